@@ -1,0 +1,62 @@
+"""Test code that calls large language models through the `llm` library: offline, fast, deterministic.
+
+The public names are loaded when they are first used; importing the package imports neither `llm` nor pytest.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from llm_mock.errors import InvalidReply as InvalidReply
+    from llm_mock.errors import LegacyMockWarning as LegacyMockWarning
+    from llm_mock.errors import LLMMockError as LLMMockError
+    from llm_mock.errors import QueuedReplyNotAllowed as QueuedReplyNotAllowed
+    from llm_mock.errors import UnusedReplies as UnusedReplies
+    from llm_mock.history import CallRecord as CallRecord
+    from llm_mock.history import assert_llm_called_times as assert_llm_called_times
+    from llm_mock.history import assert_prompt_contains as assert_prompt_contains
+    from llm_mock.model import AsyncMockLLMModel as AsyncMockLLMModel
+    from llm_mock.model import MockLLMModel as MockLLMModel
+    from llm_mock.registry import MockGetModel as MockGetModel
+    from llm_mock.registry import ResponseConfigurator as ResponseConfigurator
+    from llm_mock.registry import create_mock_get_model as create_mock_get_model
+    from llm_mock.replies import Reply as Reply
+
+__version__ = "0.1.0"
+
+_MODULES = {
+    "AsyncMockLLMModel": "model",
+    "CallRecord": "history",
+    "InvalidReply": "errors",
+    "LLMMockError": "errors",
+    "LegacyMockWarning": "errors",
+    "MockGetModel": "registry",
+    "MockLLMModel": "model",
+    "QueuedReplyNotAllowed": "errors",
+    "Reply": "replies",
+    "ResponseConfigurator": "registry",
+    "UnusedReplies": "errors",
+    "assert_llm_called_times": "history",
+    "assert_prompt_contains": "history",
+    "create_mock_get_model": "registry",
+}
+
+__all__ = ["__version__", *_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "create_mock_get_model":
+        importlib.import_module("llm_mock.model")  # so that its first call does not pay for importing `llm`
+    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

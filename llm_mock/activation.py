@@ -1,0 +1,92 @@
+"""When `llm` is mocked: for a whole test run, or in any process with `PFLOW_TESTING` set.
+
+A line in site-packages (`llm_mock.pth`) calls `start` when Python starts and the variable is not empty.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from llm_mock import boundary
+from llm_mock.boundary import USER_FOLDER_VARIABLE
+from llm_mock.registry import MockGetModel
+
+VARIABLE = "PFLOW_TESTING"
+FALSE_VALUES = frozenset({"", "0", "false", "no", "off"})
+
+
+def is_requested(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether an environment asks for the mock. Unset, empty, 0, false, no and off, in any case, do not."""
+    return environment.get(VARIABLE, "").strip().lower() not in FALSE_VALUES
+
+
+def start() -> None:
+    """Mock `llm` in this process from now on, if the environment asks for it.
+
+    Every call is answered with `{"success": True}`. The process gets an `llm` user folder of its own, unless
+    `LLM_USER_PATH` names one.
+    """
+    if is_requested():
+        boundary.activate(MockGetModel(at_boundary=True))
+        boundary.attach(own_user_folder=True)
+
+
+class MockedRun:
+    """Keeps `llm` mocked during a test run, in this process and in those that it starts.
+
+    The run gets an `llm` user folder of its own, so the keys, aliases, default model and logs of whoever runs it
+    are neither read nor written.
+
+    Args:
+        passthrough: globs of the ids of models that run for real.
+        lazy: decide a call when its response is read, not in `prompt()`.
+    """
+
+    def __init__(self, passthrough: Sequence[str] = (), lazy: bool = False) -> None:
+        self.mock = MockGetModel(at_boundary=True, standing_only=True, lazy=lazy)
+        self._passthrough = passthrough
+        self._process = os.getpid()
+
+    def start(self) -> None:
+        """Mock from now on."""
+        self._folder = tempfile.mkdtemp(prefix="llm-mock-")
+        self._environment = {name: os.environ.get(name) for name in (VARIABLE, USER_FOLDER_VARIABLE)}
+        os.environ.setdefault(VARIABLE, "1")
+        os.environ[USER_FOLDER_VARIABLE] = self._folder
+        self._previous_mock = boundary.activate(self.mock)
+        self._previous_passthrough = boundary.set_passthrough(self._passthrough)
+        boundary.attach()
+
+    def stop(self) -> None:
+        """Put back what was there before `start`."""
+        boundary.activate(self._previous_mock)
+        boundary.set_passthrough(self._previous_passthrough)
+        _set_environment(self._environment)
+        if os.getpid() == self._process:  # not in a forked child
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    @contextmanager
+    def live(self) -> Iterator[None]:
+        """Leave `llm` alone meanwhile: real models, with the user's own folder and keys."""
+        mocked = {name: os.environ.get(name) for name in self._environment}
+        _set_environment({**self._environment, VARIABLE: "0"})
+        boundary.set_live(True)
+        try:
+            yield
+        finally:
+            boundary.set_live(False)
+            _set_environment(mocked)
+
+
+def _set_environment(values: Mapping[str, str | None]) -> None:
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value

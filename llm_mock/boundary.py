@@ -1,0 +1,373 @@
+"""Where `llm` hands out models and where it executes them: the only module that knows `llm`'s internals.
+
+It attaches to `llm` once a process, now or when something imports it, and never imports it itself. From then on
+a pointer to the active mock decides; while there is none, everything is `llm`'s own. Tried on llm 0.28 to 0.36:
+
+- `get_model` and `get_async_model` look the tables of aliases up at call time, so replacing these reaches
+  `from llm import get_model` too, however early it was bound.
+- A model that was obtained in any other way is reached where a response executes it.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import atexit
+import dataclasses
+import fnmatch
+import functools
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Protocol
+
+USER_FOLDER_VARIABLE = "LLM_USER_PATH"
+
+
+class Mock(Protocol):
+    """What the boundary needs of a mock; `MockGetModel` is one."""
+
+    def get_model(self, name: str) -> Any: ...
+    def hand_out(self, name: str) -> Any: ...
+    def get_async_model(self, name: str) -> Any: ...
+    def is_unknown(self, model_id: str) -> bool: ...
+
+
+class _State:
+    """The pointer to the active mock, one a process, and the models that run for real beside it."""
+
+    mock: Mock | None = None
+    live = False
+    passthrough: Sequence[str] = ()
+    own_user_folder = False
+
+
+def active() -> Mock | None:
+    """The mock that answers at this moment; None when `llm` is left alone."""
+    return None if _State.live else _State.mock
+
+
+def activate(mock: Mock | None) -> Mock | None:
+    """Let a mock answer from now on, or none. Returns the one that did before, to be put back."""
+    previous, _State.mock = _State.mock, mock
+    return previous
+
+
+def set_live(live: bool) -> None:
+    """Leave `llm` alone for a while, whatever mock is activated meanwhile."""
+    _State.live = live
+
+
+def set_passthrough(model_ids: Sequence[str]) -> Sequence[str]:
+    """Name the models that run for real, as globs of model ids. Returns those named before, to be put back."""
+    previous, _State.passthrough = _State.passthrough, model_ids
+    return previous
+
+
+def attach(own_user_folder: bool = False) -> None:
+    """Attach to `llm`: at once if it is imported, else when something imports it, and again when it is re-imported.
+
+    Args:
+        own_user_folder: give the process an `llm` user folder of its own as soon as it imports `llm`, unless the
+            environment names one.
+    """
+    _State.own_user_folder = own_user_folder or _State.own_user_folder
+    if not any(isinstance(finder, _LLMFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _LLMFinder())
+    if "llm" in sys.modules:
+        _attach_to(sys.modules["llm"])
+
+
+class _LLMFinder:
+    """Finds `llm` as the other finders do, and attaches to it once it was executed."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != "llm":
+            return None
+        others = (finder for finder in sys.meta_path if finder is not self)
+        specs = (finder.find_spec(fullname, path, target) for finder in others)
+        spec = next((spec for spec in specs if spec is not None), None)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                execute(module)
+                _attach_to(module)
+
+            setattr(spec.loader, "exec_module", exec_module)  # noqa: B010 (a method to mypy)
+        return spec
+
+
+def _attach_to(llm: ModuleType) -> None:
+    """Replace the lookups of an `llm` module and guard its responses, where that was not done before."""
+    if not hasattr(llm, "get_models_with_aliases"):
+        return
+    if _State.own_user_folder and USER_FOLDER_VARIABLE not in os.environ:
+        _make_user_folder()
+    _replace(llm, "get_models_with_aliases", _mocked_listing)
+    _replace(llm, "get_model_aliases", functools.partial(_mocked_aliases, "model"))
+    _replace(llm, "get_async_model_aliases", functools.partial(_mocked_aliases, "async_model"))
+    _replace(llm.Response, "_iter_events" if hasattr(llm.Response, "_iter_events") else "__iter__", _guarded_iterator)
+    if hasattr(llm.AsyncResponse, "_ensure_async_generator"):
+        _replace(llm.AsyncResponse, "_ensure_async_generator", _guarded_call)
+    else:
+        _replace(llm.AsyncResponse, "__anext__", _guarded_step)
+
+
+def _replace(owner: Any, name: str, replacement: Callable[..., Any]) -> None:
+    original = getattr(owner, name)
+    if hasattr(original, "__wrapped__"):
+        return  # a re-imported `llm` still has the classes of its first import
+
+    @functools.wraps(original)
+    def replaced(*args: Any) -> Any:
+        return replacement(original, *args)
+
+    setattr(owner, name, replaced)
+
+
+def _make_user_folder() -> None:
+    folder, process = tempfile.mkdtemp(prefix="llm-mock-"), os.getpid()
+    os.environ[USER_FOLDER_VARIABLE] = folder
+
+    @atexit.register
+    def remove() -> None:
+        if os.getpid() == process:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+# Obtaining a model
+
+
+class _Aliases(dict[str, Any]):
+    """A table of aliases: a name is resolved when it is asked for, the rest is filled in when somebody looks."""
+
+    def __init__(self, list_all: Callable[[], dict[str, Any]], resolve: Callable[[str], Any]) -> None:
+        super().__init__()
+        self._list_all: Callable[[], dict[str, Any]] | None = list_all
+        self._resolve = resolve
+
+    def __missing__(self, name: str) -> Any:
+        return self._resolve(name)
+
+    def fill(self) -> None:
+        """List every model, once."""
+        list_all, self._list_all = self._list_all, None
+        if list_all:
+            self.update(list_all())
+
+
+def _filled(name: str) -> Callable[..., Any]:
+    method = getattr(dict, name)
+
+    @functools.wraps(method)
+    def look(self: _Aliases, *args: Any, **kwargs: Any) -> Any:
+        self.fill()
+        return method(self, *args, **kwargs)
+
+    return look
+
+
+for _name in (
+    *("__contains__", "__eq__", "__iter__", "__len__", "__ne__", "__or__", "__repr__", "__reversed__", "__ror__"),
+    *("copy", "get", "items", "keys", "values"),
+):
+    setattr(_Aliases, _name, _filled(_name))
+
+
+def _mocked_listing(original: Callable[[], list[Any]]) -> list[Any]:
+    mock = active()
+    listed = original()
+    return listed if mock is None else [entry for entry in (_mocked(entry, mock) for entry in listed) if entry]
+
+
+def _mocked(entry: Any, mock: Mock) -> Any:
+    model_id = (entry.model or entry.async_model).model_id
+    if mock.is_unknown(model_id):
+        return None
+    if _runs_itself(entry.model or entry.async_model):
+        return entry
+    return dataclasses.replace(
+        entry,
+        model=entry.model and mock.hand_out(model_id),
+        async_model=entry.async_model and mock.get_async_model(model_id),
+    )
+
+
+def _mocked_aliases(kind: str, original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    mock = active()
+    return original() if mock is None else _Aliases(original, functools.partial(_hand_out, kind, mock))
+
+
+def _hand_out(kind: str, mock: Mock, name: str) -> Any:
+    """The model for a name. For an unknown one `llm` words the error itself: `UnknownModelError` is a KeyError."""
+    registered = _registered().get(name) if _registration_matters(name) else None
+    model = getattr(registered, kind, None)
+    if model is not None and _runs_itself(model):
+        return model
+    return mock.get_model(name) if kind == "model" else mock.get_async_model(name)
+
+
+def _runs_itself(model: Any) -> bool:
+    """Whether a registered model is handed out as it is: a mock that somebody registered, or one let through."""
+    return is_mock(model) or _passes_through(model.model_id)
+
+
+def _passes_through(model_id: str) -> bool:
+    return any(fnmatch.fnmatchcase(model_id, pattern) for pattern in _State.passthrough)
+
+
+def is_mock(model: Any) -> bool:
+    """Whether a model is one of this package's."""
+    return getattr(model, "is_llm_mock", False) is True
+
+
+# Names of models
+
+
+def model_id_of(name: str) -> str:
+    """The model id that a name stands for: a plugin's or the user's alias is resolved, anything else is an id.
+
+    `llm` loads every plugin to resolve a name. That is done here only for a name that some plugin's source lists
+    among its aliases, so a name that nobody knows never costs it.
+    """
+    if not _registration_matters(name):
+        return name
+    registered = _registered().get(name)
+    return (registered.model or registered.async_model).model_id if registered else name
+
+
+def _registration_matters(name: str) -> bool:
+    """Whether the registered models can say something about a name that is not said by the name itself."""
+    plugins = sys.modules.get("llm.plugins")
+    if plugins is not None and (plugins._loaded or plugins.pm.get_plugins()):
+        return True
+    return name in _aliases_in_sources() or _passes_through(name) or _user_aliases_file().exists()
+
+
+def _user_aliases_file() -> Path:
+    return Path(os.environ.get(USER_FOLDER_VARIABLE, "/nonexistent")) / "aliases.json"
+
+
+def _registered() -> dict[str, Any]:
+    """Every registered name and alias with its `ModelWithAliases`, listed anew when the plugins changed."""
+    import llm
+
+    aliases = _user_aliases_file()
+    plugins = sys.modules["llm.plugins"]
+    plugins.load_plugins()
+    return _registered_by(
+        llm,
+        frozenset((name, id(plugin)) for name, plugin in plugins.pm.list_name_plugin()),
+        aliases.stat().st_mtime_ns if aliases.exists() else 0,
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def _registered_by(llm: Any, plugins: frozenset[Any], aliases_written: int) -> dict[str, Any]:
+    listed = llm.get_models_with_aliases.__wrapped__()
+    names = {alias: entry for entry in listed for alias in entry.aliases}
+    return names | {(entry.model or entry.async_model).model_id: entry for entry in listed}
+
+
+@functools.cache
+def _aliases_in_sources() -> frozenset[str]:
+    """The aliases that `llm` and the installed plugins list literally, without importing them."""
+    names: set[str] = set()
+    for source in _plugin_sources():
+        for aliases in re.findall(r"\baliases\s*=\s*[(\[]([^)\]]*)", source.read_text(errors="replace")):
+            names.update(re.findall(r"""["']([^"']+)["']""", aliases))
+    return frozenset(names)
+
+
+def _plugin_sources() -> Iterator[Path]:
+    modules = {point.module.split(".")[0] for point in importlib.metadata.entry_points(group="llm")}
+    for module in sorted(modules | {"llm"}):
+        spec = importlib.util.find_spec(module)
+        if spec is not None and spec.submodule_search_locations:
+            folder = Path(spec.submodule_search_locations[0])
+            yield from (folder / "default_plugins" if module == "llm" else folder).glob("*.py")
+        elif spec is not None and spec.origin:
+            yield Path(spec.origin)
+
+
+# Executing a model
+
+
+def _guarded_iterator(original: Callable[[Any], Iterator[Any]], response: Any) -> Iterator[Any]:
+    executing = _executing_model(response)
+    return original(response) if executing is None else _iterate_as(executing, response, original)
+
+
+def _iterate_as(model: Any, response: Any, original: Callable[[Any], Iterator[Any]]) -> Iterator[Any]:
+    chunks = original(response)
+    with _Swapped(response, model):
+        first = next(chunks, None)  # `llm` looks at the model before the first chunk only
+    if first is not None:
+        yield first
+        yield from chunks
+
+
+def _guarded_call(original: Callable[[Any], None], response: Any) -> None:
+    with _Swapped(response, _starting_model(response)):
+        original(response)
+
+
+async def _guarded_step(original: Callable[[Any], Awaitable[str]], response: Any) -> str:
+    with _Swapped(response, _starting_model(response)):
+        return await original(response)
+
+
+def _starting_model(response: Any) -> Any:
+    started = hasattr(response, "_generator")
+    return (None if started else _executing_model(response)) or response.model
+
+
+class _Swapped:
+    """Has another model execute a response, and gives the response its own back."""
+
+    def __init__(self, response: Any, model: Any) -> None:
+        self._response, self._model, self._own = response, model, response.model
+
+    def __enter__(self) -> None:
+        self._response.model = self._model
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._response.model = self._own
+
+
+def _executing_model(response: Any) -> Any:
+    """The model that executes a response in place of its own; None for its own."""
+    mock, model = active(), response.model
+    if is_mock(model):
+        return _real_model(response) if model.mock() is None else None
+    if mock is None or _passes_through(model.model_id):
+        return None
+    return mock.get_async_model(model.model_id) if _is_async(model) else mock.get_model(model.model_id)
+
+
+def _real_model(response: Any) -> Any:
+    """The registered model behind one that was handed out under a mock and is called when there is none."""
+    import llm
+
+    get = llm.get_async_model if _is_async(response.model) else llm.get_model
+    real = get(response.model.model_id)
+    response.prompt.model = real
+    response.prompt.options = real.Options(**{n: v for n, v in response.prompt.options if v is not None})
+    return real
+
+
+def _is_async(model: Any) -> bool:
+    import llm
+
+    return isinstance(model, (llm.AsyncModel, llm.AsyncKeyModel))

@@ -1,0 +1,246 @@
+"""The wording of every failure message: what was asked, what was there, what to do.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from llm_mock.history import CallRecord, ModelHistory
+    from llm_mock.replies import QueuedReply
+
+SHOWN_CALLS = 20
+SHOWN_CHARACTERS = 120
+
+
+def shorten(value: Any, length: int = SHOWN_CHARACTERS) -> str:
+    """A value on one line, cut at `length` characters; text in quotes, data as JSON."""
+    text = repr(value) if isinstance(value, str) else _compact(value)
+    text = " ".join(text.split())
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def _compact(value: Any) -> str:
+    if callable(value):
+        return f"{getattr(value, '__qualname__', type(value).__name__)}()"
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        return repr(value)
+
+
+def call_line(call: CallRecord) -> str:
+    """One recorded call: model, prompt, schema, and the reply or the error."""
+    schema = call["kwargs"]["schema"]
+    asked = f"{call['model_id']}  {shorten(call['prompt'])}" + (f"  schema {shorten_name(schema)}" if schema else "")
+    if call["error"] is None:
+        return f"{asked}  → {shorten(call['response'])}"
+    return f"{asked}  → raised: {shorten_name(call['error'])}"
+
+
+def shorten_name(name: str) -> str:
+    """A name or a message on one line, without quotes."""
+    return shorten(name)[1:-1]
+
+
+def call_list(calls: Sequence[CallRecord]) -> str:
+    """Numbered calls, a line each; of very many the last ones."""
+    if not calls:
+        return "  (none)"
+    first = max(0, len(calls) - SHOWN_CALLS)
+    lines = [f"  {number}. {call_line(call)}" for number, call in enumerate(calls[first:], start=first + 1)]
+    return "\n".join([f"  … {first} earlier calls", *lines] if first else lines)
+
+
+def calls_by_model(models: Mapping[str, ModelHistory]) -> str:
+    """Every model with the number of its calls and the start of each prompt."""
+    lines = []
+    for name, model in models.items():
+        lines.append(f"\nModel {name} called {model.prompt_count} times")
+        for call in model.call_history:
+            cut = "..." if call["prompt_length"] > 50 else ""
+            lines.append(f"  - {call['prompt'][:50]}{cut}")
+    return "\n".join(lines)
+
+
+def _were_made(calls: Sequence[CallRecord]) -> str:
+    return f"Calls that were made:\n{call_list(calls)}"
+
+
+def _other_models(model: str, all_calls: Sequence[CallRecord]) -> str:
+    others = sorted({call["model_id"] for call in all_calls})
+    named = ", ".join(others) if others else "none"
+    return f"Model {model!r} was never called. Models that were called: {named}."
+
+
+def no_such_call(model: str, calls: Sequence[CallRecord], prompt_contains: str | None, schema: str | None) -> str:
+    """No call of the model fits what `assert_called_with` asked for."""
+    if not calls:
+        return f"Model {model!r} was never called. Does the code under test ask for this model?"
+    wanted = [f"a prompt that contains {prompt_contains!r}"] if prompt_contains is not None else []
+    wanted += [f"the schema {schema}"] if schema else []
+    return f"No call of model {model!r} had {' and '.join(wanted)}.\n{_were_made(calls)}"
+
+
+def wrong_call_count(model: str, times: int, calls: Sequence[CallRecord], all_calls: Sequence[CallRecord]) -> str:
+    """A model was called more or less often than expected."""
+    made = _were_made(calls) if calls else _other_models(model, all_calls)
+    return f"Expected {times} calls, got {len(calls)} of model {model!r}.\n{made}"
+
+
+def no_prompt_contains(model: str, text: str, calls: Sequence[CallRecord], all_calls: Sequence[CallRecord]) -> str:
+    """No prompt sent to a model contains a text."""
+    made = _were_made(calls) if calls else _other_models(model, all_calls)
+    return f"No prompt contained {text!r}.\n{made}"
+
+
+def unused_replies(unused: Iterable[QueuedReply], calls: Sequence[CallRecord]) -> str:
+    """Replies were queued that nobody asked for."""
+    lines = [f"  - {_queued(reply)}" for reply in unused]
+    count = "One queued reply was" if len(lines) == 1 else f"{len(lines)} queued replies were"
+    return (
+        f"{count} not asked for:\n"
+        + "\n".join(lines)
+        + f"\n{_were_made(calls)}\n"
+        + "Remove the add(), correct its model or schema, or use set() for a reply that may be unused."
+    )
+
+
+def _queued(reply: QueuedReply) -> str:
+    schema = f"  schema {shorten_name(reply.schema)}" if reply.schema else ""
+    times = f"  ({reply.remaining} times)" if reply.remaining > 1 else ""
+    return f"{reply.model}{schema}  → {_answer(reply.answer)}{times}"
+
+
+def _answer(answer: Any) -> str:
+    error = getattr(answer, "error", None)
+    if error is not None:
+        return f"raises {shorten_name(repr(error))}"
+    return shorten(getattr(answer, "outcome", answer))
+
+
+def no_reply(value: Any) -> str:
+    """Something was configured that can be no reply."""
+    hint = "an instance of it, if it is a pydantic model" if isinstance(value, type) else "Reply(data=…)"
+    return (
+        f"{_described(value)} is not a reply. A reply is a str, a dict or a list, a pydantic instance, an exception, "
+        f"a Reply, or a function of the prompt that returns one of these. Perhaps you meant {hint}?"
+    )
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, type):
+        return f"The class {value.__qualname__}"
+    if value is None or isinstance(value, (str, bytes, int, float)):
+        return f"{value!r} ({type(value).__name__})"
+    return f"An object of type {type(value).__qualname__}"
+
+
+def not_json(value: Any, error: Exception) -> str:
+    """A structured reply holds something that has no JSON form."""
+    for path, item in _leaves(value, "reply", 0):
+        if item is not None and not isinstance(item, (str, int, float)):
+            return (
+                f"{path} is no JSON value: {_described(item)}. A structured reply holds only what a model can send: "
+                "str, int, float, bool, None, and dicts and lists of these. Convert it first."
+            )
+    return f"The structured reply has no JSON form: {error}."
+
+
+def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
+    if depth > 50:
+        return
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if key is not None and not isinstance(key, (str, int, float)):
+                yield f"A key of {path}", key
+            yield from _leaves(item, f"{path}[{key!r}]", depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from _leaves(item, f"{path}[{index}]", depth + 1)
+    else:
+        yield path, value
+
+
+def no_exception(value: Any) -> str:
+    """Something was configured as an error that cannot be raised."""
+    return (
+        f"{_described(value)} is not an exception. Give an instance or a class, such as "
+        f'ConnectionError("no route to host"). For an answer that describes an error use set().'
+    )
+
+
+def exception_needs_arguments(error: type[BaseException], problem: TypeError) -> str:
+    """An exception class was given that cannot be instantiated without arguments."""
+    return f"{error.__qualname__} cannot be raised without arguments ({problem}). Give an instance of it."
+
+
+def two_contents(names: Sequence[str]) -> str:
+    """A `Reply` was given several contents."""
+    return f"A Reply has one content, but {' and '.join(names)} were given."
+
+
+def bad_error_after(error_after: Any) -> str:
+    """`error_after` without an error, or below 0."""
+    return f"error_after={error_after!r} counts the chunks before error: give an error too, and a number from 0."
+
+
+def no_text_chunk(chunk: Any) -> str:
+    """A chunk of a streamed reply is no text."""
+    return f"{_described(chunk)} is not a chunk: the chunks of a Reply are str, the pieces of the text."
+
+
+def bad_times(times: int) -> str:
+    """A queued reply is to be used less than once."""
+    return f"times={times!r}: a queued reply is used at least once."
+
+
+def queued_for_the_run(model: str) -> str:
+    """`add` was called on the mock of the whole run."""
+    return (
+        f"add({model!r}, …) in pytest_llm_mock_configure: a queued reply is used up by one test, so which one would "
+        "depend on their order. Use set() here, and add() in the test."
+    )
+
+
+def function_returned_function(function: Any) -> str:
+    """A reply function returned another function."""
+    return f"The reply function returned the function {_compact(function)}; it must return the reply itself."
+
+
+def coroutine_in_running_loop(coroutine: Any) -> str:
+    """A coroutine function was configured for a synchronous call inside a running event loop."""
+    return (
+        f"The reply function {_compact(coroutine)} is async, but the model was called synchronously inside a running "
+        "event loop, where it cannot be awaited. Use a plain function, or call the model from llm.get_async_model()."
+    )
+
+
+def legacy_mock(modules: Iterable[str], guide: str) -> str:
+    """A module is still replaced by the project's old mock."""
+    return (
+        f"Old mock detected in {', '.join(modules)}: the module is replaced as a whole, so its code is not tested. "
+        f"Let the module be imported normally and set replies with mock_llm_responses. See {guide}."
+    )
+
+
+def bad_ini_boolean(name: str, value: Any) -> str:
+    """An ini key that is true or false was given something else."""
+    return f"ini {name} = {value!r}: write true or false (also yes/no, on/off, 1/0)."
+
+
+def bad_legacy_module(entry: str) -> str:
+    """An entry of the list of old mocks has no `=`."""
+    return (
+        f"ini llm_mock_legacy_modules: {entry!r} should be module=Text, such as myapp.planner=FakePlanner: "
+        "the module, and a text that its str() contains while the old mock replaces it."
+    )
+
+
+def skipped_live_test() -> str:
+    """Why a test that wants a real model is skipped."""
+    return "llm_live: this test calls a real model; run it with --llm-mock-live"

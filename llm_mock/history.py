@@ -1,0 +1,181 @@
+"""The record of a call, and the assertions about what was called.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from llm_mock import explain
+from llm_mock.replies import schema_name
+
+if TYPE_CHECKING:
+    import llm
+
+    from llm_mock.registry import MockGetModel, ModelState
+
+
+class CallRecord(TypedDict):
+    """One call of a model, as plain JSON values that later changes to the arguments cannot reach."""
+
+    timestamp: str
+    """When the model was asked: ISO 8601, local time."""
+    model_id: str
+    """Which model was asked."""
+    prompt: str
+    """The text of the prompt with its fragments; with `messages=` alone, that of the last user message."""
+    prompt_length: int
+    """Its length in characters."""
+    kwargs: dict[str, Any]
+    """`schema` (its name), `temperature` and `model` (None when not passed), and whatever else was passed."""
+    response: Any
+    """What the model answered: text, or the data of a structured reply. None for an error."""
+    error: str | None
+    """The message of the error that was raised, else None."""
+
+
+def new_record(model_id: str, prompt: llm.Prompt, passed: Mapping[str, Any]) -> CallRecord:
+    """Record a call that is about to be answered.
+
+    Args:
+        model_id: the model that is asked.
+        prompt: what `llm` hands to the model.
+        passed: arguments of `prompt()` that `llm` does not hand to the model.
+    """
+    text = prompt.prompt or _last_user_text(prompt)
+    kwargs = {"schema": schema_name(prompt.schema), "temperature": None, "model": None}
+    options = {name: value for name, value in prompt.options if value is not None}
+    for name, value in (*passed.items(), *options.items(), *_prompt_arguments(prompt)):
+        kwargs[name] = plain(value)
+    return {
+        "timestamp": datetime.now().isoformat(),
+        "model_id": model_id,
+        "prompt": text,
+        "prompt_length": len(text),
+        "kwargs": kwargs,
+        "response": None,
+        "error": None,
+    }
+
+
+def _prompt_arguments(prompt: llm.Prompt) -> list[tuple[str, Any]]:
+    arguments = [
+        ("system", prompt.system),
+        ("tools", [tool.name for tool in prompt.tools]),
+        ("tool_results", [{"name": result.name, "output": result.output} for result in prompt.tool_results]),
+        ("attachments", [repr(attachment) for attachment in prompt.attachments]),
+    ]
+    return [(name, value) for name, value in arguments if value]
+
+
+def _last_user_text(prompt: llm.Prompt) -> str:
+    messages = getattr(prompt, "messages", ())  # from llm 0.32 on
+    if not messages or messages[-1].role != "user":
+        return ""
+    return "\n".join(part.text for part in messages[-1].parts if hasattr(part, "text"))
+
+
+def plain(value: Any) -> Any:
+    """A copy of a value in which everything is a JSON value; what has no JSON form is shown by its repr."""
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item) for item in value]
+    if hasattr(value, "model_dump") and not isinstance(value, type):
+        return plain(value.model_dump(mode="json"))
+    shown = repr(value)
+    return f"<{type(value).__qualname__}>" if f"object at {id(value):#x}" in shown else shown
+
+
+class ModelHistory:
+    """The history of one model, for its mock to keep and for tests to look at."""
+
+    model_id: str = ""
+    model_name: str
+    mock: Callable[[], MockGetModel | None]
+    """Says which mock answers when the model is called; None lets the real model of that id answer."""
+    is_llm_mock = True
+
+    @property
+    def _state(self) -> ModelState:
+        raise NotImplementedError
+
+    @property
+    def default_response(self) -> Any:
+        """What is answered where no other reply was configured; any reply may be assigned."""
+        return self._state.default_response
+
+    @default_response.setter
+    def default_response(self, reply: Any) -> None:
+        self._state.set_default(reply)
+
+    @property
+    def call_history(self) -> list[CallRecord]:
+        """Every call of this model, failed ones included, in order."""
+        return self._state.calls
+
+    @property
+    def prompt_count(self) -> int:
+        """How often this model was called."""
+        return len(self._state.calls)
+
+    def reset_history(self) -> None:
+        """Forget every call of this model."""
+        if mock := self.mock():
+            mock.forget_calls(self.model_id)
+
+    def assert_called_with(self, prompt_contains: str | None = None, schema: Any = None) -> None:
+        """Assert that the model was called, and that in one call both conditions held.
+
+        Args:
+            prompt_contains: a text that occurs in the prompt.
+            schema: the schema that was asked for: a pydantic class, a JSON-schema dict or a name.
+
+        Raises:
+            AssertionError: there was no such call. The message shows the calls there were.
+        """
+        __tracebackhide__ = True
+        name = schema_name(schema)
+        for call in self.call_history:
+            if (prompt_contains or "") in call["prompt"] and name in (None, call["kwargs"]["schema"]):
+                return
+        raise AssertionError(explain.no_such_call(self.model_id, self.call_history, prompt_contains, name))
+
+
+def assert_llm_called_times(mock_llm_calls: MockGetModel, model_name: str, times: int) -> None:
+    """Assert how often a model was called.
+
+    Args:
+        mock_llm_calls: the fixture of that name, or what `create_mock_get_model` returned.
+        model_name: the id or an alias of the model.
+        times: the expected number of calls, failed ones included.
+
+    Raises:
+        AssertionError: it was called more or less often. The message shows the prompts there were.
+    """
+    __tracebackhide__ = True
+    calls = mock_llm_calls.calls_of(model_name)
+    if len(calls) != times:
+        raise AssertionError(explain.wrong_call_count(model_name, times, calls, mock_llm_calls.calls))
+
+
+def assert_prompt_contains(mock_llm_calls: MockGetModel, model_name: str, text: str) -> None:
+    """Assert that a text occurs in at least one prompt that a model was sent.
+
+    Args:
+        mock_llm_calls: the fixture of that name, or what `create_mock_get_model` returned.
+        model_name: the id or an alias of the model.
+        text: the text to look for; upper and lower case differ.
+
+    Raises:
+        AssertionError: no prompt contains it. The message shows the prompts there were.
+    """
+    __tracebackhide__ = True
+    calls = mock_llm_calls.calls_of(model_name)
+    if not any(text in call["prompt"] for call in calls):
+        raise AssertionError(explain.no_prompt_contains(model_name, text, calls, mock_llm_calls.calls))

@@ -1,0 +1,99 @@
+"""The mocked models: real `llm` models that answer from a script."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Iterator
+from typing import Any, cast
+
+import llm
+
+from llm_mock.accept import AnyAttachmentType, AnyOptions, split_arguments
+from llm_mock.history import ModelHistory
+from llm_mock.registry import MockGetModel, ModelState
+from llm_mock.replies import json_schema
+from llm_mock.response import MockResponse, deliver
+
+NOT_PASSED = {"temperature": 0.0, "max_tokens": 1000, "model": None}
+
+
+class _Scripted(ModelHistory):
+    """What both twins share. Their state is kept by their mock, for their model id."""
+
+    can_stream = True
+    supports_schema = True
+    supports_tools = True
+    attachment_types: frozenset[str] | set[str] = AnyAttachmentType()
+
+    def __init__(
+        self,
+        model_name: str | None = None,
+        default_response: Any = None,
+        *,
+        mock: Callable[[], MockGetModel | None] | None = None,
+    ) -> None:
+        """
+        Args:
+            model_name: the model id; a subclass may give it as `model_id` instead.
+            default_response: the reply where nothing else was configured, by default `{"success": True}`.
+            mock: which mock answers when the model is called; by default one of its own.
+        """
+        self.model_id = self.model_name = model_name or self.model_id
+        own_mock = MockGetModel()
+        self.mock = mock or (lambda: own_mock)
+        if default_response is not None:
+            self.default_response = default_response
+
+    @property
+    def _state(self) -> ModelState:
+        return (self.mock() or MockGetModel()).state(self.model_id)
+
+
+class MockLLMModel(_Scripted, llm.Model):
+    """A real `llm.Model` that answers from a script, records every call and never reaches a network."""
+
+    Options = AnyOptions
+
+    def prompt(self, prompt: str | None = None, *, lazy: bool | None = None, **kwargs: Any) -> MockResponse:
+        """Ask the model. The call is counted, recorded and, where an error is configured, failed at once.
+
+        Args:
+            prompt: the text; `prompt_text=` is the same.
+            lazy: True does all that when the response is read, as `llm`'s own models do; by default ini
+                `llm_mock_lazy`.
+            kwargs: what `llm.Model.prompt` takes (`schema`, `system`, `tools`, …), and options. `temperature`
+                (recorded as 0.0 when not passed), `max_tokens` (1000), `model` (None) and any other name are
+                recorded too; they become options only where the model's `Options` take them.
+
+        Raises:
+            Exception: the error that was configured for this call.
+        """
+        prompt = kwargs.pop("prompt_text", prompt) if prompt is None else prompt
+        for_llm, others = split_arguments(self.Options, kwargs)
+        for_llm["schema"] = json_schema(for_llm.get("schema"))
+        response = cast("MockResponse", super().prompt(prompt, **for_llm))
+        if mock := self.mock():
+            response.__class__ = MockResponse
+            response.passed = {**NOT_PASSED, **others}
+            if not (mock.lazy if lazy is None else lazy):
+                response.decided = mock.answer(self.model_id, response.prompt, response.passed)
+        return response
+
+    def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> Iterator[str]:
+        """Called by `llm` to produce the response."""
+        reply = getattr(response, "decided", None)
+        if reply is None:
+            mock = self.mock() or MockGetModel()
+            reply = mock.answer(self.model_id, prompt, getattr(response, "passed", {}))
+        return deliver(reply, prompt, stream, response)
+
+
+class AsyncMockLLMModel(_Scripted, llm.AsyncModel):
+    """The asynchronous twin of `MockLLMModel`: lazy, as every `llm.AsyncModel`."""
+
+    Options = AnyOptions
+
+    async def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> AsyncGenerator[str, None]:
+        """Called by `llm` to produce the response."""
+        mock = self.mock() or MockGetModel()
+        for chunk in deliver(await mock.answer_async(self.model_id, prompt), prompt, stream, response):
+            yield chunk

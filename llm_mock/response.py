@@ -1,0 +1,99 @@
+"""What a mocked model gives back: the response of `prompt()`, and how a reply becomes any `llm` response."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import llm
+
+if TYPE_CHECKING:
+    from llm_mock.replies import Reply
+
+
+class CallableText(str):
+    """A text that may also be called, as `response.text` or `response.text()`."""
+
+    __slots__ = ()
+
+    def __call__(self) -> str:
+        return str(self)
+
+
+class CallableUsage(dict[str, Any]):
+    """Token counts as a mapping with `input_tokens` and `output_tokens`; called, it returns the `llm.Usage`."""
+
+    def __init__(self, usage: llm.Usage) -> None:
+        super().__init__(input_tokens=usage.input, output_tokens=usage.output)
+        self._usage = usage
+
+    def __call__(self) -> llm.Usage:
+        return self._usage
+
+
+class MockResponse(llm.Response):
+    """The response of `MockLLMModel.prompt()`: an `llm.Response` whose `text` and `usage` need no call.
+
+    `llm`'s own responses have methods there, and their `json()` is the provider's raw payload.
+    """
+
+    decided: Reply | None = None
+    """The reply that was decided when `prompt()` was called; None where it is decided when the response is read."""
+    passed: Mapping[str, Any] = MappingProxyType({})
+    """Arguments of `prompt()` for the history that `llm` does not hand to the model."""
+
+    @property
+    def text(self) -> CallableText:
+        """The whole text; reading it streams the response to its end."""
+        return CallableText(super().text())
+
+    def text_or_raise(self) -> str:
+        """The whole text."""
+        return super().text()
+
+    @property
+    def usage(self) -> CallableUsage:
+        """`{"input_tokens": …, "output_tokens": …}`; called, the `llm.Usage`."""
+        return CallableUsage(super().usage())
+
+    def json(self) -> Any:
+        """The structured reply: its data, or else its text as JSON.
+
+        Raises:
+            json.JSONDecodeError: the reply is plain text.
+        """
+        payload = super().json()
+        return json.loads(super().text()) if payload is None else payload
+
+
+def deliver(reply: Reply, prompt: llm.Prompt, stream: bool, response: Any) -> Iterator[str]:
+    """Play a reply into a response, sync or async.
+
+    Args:
+        reply: what to answer.
+        prompt: what was asked; its length counts for the estimated usage.
+        stream: whether to yield the chunks one by one.
+        response: the `llm.Response` or `llm.AsyncResponse` to complete.
+
+    Yields:
+        The text, in chunks.
+
+    Raises:
+        Exception: the reply's error, once `error_after` chunks were streamed.
+    """
+    error = reply.exception()
+    for position, chunk in enumerate(reply.stream(stream)):
+        if error is not None and (not stream or position == reply.error_after):
+            raise error
+        yield chunk
+    if error is not None:
+        raise error
+    for tool_call in reply.tool_calls:
+        response.add_tool_call(tool_call)
+    input_tokens, output_tokens, details = reply.tokens(len(prompt.prompt) + len(prompt.system))
+    response.set_usage(input=input_tokens, output=output_tokens, details=details)
+    if reply.resolved_model:
+        response.set_resolved_model(reply.resolved_model)
+    response.response_json = reply.raw_json()
