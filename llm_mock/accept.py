@@ -35,7 +35,8 @@ def split_arguments(options: type[llm.Options], arguments: dict[str, Any]) -> tu
         arguments: the keyword arguments.
     """
     takes_any = options.model_config.get("extra") == "allow"
-    for_llm, others = {}, {}
+    for_llm: dict[str, Any] = {}
+    others: dict[str, Any] = {}
     for name, value in arguments.items():
         taken = name in LLM_ARGUMENTS or name in options.model_fields or (takes_any and name != "model")
         (for_llm if taken else others)[name] = value

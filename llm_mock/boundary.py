@@ -348,9 +348,10 @@ class _Swapped:
 
 def _executing_model(response: Any) -> Any:
     """The model that executes a response in place of its own; None for its own."""
-    mock, model = active(), response.model
+    model = response.model
     if is_mock(model):
         return _real_model(response) if model.mock() is None else None
+    mock = active()
     if mock is None or _passes_through(model.model_id):
         return None
     return mock.get_async_model(model.model_id) if _is_async(model) else mock.get_model(model.model_id)

@@ -125,19 +125,18 @@ def _answer(answer: Any) -> str:
 
 def no_reply(value: Any) -> str:
     """Something was configured that can be no reply."""
-    hint = "an instance of it, if it is a pydantic model" if isinstance(value, type) else "Reply(data=…)"
     return (
-        f"{_described(value)} is not a reply. A reply is a str, a dict or a list, a pydantic instance, an exception, "
-        f"a Reply, or a function of the prompt that returns one of these. Perhaps you meant {hint}?"
+        f"This is not a reply: {_described(value)}. A reply is a str, a dict or a list, a pydantic instance, an "
+        "exception or its class, a Reply, or a function of the prompt that returns one of these."
     )
 
 
 def _described(value: Any) -> str:
     if isinstance(value, type):
-        return f"The class {value.__qualname__}"
+        return f"the class {value.__qualname__}"
     if value is None or isinstance(value, (str, bytes, int, float)):
-        return f"{value!r} ({type(value).__name__})"
-    return f"An object of type {type(value).__qualname__}"
+        return repr(value)
+    return f"an object of type {type(value).__qualname__}"
 
 
 def not_json(value: Any, error: Exception) -> str:
@@ -169,7 +168,7 @@ def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
 def no_exception(value: Any) -> str:
     """Something was configured as an error that cannot be raised."""
     return (
-        f"{_described(value)} is not an exception. Give an instance or a class, such as "
+        f"This is not an exception: {_described(value)}. Give an instance or a class, such as "
         f'ConnectionError("no route to host"). For an answer that describes an error use set().'
     )
 
@@ -191,7 +190,7 @@ def bad_error_after(error_after: Any) -> str:
 
 def no_text_chunk(chunk: Any) -> str:
     """A chunk of a streamed reply is no text."""
-    return f"{_described(chunk)} is not a chunk: the chunks of a Reply are str, the pieces of the text."
+    return f"This is not a chunk: {_described(chunk)}. The chunks of a Reply are str, the pieces of the text."
 
 
 def bad_times(times: int) -> str:
@@ -207,9 +206,13 @@ def queued_for_the_run(model: str) -> str:
     )
 
 
-def function_returned_function(function: Any) -> str:
-    """A reply function returned another function."""
-    return f"The reply function returned the function {_compact(function)}; it must return the reply itself."
+def function_returned_no_reply(function: Any, result: Any) -> str:
+    """A reply function returned something that is no reply."""
+    hint = " Is a return statement missing?" if result is None else ""
+    return (
+        f"The reply function {_compact(function)} returned what is not a reply: {_described(result)}.{hint} "
+        "It may return a str, a dict or a list, a pydantic instance, an exception, or a Reply."
+    )
 
 
 def coroutine_in_running_loop(coroutine: Any) -> str:

@@ -43,13 +43,21 @@ def new_record(model_id: str, prompt: llm.Prompt, passed: Mapping[str, Any]) -> 
     Args:
         model_id: the model that is asked.
         prompt: what `llm` hands to the model.
-        passed: arguments of `prompt()` that `llm` does not hand to the model.
+        passed: arguments of `prompt()` that `llm` does not hand to the model, as JSON values.
     """
     text = prompt.prompt or _last_user_text(prompt)
-    kwargs = {"schema": schema_name(prompt.schema), "temperature": None, "model": None}
-    options = {name: value for name, value in prompt.options if value is not None}
-    for name, value in (*passed.items(), *options.items(), *_prompt_arguments(prompt)):
-        kwargs[name] = plain(value)
+    kwargs = {"schema": schema_name(prompt.schema), "temperature": None, "model": None, **passed}
+    options = prompt.options
+    for name in options.model_fields_set:
+        kwargs[name] = plain(getattr(options, name))
+    if system := prompt.system:
+        kwargs["system"] = system
+    if prompt.tools:
+        kwargs["tools"] = [tool.name for tool in prompt.tools]
+    if prompt.tool_results:
+        kwargs["tool_results"] = [{"name": result.name, "output": result.output} for result in prompt.tool_results]
+    if prompt.attachments:
+        kwargs["attachments"] = [repr(attachment) for attachment in prompt.attachments]
     return {
         "timestamp": datetime.now().isoformat(),
         "model_id": model_id,
@@ -59,16 +67,6 @@ def new_record(model_id: str, prompt: llm.Prompt, passed: Mapping[str, Any]) -> 
         "response": None,
         "error": None,
     }
-
-
-def _prompt_arguments(prompt: llm.Prompt) -> list[tuple[str, Any]]:
-    arguments = [
-        ("system", prompt.system),
-        ("tools", [tool.name for tool in prompt.tools]),
-        ("tool_results", [{"name": result.name, "output": result.output} for result in prompt.tool_results]),
-        ("attachments", [repr(attachment) for attachment in prompt.attachments]),
-    ]
-    return [(name, value) for name, value in arguments if value]
 
 
 def _last_user_text(prompt: llm.Prompt) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterator
-from typing import Any, cast
+from typing import Any
 
 import llm
 
 from llm_mock.accept import AnyAttachmentType, AnyOptions, split_arguments
-from llm_mock.history import ModelHistory
+from llm_mock.history import ModelHistory, plain
 from llm_mock.registry import MockGetModel, ModelState
 from llm_mock.replies import json_schema
 from llm_mock.response import MockResponse, deliver
@@ -51,7 +51,7 @@ class _Scripted(ModelHistory):
 class MockLLMModel(_Scripted, llm.Model):
     """A real `llm.Model` that answers from a script, records every call and never reaches a network."""
 
-    Options = AnyOptions
+    Options = AnyOptions  # type: ignore[assignment]
 
     def prompt(self, prompt: str | None = None, *, lazy: bool | None = None, **kwargs: Any) -> MockResponse:
         """Ask the model. The call is counted, recorded and, where an error is configured, failed at once.
@@ -70,13 +70,13 @@ class MockLLMModel(_Scripted, llm.Model):
         prompt = kwargs.pop("prompt_text", prompt) if prompt is None else prompt
         for_llm, others = split_arguments(self.Options, kwargs)
         for_llm["schema"] = json_schema(for_llm.get("schema"))
-        response = cast("MockResponse", super().prompt(prompt, **for_llm))
+        response: Any = super().prompt(prompt, **for_llm)
         if mock := self.mock():
             response.__class__ = MockResponse
-            response.passed = {**NOT_PASSED, **others}
+            response.passed = {**NOT_PASSED, **plain(others)} if others else NOT_PASSED
             if not (mock.lazy if lazy is None else lazy):
                 response.decided = mock.answer(self.model_id, response.prompt, response.passed)
-        return response
+        return response  # type: ignore[no-any-return]
 
     def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> Iterator[str]:
         """Called by `llm` to produce the response."""
@@ -90,7 +90,7 @@ class MockLLMModel(_Scripted, llm.Model):
 class AsyncMockLLMModel(_Scripted, llm.AsyncModel):
     """The asynchronous twin of `MockLLMModel`: lazy, as every `llm.AsyncModel`."""
 
-    Options = AnyOptions
+    Options = AnyOptions  # type: ignore[assignment]
 
     async def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> AsyncGenerator[str, None]:
         """Called by `llm` to produce the response."""

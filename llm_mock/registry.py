@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from llm_mock import boundary, explain
 from llm_mock.errors import InvalidReply, QueuedReplyNotAllowed, UnusedReplies
 from llm_mock.history import CallRecord, new_record
-from llm_mock.replies import DEFAULT_REPLY, Answer, Reply, Script, as_answer, exception_from, schema_name
+from llm_mock.replies import DEFAULT_REPLY, Answer, Reply, Script, as_answer, as_reply, exception_from, schema_name
 
 if TYPE_CHECKING:
     import llm
@@ -298,9 +298,7 @@ class MockGetModel(ResponseConfigurator):
         try:
             if not isinstance(answer, Reply):
                 result = answer(prompt)
-                answer = as_answer(await result if inspect.isawaitable(result) else result)
-            if not isinstance(answer, Reply):
-                raise InvalidReply(explain.function_returned_function(answer))
+                answer = as_reply(answer, await result if inspect.isawaitable(result) else result)
         except BaseException as error:
             self._fail(record, error)
             raise
@@ -323,15 +321,12 @@ class MockGetModel(ResponseConfigurator):
 
     def _ask(self, function: Callable[[llm.Prompt], Any], prompt: llm.Prompt) -> Reply:
         result = function(prompt)
-        answer = as_answer(_run(result) if inspect.iscoroutine(result) else result)
-        if not isinstance(answer, Reply):
-            raise InvalidReply(explain.function_returned_function(answer))
-        return answer
+        return as_reply(function, _run(result) if inspect.iscoroutine(result) else result)
 
     def _finish(self, record: CallRecord, reply: Reply) -> Reply:
-        error = reply.exception()
-        if error is None or reply.error_after is not None:
+        if reply.error is None or reply.error_after is not None:
             record["response"] = reply.outcome
+        error = reply.exception()
         if error is not None:
             self._fail(record, error)
             if reply.error_after is None:

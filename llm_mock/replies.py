@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import itertools
 import json
-import math
 import threading
 import weakref
 from collections import deque
@@ -71,6 +70,8 @@ class Reply:
     error_after: int | None = None
     content: str = field(init=False, repr=False, compare=False)
     """The whole text of the answer."""
+    outcome: Any = field(init=False, repr=False, compare=False)
+    """What the history shows as the response: data or text, as far as it came, with any tool calls."""
 
     def __post_init__(self) -> None:
         given = [name for name in ("text", "chunks") if getattr(self, name) is not None]
@@ -85,6 +86,7 @@ class Reply:
             object.__setattr__(self, "chunks", _text_chunks(self.chunks))
         object.__setattr__(self, "tool_calls", tuple(self.tool_calls))
         object.__setattr__(self, "content", self._freeze_content())
+        object.__setattr__(self, "outcome", self._freeze_outcome())
 
     def _freeze_content(self) -> str:
         if self.data is not UNSET:
@@ -123,11 +125,11 @@ class Reply:
             return copy.deepcopy(self.response_json)
         return None if self.data is UNSET else json.loads(self.content)
 
-    @property
-    def outcome(self) -> Any:
-        """What the history shows as the response: data or text, with the tool calls where there are any."""
+    def _freeze_outcome(self) -> Any:
+        if self.error_after is not None:
+            return "".join(tuple(self.stream(stream=True))[: self.error_after])
         answer = self.content if self.data is UNSET else self.data
-        calls = [{"name": call.name, "arguments": call.arguments} for call in self.tool_calls]
+        calls = [{"name": call.name, "arguments": copy.deepcopy(call.arguments)} for call in self.tool_calls]
         return {"text": self.content, "tool_calls": calls} if calls else answer
 
 
@@ -137,7 +139,7 @@ Answer = Reply | ReplyFunction
 
 def estimate_tokens(characters: int) -> int:
     """A plausible, deterministic number of tokens for a text of that many characters; at least 1."""
-    return max(1, math.ceil(characters / CHARACTERS_PER_TOKEN))
+    return -(-characters // CHARACTERS_PER_TOKEN) or 1
 
 
 def json_text(value: Any) -> str:
@@ -190,6 +192,21 @@ def as_answer(value: Any) -> Answer:
     if callable(value) and not isinstance(value, type):
         return cast("ReplyFunction", value)
     raise InvalidReply(explain.no_reply(value))
+
+
+def as_reply(function: ReplyFunction, result: Any) -> Reply:
+    """Turn what a reply function returned into a `Reply`.
+
+    Raises:
+        InvalidReply: it is none, or another function.
+    """
+    try:
+        answer = as_answer(result)
+    except InvalidReply:
+        raise InvalidReply(explain.function_returned_no_reply(function, result)) from None
+    if not isinstance(answer, Reply):
+        raise InvalidReply(explain.function_returned_no_reply(function, result))
+    return answer
 
 
 def _text_chunks(chunks: Iterable[str]) -> tuple[str, ...]:

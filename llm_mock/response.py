@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -66,6 +67,12 @@ class MockResponse(llm.Response):
         """
         payload = super().json()
         return json.loads(super().text()) if payload is None else payload
+
+    def log_to_db(self, db: Any) -> None:
+        """Log the response to an `llm` database, as `llm` logs its own."""
+        response: llm.Response = copy.copy(self)
+        response.__class__ = llm.Response  # `llm` before 0.32 asks its own `json()` here, where text has none
+        response.log_to_db(db)  # type: ignore[no-untyped-call]
 
 
 def deliver(reply: Reply, prompt: llm.Prompt, stream: bool, response: Any) -> Iterator[str]:

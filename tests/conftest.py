@@ -1,0 +1,36 @@
+"""What all tests share: pytest inside pytest, and `llm` imported once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+# Imported here so that the runs inside a run, which forget the modules they imported, do not import them anew.
+import llm.cli  # noqa: F401
+import pytest
+
+import llm_mock.model  # noqa: F401
+
+pytest_plugins = ["pytester"]
+
+RunPython = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def run_python() -> RunPython:
+    """Run `python -c CODE` in a process of its own, with environment variables set (or, with None, unset)."""
+
+    def run(code: str, **environment: str | None) -> subprocess.CompletedProcess[str]:
+        variables = {**os.environ, **environment}
+        return subprocess.run(
+            [sys.executable, "-c", code],
+            env={name: value for name, value in variables.items() if value is not None},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return run
