@@ -25,8 +25,8 @@ def shorten(value: Any, length: int = SHOWN_CHARACTERS) -> str:
 
 
 def _compact(value: Any) -> str:
-    if callable(value):
-        return f"{getattr(value, '__qualname__', type(value).__name__)}()"
+    if callable(value) or hasattr(value, "__qualname__"):  # a function, or the coroutine that one returned
+        return f"{getattr(value, '__qualname__', type(value).__qualname__)}()"
     try:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):

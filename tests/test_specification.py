@@ -211,6 +211,6 @@ def test_assertion_helpers_explain_themselves(mock_llm_calls: MockGetModel) -> N
 def test_assertion_helpers_name_the_models_there_were(mock_llm_calls: MockGetModel) -> None:
     llm.get_model("called").prompt("Hello")
     assert_llm_called_times(mock_llm_calls, "other", 0)
-    with pytest.raises(AssertionError, match="'other' was never called. Models that were called: called"):
+    with pytest.raises(AssertionError, match=r"'other' was never called\. Models that were called: called"):
         assert_llm_called_times(mock_llm_calls, "other", 1)
     assert "other" not in mock_llm_calls.models

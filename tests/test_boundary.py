@@ -1,0 +1,221 @@
+"""Every way in which an application gets a model leads to the mock."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import llm
+import pytest
+from click.testing import CliRunner
+from llm import get_async_model, get_model
+from llm.cli import cli
+
+from llm_mock import MockGetModel, MockLLMModel, ResponseConfigurator
+
+BOUND_AT_IMPORT = llm.get_model("gpt-4o-mini")
+ASYNC_BOUND_AT_IMPORT = llm.get_async_model("gpt-4o-mini")
+
+
+class Provider(llm.KeyModel):
+    """A provider's model as a plugin would define it; it must never execute."""
+
+    model_id = "gpt-4o-mini"
+    needs_key = "provider"
+    can_stream = True
+
+    def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any, key: str | None) -> Iterator[str]:
+        raise AssertionError("a real model was executed")
+
+
+class AsyncProvider(llm.AsyncKeyModel):
+    """The asynchronous twin of `Provider`."""
+
+    model_id = "gpt-4o-mini"
+    needs_key = "provider"
+
+    async def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any, key: str | None) -> Any:
+        raise AssertionError("a real model was executed")
+        yield ""
+
+
+def ask(model: Any) -> str:
+    return str(model.prompt("Hello").text())
+
+
+def ask_async(model: Any) -> str:
+    async def text() -> str:
+        return str(await model.prompt("Hello").text())
+
+    return asyncio.run(text())
+
+
+def ask_command_line(*arguments: str) -> str:
+    result = CliRunner().invoke(cli, ["prompt", "Hello", *arguments])
+    assert result.exit_code == 0, result.output
+    return result.output.rstrip("\n")
+
+
+def listed(models: list[Any]) -> Any:
+    return next(model for model in models if model.model_id == "gpt-4o-mini")
+
+
+def continue_logged_conversation() -> str:
+    ask_command_line("-m", "gpt-4o-mini")
+    return ask_command_line("-c")
+
+
+DOORS: dict[str, Callable[[], str]] = {
+    "get_model": lambda: ask(llm.get_model("gpt-4o-mini")),
+    "get_model by alias": lambda: ask(llm.get_model("4o-mini")),
+    "get_model bound early": lambda: ask(get_model("gpt-4o-mini")),
+    "get_async_model": lambda: ask_async(llm.get_async_model("gpt-4o-mini")),
+    "get_async_model by alias": lambda: ask_async(llm.get_async_model("4o-mini")),
+    "get_async_model bound early": lambda: ask_async(get_async_model("gpt-4o-mini")),
+    "get_models": lambda: ask(listed(llm.get_models())),
+    "get_async_models": lambda: ask_async(listed(llm.get_async_models())),
+    "get_model_aliases by name": lambda: ask(llm.get_model_aliases()["4o-mini"]),
+    "get_model_aliases by look": lambda: ask(dict(llm.get_model_aliases().items())["4o-mini"]),
+    "get_models_with_aliases": lambda: ask(listed([entry.model for entry in llm.get_models_with_aliases()])),
+    "command line": lambda: ask_command_line("-m", "4o-mini"),
+    "command line, async": lambda: ask_command_line("-m", "4o-mini", "--async"),
+    "command line, continued": continue_logged_conversation,
+    "model bound at import": lambda: ask(BOUND_AT_IMPORT),
+    "async model bound at import": lambda: ask_async(ASYNC_BOUND_AT_IMPORT),
+    "provider class": lambda: ask(Provider()),
+    "async provider class": lambda: ask_async(AsyncProvider()),
+    "conversation": lambda: ask(llm.get_model("gpt-4o-mini").conversation()),
+    "conversation of a provider class": lambda: ask(Provider().conversation()),
+    "chain": lambda: str(llm.get_model("gpt-4o-mini").chain("Hello").text()),
+    "streaming of a provider class": lambda: "".join(Provider().prompt("Hello", stream=True)),
+}
+
+
+@pytest.mark.parametrize("door", DOORS.values(), ids=DOORS.keys())
+def test_every_door_leads_to_the_mock(
+    door: Callable[[], str], mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+) -> None:
+    mock_llm_responses.set("gpt-4o-mini", "from the mock")
+    assert door() == "from the mock"
+    assert mock_llm_calls.models["gpt-4o-mini"].call_history[-1]["prompt"] == "Hello"
+    assert {call["model_id"] for call in mock_llm_calls.calls} == {"gpt-4o-mini"}
+
+
+@pytest.mark.parametrize("how", ["get_model", "get_async_model"])
+def test_default_model_is_mocked(how: str, mock_llm_calls: MockGetModel) -> None:
+    model = getattr(llm, how)()
+    assert (ask if how == "get_model" else ask_async)(model) == '{"success": true}'
+    assert mock_llm_calls.calls[0]["model_id"] == llm.get_default_model()
+
+
+def test_a_name_that_no_plugin_knows_is_mocked(mock_llm_responses: ResponseConfigurator) -> None:
+    mock_llm_responses.set("*", "anything")
+    assert ask(llm.get_model("nobody/knows")) == ask_async(llm.get_async_model("nobody/knows")) == "anything"
+
+
+def test_a_real_model_keeps_its_own_identity_when_the_mock_answers_for_it() -> None:
+    response = Provider().prompt("Hello")
+    response.text()
+    assert type(response.model) is Provider
+
+
+def test_a_provider_class_made_by_hand_streams_the_chunks(mock_llm_responses: ResponseConfigurator) -> None:
+    mock_llm_responses.set("gpt-4o-mini", lambda prompt: f"You said {prompt.prompt}")
+    assert list(Provider().prompt("Hi")) == ["You said Hi"]
+
+
+def test_an_empty_text_reaches_a_provider_class(mock_llm_responses: ResponseConfigurator) -> None:
+    mock_llm_responses.set("*", "")
+    assert ask(Provider()) == ask(llm.get_model("m")) == ask_async(AsyncProvider()) == ""
+
+
+def test_an_error_reaches_a_provider_class(mock_llm_responses: ResponseConfigurator) -> None:
+    mock_llm_responses.set_error("gpt-4o-mini", ConnectionError("down"))
+    for model, how in ((Provider(), ask), (AsyncProvider(), ask_async)):
+        with pytest.raises(ConnectionError, match="down"):
+            how(model)
+
+
+def test_alias_and_model_id_are_one_model(mock_llm_responses: ResponseConfigurator) -> None:
+    mock_llm_responses.set("4o-mini", "by alias")
+    assert llm.get_model("4o-mini") is llm.get_model("gpt-4o-mini")
+    assert llm.get_model("4o-mini").model_id == "gpt-4o-mini"
+    assert ask(llm.get_model("gpt-4o-mini")) == "by alias"
+
+
+def test_an_alias_that_the_test_defines_is_resolved(mock_llm_calls: MockGetModel) -> None:
+    llm.set_alias("mini", "gpt-4o-mini")
+    try:
+        assert llm.get_model("mini") is mock_llm_calls.get_model("gpt-4o-mini")
+    finally:
+        llm.remove_alias("mini")
+    assert llm.get_model("mini").model_id == "mini"
+
+
+def test_table_of_aliases_holds_registered_names_only() -> None:
+    aliases = llm.get_model_aliases()
+    assert "gpt-4o-mini" in aliases
+    assert "nobody/knows" not in aliases
+    assert aliases.get("nobody/knows") is None
+    assert len(aliases) == len(list(aliases)) > 10
+
+
+def test_listing_models_creates_no_entries_in_models(mock_llm_calls: MockGetModel) -> None:
+    assert llm.get_models()
+    assert mock_llm_calls.models == {}
+
+
+@pytest.mark.parametrize("how", ["get_model", "get_async_model"])
+def test_a_name_can_be_made_unknown(how: str, mock_llm_responses: ResponseConfigurator) -> None:
+    mock_llm_responses.set_unknown("4o-mini")
+    for name in ("gpt-4o-mini", "4o-mini"):
+        with pytest.raises(llm.UnknownModelError, match=f"Unknown model: {name}"):
+            getattr(llm, how)(name)
+    assert getattr(llm, how)("gpt-4o").model_id == "gpt-4o"
+    assert "gpt-4o-mini" not in llm.get_model_aliases()
+    assert "Unknown model" in CliRunner().invoke(cli, ["prompt", "Hello", "-m", "4o-mini"]).output
+
+
+def test_reimported_llm_is_mocked(mock_llm_responses: ResponseConfigurator, monkeypatch: pytest.MonkeyPatch) -> None:
+    mock_llm_responses.set("m", "still mocked")
+    monkeypatch.delitem(sys.modules, "llm")
+    again = importlib.import_module("llm")
+    assert again is not llm
+    assert ask(again.get_model("m")) == ask(get_model("m")) == "still mocked"
+
+
+def test_a_registered_mock_is_handed_out_as_it_is() -> None:
+    class Registered(MockLLMModel):
+        model_id = "registered-mock"
+
+    class Plugin:
+        __name__ = "registering"
+
+        @llm.hookimpl
+        def register_models(self, register: Callable[..., None]) -> None:
+            register(model, aliases=["registered-alias"])
+
+    model, plugin = Registered(default_response="own answer"), Plugin()
+    llm.pm.register(plugin, name="registering")
+    try:
+        assert llm.get_model("registered-mock") is llm.get_model("registered-alias") is model
+        assert model in llm.get_models()
+        assert ask(model) == "own answer"
+    finally:
+        llm.pm.unregister(plugin)
+    assert llm.get_model("registered-mock") is not model
+
+
+def test_models_are_handed_out_one_for_a_name(mock_llm_calls: MockGetModel) -> None:
+    assert llm.get_model("m") is llm.get_model("m") is mock_llm_calls.get_model("m") is mock_llm_calls.models["m"]
+    assert llm.get_async_model("m") is llm.get_async_model("m")
+
+
+def test_a_model_bound_at_import_shows_the_calls_of_this_test_only(mock_llm_calls: MockGetModel) -> None:
+    assert isinstance(BOUND_AT_IMPORT, MockLLMModel)
+    assert BOUND_AT_IMPORT.prompt_count == 0
+    BOUND_AT_IMPORT.prompt("Hello")
+    assert BOUND_AT_IMPORT.call_history == mock_llm_calls.get_model("gpt-4o-mini").call_history != []

@@ -1,0 +1,137 @@
+"""The record of a call, and the assertions about it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import llm
+import pytest
+from pydantic import BaseModel
+
+from llm_mock import MockLLMModel, create_mock_get_model
+from llm_mock.history import plain
+
+
+class Answer(BaseModel):
+    value: int
+
+
+def test_reset_history_forgets_the_calls_of_one_model() -> None:
+    get_model = create_mock_get_model({"a": "A"})
+    get_model("a").prompt("Hi")
+    get_model("b").prompt("Hi")
+    get_model("a").reset_history()
+    assert (get_model("a").prompt_count, get_model("a").call_history, get_model("b").prompt_count) == (0, [], 1)
+    assert [call["model_id"] for call in get_model.calls] == ["b"]
+    assert get_model("a").prompt("Hi").text() == "A"
+
+
+def test_reset_forgets_models_calls_and_replies() -> None:
+    get_model = create_mock_get_model({"a": "A"})
+    before = get_model("a")
+    before.prompt("Hi")
+    get_model.set_unknown("b")
+    get_model.reset()
+    assert (get_model.models, get_model.calls, before.prompt_count) == ({}, [], 0)
+    assert get_model("a") is not before
+    assert get_model("a").prompt("Hi").json() == {"success": True}
+    assert get_model("b").model_id == "b"
+
+
+def test_assert_called_with_wants_both_conditions_in_one_call() -> None:
+    model = MockLLMModel("m", {"value": 1})
+    model.prompt("Count the apples", schema=Answer)
+    model.prompt("Count the pears")
+    model.assert_called_with()
+    model.assert_called_with("apples", schema=Answer)
+    model.assert_called_with("pears")
+    model.assert_called_with(schema=Answer.model_json_schema())
+    with pytest.raises(AssertionError) as caught:
+        model.assert_called_with("pears", schema=Answer)
+    assert str(caught.value) == (
+        "No call of model 'm' had a prompt that contains 'pears' and the schema Answer.\n"
+        "Calls that were made:\n"
+        "  1. m  'Count the apples'  schema Answer  → {\"value\": 1}\n"
+        "  2. m  'Count the pears'  → {\"value\": 1}"
+    )
+
+
+def test_assert_called_with_on_a_model_that_was_never_called() -> None:
+    with pytest.raises(AssertionError, match="Model 'm' was never called"):
+        MockLLMModel("m").assert_called_with()
+
+
+def test_history_is_a_snapshot() -> None:
+    passed: dict[str, Any] = {"nested": [1]}
+    model = MockLLMModel("m")
+    model.prompt("Hi", custom=passed)
+    passed["nested"].append(2)
+    assert model.call_history[0]["kwargs"]["custom"] == {"nested": [1]}
+
+
+def test_history_is_json_whatever_was_passed(tmp_path: Path) -> None:
+    get_model = create_mock_get_model()
+    attachment = llm.Attachment(type="text/plain", content=b"secret bytes")
+    get_model("m").prompt("Hi", a=object(), b=Answer(value=1), c={1: {2}}, d=Answer, attachments=[attachment])
+    record = json.loads(json.dumps(get_model.calls))[0]
+    assert record["kwargs"] | {"attachments": None} == {
+        "schema": None,
+        "temperature": 0.0,
+        "max_tokens": 1000,
+        "model": None,
+        "a": "<object>",
+        "b": {"value": 1},
+        "c": {"1": [2]},
+        "d": "Answer",
+        "attachments": None,
+    }
+    assert "secret" not in str(record)
+
+
+def test_a_plain_copy_shows_no_addresses() -> None:
+    assert plain([object(), MockLLMModel("m"), Path("a")]) == ["<object>", "<MockLLMModel: m>", repr(Path("a"))]
+
+
+def test_every_model_in_order_of_the_calls() -> None:
+    get_model = create_mock_get_model()
+    for name in ("b", "a", "b"):
+        get_model(name).prompt(name)
+    assert [call["model_id"] for call in get_model.calls] == ["b", "a", "b"]
+    assert [len(get_model.calls_of(name)) for name in ("a", "b", "c")] == [1, 2, 0]
+    assert repr(get_model) == "<MockGetModel: 2 models, 3 calls>"
+
+
+def test_no_call_of_many_threads_is_lost() -> None:
+    get_model = create_mock_get_model()
+    get_model.add("m", "queued", times=8 * 50)
+    answers: list[str] = []
+
+    def ask(thread: int) -> None:
+        for number in range(100):
+            answers.append(get_model("m").prompt(f"{thread}:{number}").text())
+
+    threads = [threading.Thread(target=ask, args=(thread,)) for thread in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert get_model("m").prompt_count == 800
+    assert answers.count("queued") == 400
+    for number in range(8):
+        own = [call["prompt"] for call in get_model.calls if call["prompt"].startswith(f"{number}:")]
+        assert own == [f"{number}:{call}" for call in range(100)]
+
+
+def test_long_prompts_and_many_calls_are_cut_in_messages() -> None:
+    model = MockLLMModel("m", "y" * 1000)
+    for _ in range(30):
+        model.prompt("x" * 1000)
+    with pytest.raises(AssertionError) as caught:
+        model.assert_called_with("z")
+    lines = str(caught.value).splitlines()
+    assert lines[2] == "  … 10 earlier calls"
+    assert len(lines) == 23
+    assert max(len(line) for line in lines) < 300
