@@ -8,6 +8,8 @@ from typing import Any
 import llm
 from pydantic import ConfigDict
 
+from llm_mock.replies import json_schema
+
 LLM_ARGUMENTS = frozenset(inspect.signature(llm.Model.prompt).parameters) | {"key"}
 
 
@@ -30,6 +32,8 @@ class AnyAttachmentType(frozenset[str]):
 def split_arguments(options: type[llm.Options], arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split the keyword arguments of `prompt()` into those that `llm` takes and those only for the history.
 
+    A pydantic class as schema becomes its JSON schema here, which `llm` would generate anew for each call.
+
     Args:
         options: the model's `Options`; what it does not take `llm` would refuse.
         arguments: the keyword arguments.
@@ -39,5 +43,5 @@ def split_arguments(options: type[llm.Options], arguments: dict[str, Any]) -> tu
     others: dict[str, Any] = {}
     for name, value in arguments.items():
         taken = name in LLM_ARGUMENTS or name in options.model_fields or (takes_any and name != "model")
-        (for_llm if taken else others)[name] = value
+        (for_llm if taken else others)[name] = json_schema(value) if name == "schema" else value
     return for_llm, others

@@ -37,30 +37,37 @@ def start() -> None:
         boundary.attach(own_user_folder=True)
 
 
-class MockedRun:
-    """Keeps `llm` mocked during a test run, in this process and in those that it starts.
+class TestRun:
+    """Keeps `llm` mocked (or, for a project that opted out, left alone) during a test run.
 
-    The run gets an `llm` user folder of its own, so the keys, aliases, default model and logs of whoever runs it
-    are neither read nor written.
+    That holds in this process and in those that it starts. A mocked run has an `llm` user folder of its own, so the
+    keys, aliases, default model and logs of whoever runs it are neither read nor written.
 
     Args:
+        mocked: False leaves `llm` alone, whatever `PFLOW_TESTING` says.
         passthrough: globs of the ids of models that run for real.
         lazy: decide a call when its response is read, not in `prompt()`.
     """
 
-    def __init__(self, passthrough: Sequence[str] = (), lazy: bool = False) -> None:
-        self.mock = MockGetModel(at_boundary=True, standing_only=True, lazy=lazy)
+    __test__ = False
+
+    def __init__(self, mocked: bool, passthrough: Sequence[str] = (), lazy: bool = False) -> None:
+        self.mock = MockGetModel(at_boundary=True, standing_only=True, lazy=lazy) if mocked else None
         self._passthrough = passthrough
-        self._process = os.getpid()
+        self._folder: str | None = None
 
     def start(self) -> None:
-        """Mock from now on."""
-        self._folder = tempfile.mkdtemp(prefix="llm-mock-")
+        """Set everything up, once."""
         self._environment = {name: os.environ.get(name) for name in (VARIABLE, USER_FOLDER_VARIABLE)}
-        os.environ.setdefault(VARIABLE, "1")
-        os.environ[USER_FOLDER_VARIABLE] = self._folder
         self._previous_mock = boundary.activate(self.mock)
         self._previous_passthrough = boundary.set_passthrough(self._passthrough)
+        if self.mock is None:
+            os.environ[VARIABLE] = "0"
+            return
+        self._process = os.getpid()
+        self._folder = tempfile.mkdtemp(prefix="llm-mock-")
+        os.environ[USER_FOLDER_VARIABLE] = self._folder
+        os.environ.setdefault(VARIABLE, "1")
         boundary.attach()
 
     def stop(self) -> None:
@@ -68,7 +75,7 @@ class MockedRun:
         boundary.activate(self._previous_mock)
         boundary.set_passthrough(self._previous_passthrough)
         _set_environment(self._environment)
-        if os.getpid() == self._process:  # not in a forked child
+        if self._folder and os.getpid() == self._process:  # not in a forked child
             shutil.rmtree(self._folder, ignore_errors=True)
 
     @contextmanager

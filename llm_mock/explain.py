@@ -134,15 +134,15 @@ def no_reply(value: Any) -> str:
 def _described(value: Any) -> str:
     if isinstance(value, type):
         return f"the class {value.__qualname__}"
-    if value is None or isinstance(value, (str, bytes, int, float)):
-        return repr(value)
+    if value is None or isinstance(value, (str, bytes, int, float, dict, list)):
+        return shorten(value) if isinstance(value, (dict, list)) else repr(value)
     return f"an object of type {type(value).__qualname__}"
 
 
 def not_json(value: Any, error: Exception) -> str:
     """A structured reply holds something that has no JSON form."""
     for path, item in _leaves(value, "reply", 0):
-        if item is not None and not isinstance(item, (str, int, float)):
+        if not (item is None or isinstance(item, (str, int, float)) or hasattr(item, "model_dump")):
             return (
                 f"{path} is no JSON value: {_described(item)}. A structured reply holds only what a model can send: "
                 "str, int, float, bool, None, and dicts and lists of these. Convert it first."
@@ -165,6 +165,11 @@ def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
+def no_model_name(value: Any) -> str:
+    """Something was given where the name of a model belongs."""
+    return f"This is not the name of a model: {_described(value)}. The model comes first, then what it answers."
+
+
 def no_exception(value: Any) -> str:
     """Something was configured as an error that cannot be raised."""
     return (
@@ -176,6 +181,11 @@ def no_exception(value: Any) -> str:
 def exception_needs_arguments(error: type[BaseException], problem: TypeError) -> str:
     """An exception class was given that cannot be instantiated without arguments."""
     return f"{error.__qualname__} cannot be raised without arguments ({problem}). Give an instance of it."
+
+
+def frozen_reply(name: str) -> str:
+    """Somebody assigned to a field of a reply."""
+    return f"A Reply cannot be changed, so {name} cannot be assigned. Make a new Reply."
 
 
 def two_contents(names: Sequence[str]) -> str:

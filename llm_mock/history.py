@@ -85,7 +85,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(item) for item in value]
     if hasattr(value, "model_dump") and not isinstance(value, type):
-        return plain(value.model_dump(mode="json"))
+        return plain(value.model_dump(mode="json", by_alias=True))
     shown = value.__qualname__ if isinstance(value, type) else repr(value)
     return f"<{type(value).__qualname__}>" if f"object at {id(value):#x}" in shown else shown
 

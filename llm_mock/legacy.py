@@ -6,7 +6,7 @@ PYTEST_DONT_REWRITE
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from llm_mock import explain
 from llm_mock.errors import LegacyMockWarning
@@ -16,7 +16,7 @@ KNOWN: Mapping[str, str] = {"pflow.planning": "MockPlanningModule"}
 
 
 class LegacyMockDetector:
-    """Warns once when a module in `sys.modules` is an old mock.
+    """Tells once when a module in `sys.modules` is an old mock.
 
     Args:
         modules: further modules to watch, each `module=Text`: an old mock is there when `Text` occurs in the
@@ -35,12 +35,11 @@ class LegacyMockDetector:
                 raise ValueError(explain.bad_legacy_module(entry))
             self._watched[module] = text
 
-    def check(self, warn: Callable[[Warning], object]) -> None:
-        """Hand a `LegacyMockWarning` that names the modules to `warn`, if there are any, at most once."""
-        if self._warned:
-            return
+    def check(self) -> LegacyMockWarning | None:
+        """The warning that names the modules, if there are any; at most once."""
+        if self._warned or self._watched.keys().isdisjoint(sys.modules):
+            return None
         present = [name for name in self._watched if name in sys.modules]
         found = [name for name in present if self._watched[name] in str(sys.modules[name])]
-        if found:
-            self._warned = True
-            warn(LegacyMockWarning(explain.legacy_mock(found, GUIDE)))
+        self._warned = bool(found)
+        return LegacyMockWarning(explain.legacy_mock(found, GUIDE)) if found else None

@@ -10,7 +10,6 @@ import llm
 from llm_mock.accept import AnyAttachmentType, AnyOptions, split_arguments
 from llm_mock.history import ModelHistory, plain
 from llm_mock.registry import MockGetModel, ModelState
-from llm_mock.replies import json_schema
 from llm_mock.response import MockResponse, deliver
 
 NOT_PASSED = {"temperature": 0.0, "max_tokens": 1000, "model": None}
@@ -68,8 +67,7 @@ class MockLLMModel(_Scripted, llm.Model):
             Exception: the error that was configured for this call.
         """
         prompt = kwargs.pop("prompt_text", prompt) if prompt is None else prompt
-        for_llm, others = split_arguments(self.Options, kwargs)
-        for_llm["schema"] = json_schema(for_llm.get("schema"))
+        for_llm, others = split_arguments(self.Options, kwargs) if kwargs else ({}, {})
         response: Any = super().prompt(prompt, **for_llm)
         if mock := self.mock():
             response.__class__ = MockResponse
@@ -80,11 +78,11 @@ class MockLLMModel(_Scripted, llm.Model):
 
     def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> Iterator[str]:
         """Called by `llm` to produce the response."""
-        reply = getattr(response, "decided", None)
-        if reply is None:
+        answered = getattr(response, "decided", None)
+        if answered is None:
             mock = self.mock() or MockGetModel()
-            reply = mock.answer(self.model_id, prompt, getattr(response, "passed", {}))
-        return deliver(reply, prompt, stream, response)
+            answered = mock.answer(self.model_id, prompt, getattr(response, "passed", {}))
+        return deliver(answered, stream, response)
 
 
 class AsyncMockLLMModel(_Scripted, llm.AsyncModel):
@@ -95,5 +93,5 @@ class AsyncMockLLMModel(_Scripted, llm.AsyncModel):
     async def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> AsyncGenerator[str, None]:
         """Called by `llm` to produce the response."""
         mock = self.mock() or MockGetModel()
-        for chunk in deliver(await mock.answer_async(self.model_id, prompt), prompt, stream, response):
+        for chunk in deliver(await mock.answer_async(self.model_id, prompt), stream, response):
             yield chunk

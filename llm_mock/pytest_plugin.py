@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Generator, Iterator
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from llm_mock import boundary, explain, hookspecs
-from llm_mock.activation import MockedRun
+from llm_mock import boundary, explain
+from llm_mock.activation import TestRun
 from llm_mock.errors import LLMMockError
 from llm_mock.legacy import LegacyMockDetector
 from llm_mock.registry import MockGetModel, ResponseConfigurator
 
-RUN = pytest.StashKey[MockedRun]()
+RUN = pytest.StashKey[TestRun]()
 LEGACY = pytest.StashKey[LegacyMockDetector]()
 
 
@@ -30,8 +30,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("llm_mock_legacy_modules", "Old mocks to warn of, each module=Text.", type="linelist")
 
 
+class HookSpecs:
+    """The hook that the plugin calls."""
+
+    @staticmethod
+    @pytest.hookspec(historic=True)
+    def pytest_llm_mock_configure(config: pytest.Config, mock: ResponseConfigurator) -> None:
+        """Say in a conftest what is always answered, outside tests too.
+
+        Called once a run (with pytest-xdist once in each worker) for each conftest or plugin that has it. Standing
+        answers only: `mock.set`, `mock.set_error`, `mock.set_unknown`. What a test configures goes before them.
+
+        Args:
+            config: the pytest configuration.
+            mock: the mock of the whole run.
+        """
+
+
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    pluginmanager.add_hookspecs(hookspecs)
+    pluginmanager.add_hookspecs(HookSpecs)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -42,23 +59,21 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "llm_live: call real models; skipped unless --llm-mock-live is given.")
-    run = _start(config)
-    config.pluginmanager.register(_EveryTest() if run else _OnRequest(), "llm_mock_fixtures")
+    mock = _start(config).mock
+    config.pluginmanager.register(_EveryTest() if mock else _OnRequest(), "llm_mock_fixtures")
     try:
         config.stash[LEGACY] = LegacyMockDetector(config.getini("llm_mock_legacy_modules"))
-        if run:
-            hook = config.hook.pytest_llm_mock_configure
-            hook.call_historic(kwargs={"config": config, "mock": run.mock})
+        if mock:
+            config.hook.pytest_llm_mock_configure.call_historic(kwargs={"config": config, "mock": mock})
     except (LLMMockError, ValueError) as error:
         raise pytest.UsageError(str(error)) from None
 
 
-def _start(config: pytest.Config) -> MockedRun | None:
-    """The mocked run of a configuration, started when it is first asked for; None where the project opted out."""
-    if not _boolean(config, "llm_mock"):
-        return None
+def _start(config: pytest.Config) -> TestRun:
+    """The run of a configuration, started when it is first asked for."""
     if RUN not in config.stash:
-        config.stash[RUN] = MockedRun(config.getini("llm_mock_passthrough"), _boolean(config, "llm_mock_lazy"))
+        mocked, lazy = _boolean(config, "llm_mock"), _boolean(config, "llm_mock_lazy")
+        config.stash[RUN] = TestRun(mocked, config.getini("llm_mock_passthrough"), lazy)
         config.stash[RUN].start()
     return config.stash[RUN]
 
@@ -66,41 +81,48 @@ def _start(config: pytest.Config) -> MockedRun | None:
 def _boolean(config: pytest.Config, name: str) -> bool:
     try:
         return bool(config.getini(name))
-    except (TypeError, ValueError) as error:
-        raise pytest.UsageError(explain.bad_ini_boolean(name, error)) from None
+    except (TypeError, ValueError, pytest.UsageError):
+        raise pytest.UsageError(explain.bad_ini_boolean(name, config.inicfg.get(name))) from None
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if run := config.stash.get(RUN, None):
-        run.stop()
+    if RUN in config.stash:
+        config.stash[RUN].stop()
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    if RUN not in config.stash:
+    if config.stash[RUN].mock is None:
         return None
-    passthrough = config.getini("llm_mock_passthrough")
-    real = f", except {', '.join(passthrough)}" if passthrough else ""
-    live = " and tests marked llm_live" if config.getoption("--llm-mock-live") else ""
-    return f"llm-mock: models of llm are mocked{real}{live}"
+    real = [*config.getini("llm_mock_passthrough")]
+    real += ["in tests marked llm_live"] if config.getoption("--llm-mock-live") else []
+    return f"llm-mock: models of llm are mocked{', except ' if real else ''}{', '.join(real)}"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("llm_live"):
             if config.getoption("--llm-mock-live"):
-                cast("Any", item).fixturenames.insert(0, "_llm_mock_live")
+                item.fixturenames.insert(0, "_llm_mock_live")  # type: ignore[attr-defined]
             else:
                 item.add_marker(pytest.mark.skip(reason=explain.skipped_live_test()))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    if warning := item.config.stash[LEGACY].check():
+        _warn(item, warning)
     result = yield
-    mock = cast("MockGetModel | None", boundary.active())
+    mock: Any = boundary.active()
     if mock is not None and (message := mock.unused_replies()):
         pytest.fail(message, pytrace=False)
-    item.config.stash[LEGACY].check(item.warn)
     return result
+
+
+def _warn(item: pytest.Item, warning: Warning) -> None:
+    try:
+        item.warn(warning)
+    except type(warning):  # where warnings are errors
+        pytest.fail(str(warning), pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -108,8 +130,8 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    if report.failed and call.when != "teardown":
-        mock = cast("MockGetModel | None", boundary.active())
+    if report.outcome == "failed" and call.when != "teardown":
+        mock: Any = boundary.active()
         if mock is not None and mock.calls:
             report.sections.append(("LLM calls", explain.call_list(mock.calls)))
     return report
@@ -131,11 +153,7 @@ def debug_llm(mock_llm_calls: MockGetModel, caplog: pytest.LogCaptureFixture) ->
 
 @pytest.fixture
 def _llm_mock_live(request: pytest.FixtureRequest) -> Iterator[None]:
-    run = request.config.stash.get(RUN, None)
-    if run is None:
-        yield
-        return
-    with run.live():
+    with request.config.stash[RUN].live():
         yield
 
 
@@ -159,7 +177,8 @@ class _OnRequest:
 
 
 def _mock_one_test() -> Iterator[MockGetModel]:
-    mock = MockGetModel(outer=cast("MockGetModel | None", boundary.active()), at_boundary=True)
+    outer: Any = boundary.active()
+    mock = MockGetModel(outer=outer, at_boundary=True)
     previous = boundary.activate(mock)
     try:
         yield mock

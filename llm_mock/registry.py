@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from llm_mock.model import AsyncMockLLMModel, MockLLMModel
 
+Answered = tuple[Reply, CallRecord]
+"""What a call was answered with, and its record."""
+
 logger = logging.getLogger("llm_mock")
 
 
@@ -58,8 +61,22 @@ class ResponseConfigurator:
         """
         self._script = Script()
         self._unknown: set[str] = set()
-        self._model_id_of: Callable[[str], str] = boundary.model_id_of if at_boundary else str
+        self._at_boundary = at_boundary
         self._standing_only = standing_only
+
+    def get_model(self, name: str) -> MockLLMModel:
+        """The model of an id or alias, always the same one; to see its calls.
+
+        Raises:
+            llm.UnknownModelError: the name was made unknown by `set_unknown`.
+        """
+        raise NotImplementedError
+
+    def _model_id_of(self, name: str) -> str:
+        __tracebackhide__ = True
+        if not isinstance(name, str):
+            raise InvalidReply(explain.no_model_name(name))
+        return boundary.model_id_of(name) if self._at_boundary else name
 
     def set(self, model: str, response: Any, *, schema: Any = None) -> None:
         """Set the standing answer of a model; it replaces the one set before.
@@ -73,6 +90,7 @@ class ResponseConfigurator:
         Raises:
             InvalidReply: the response can be no reply.
         """
+        __tracebackhide__ = True
         self._script.standing[self._model_id_of(model), schema_name(schema)] = as_answer(response)
 
     def add(self, model: str, response: Any, *, schema: Any = None, times: int = 1) -> None:
@@ -90,6 +108,7 @@ class ResponseConfigurator:
             InvalidReply: the response can be no reply, or `times` is below 1.
             QueuedReplyNotAllowed: this mock serves the whole run.
         """
+        __tracebackhide__ = True
         if self._standing_only:
             raise QueuedReplyNotAllowed(explain.queued_for_the_run(model))
         if times < 1:
@@ -106,6 +125,7 @@ class ResponseConfigurator:
         Raises:
             InvalidReply: it is no exception.
         """
+        __tracebackhide__ = True
         model_id = self._model_id_of(model)
         if exception is None:
             self._script.errors.pop(model_id, None)
@@ -155,7 +175,7 @@ class MockGetModel(ResponseConfigurator):
         """Every call of every model, in order."""
         self.lazy: bool = outer.lazy if outer else lazy
         self._outer = outer
-        self._answering = cast("Callable[[], MockGetModel | None]", boundary.active) if at_boundary else lambda: self
+        self._answering: Any = boundary.active if at_boundary else lambda: self
         self._states: dict[str, ModelState] = {}
         self._sync_models: dict[str, MockLLMModel] = {}
         self._async_models: dict[str, AsyncMockLLMModel] = {}
@@ -177,7 +197,7 @@ class MockGetModel(ResponseConfigurator):
         return f"<MockGetModel: {len(self.models)} models, {len(self.calls)} calls>"
 
     def get_model(self, name: str) -> MockLLMModel:
-        """The model of an id or alias, always the same one.
+        """The model of an id or alias, always the same one; to see its calls.
 
         Raises:
             llm.UnknownModelError: the name was made unknown by `set_unknown`.
@@ -273,8 +293,8 @@ class MockGetModel(ResponseConfigurator):
         unused = self._script.unused()
         return explain.unused_replies(unused, self.calls) if unused else None
 
-    def answer(self, model_id: str, prompt: llm.Prompt, passed: Mapping[str, Any]) -> Reply:
-        """Decide and record what a model answers.
+    def answer(self, model_id: str, prompt: llm.Prompt, passed: Mapping[str, Any]) -> Answered:
+        """Decide what a model answers, and record the call.
 
         Args:
             model_id: the model that is asked.
@@ -292,7 +312,7 @@ class MockGetModel(ResponseConfigurator):
             raise
         return self._finish(record, reply)
 
-    async def answer_async(self, model_id: str, prompt: llm.Prompt) -> Reply:
+    async def answer_async(self, model_id: str, prompt: llm.Prompt) -> Answered:
         """The asynchronous twin of `answer`: a reply function may be a coroutine function."""
         record, answer = self._begin(model_id, prompt, {})
         try:
@@ -323,7 +343,7 @@ class MockGetModel(ResponseConfigurator):
         result = function(prompt)
         return as_reply(function, _run(result) if inspect.iscoroutine(result) else result)
 
-    def _finish(self, record: CallRecord, reply: Reply) -> Reply:
+    def _finish(self, record: CallRecord, reply: Reply) -> Answered:
         if reply.error is None or reply.error_after is not None:
             record["response"] = reply.outcome
         error = reply.exception()
@@ -333,7 +353,7 @@ class MockGetModel(ResponseConfigurator):
                 raise error
         elif logger.isEnabledFor(logging.DEBUG):
             logger.debug(explain.call_line(record))
-        return reply
+        return reply, record
 
     def _fail(self, record: CallRecord, error: BaseException) -> None:
         record["error"] = str(error) or type(error).__name__

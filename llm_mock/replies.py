@@ -12,7 +12,6 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from llm_mock import explain
@@ -20,6 +19,8 @@ from llm_mock.errors import InvalidReply
 
 if TYPE_CHECKING:
     import llm
+
+    from llm_mock.history import CallRecord
 
 ANY_MODEL = "*"
 CHARACTERS_PER_TOKEN = 4
@@ -35,12 +36,11 @@ class _Unset:
 UNSET = _Unset()
 
 
-@dataclass(frozen=True)
 class Reply:
     """One scripted answer of a model, in every detail that `llm` knows of.
 
     Give at most one of `text`, `data` and `chunks`. The reply is a snapshot: what was passed may be changed
-    afterwards.
+    afterwards, and the reply itself cannot.
 
     Args:
         text: the text of the answer.
@@ -58,42 +58,53 @@ class Reply:
         InvalidReply: `data` is not JSON, two contents were given, or `error` is no exception.
     """
 
-    text: str | None = None
-    _: KW_ONLY
-    data: Any = UNSET
-    chunks: Iterable[str] | None = None
-    tool_calls: Iterable[llm.ToolCall] = ()
-    usage: llm.Usage | Mapping[str, int] | None = None
-    resolved_model: str | None = None
-    response_json: Any = None
-    error: BaseException | type[BaseException] | None = None
-    error_after: int | None = None
-    content: str = field(init=False, repr=False, compare=False)
+    data: Any
+    chunks: tuple[str, ...] | None
+    tool_calls: tuple[llm.ToolCall, ...]
+    usage: llm.Usage | Mapping[str, int] | None
+    resolved_model: str | None
+    response_json: Any
+    error: BaseException | type[BaseException] | None
+    error_after: int | None
+    content: str
     """The whole text of the answer."""
-    outcome: Any = field(init=False, repr=False, compare=False)
+    outcome: Any
     """What the history shows as the response: data or text, as far as it came, with any tool calls."""
 
-    def __post_init__(self) -> None:
-        given = [name for name in ("text", "chunks") if getattr(self, name) is not None]
-        given += ["data"] if self.data is not UNSET else []
-        if len(given) > 1:
-            raise InvalidReply(explain.two_contents(given))
-        if self.error is not None:
-            exception_from(self.error)
-        if self.error_after is not None and (self.error is None or self.error_after < 0):
-            raise InvalidReply(explain.bad_error_after(self.error_after))
-        if self.chunks is not None:
-            object.__setattr__(self, "chunks", _text_chunks(self.chunks))
-        object.__setattr__(self, "tool_calls", tuple(self.tool_calls))
-        object.__setattr__(self, "content", self._freeze_content())
-        object.__setattr__(self, "outcome", self._freeze_outcome())
+    def __init__(
+        self,
+        text: str | None = None,
+        *,
+        data: Any = UNSET,
+        chunks: Iterable[str] | None = None,
+        tool_calls: Iterable[llm.ToolCall] = (),
+        usage: llm.Usage | Mapping[str, int] | None = None,
+        resolved_model: str | None = None,
+        response_json: Any = None,
+        error: BaseException | type[BaseException] | None = None,
+        error_after: int | None = None,
+    ) -> None:
+        __tracebackhide__ = True
+        given = {"text": text is not None, "data": data is not UNSET, "chunks": chunks is not None}
+        if sum(given.values()) > 1:
+            raise InvalidReply(explain.two_contents([name for name in given if given[name]]))
+        if error is not None:
+            exception_from(error)
+        if error_after is not None and (error is None or error_after < 0):
+            raise InvalidReply(explain.bad_error_after(error_after))
+        fields = self.__dict__  # the way around `__setattr__`
+        fields.update(error=error, error_after=error_after, usage=usage, resolved_model=resolved_model)
+        fields.update(response_json=copy.deepcopy(response_json), tool_calls=copy.deepcopy(tuple(tool_calls)))
+        fields["chunks"] = None if chunks is None else _text_chunks(chunks)
+        fields["content"] = json_text(data) if given["data"] else text or "".join(self.chunks or ())
+        fields["data"] = json.loads(self.content) if given["data"] else UNSET
+        fields["outcome"] = self._freeze_outcome()
 
-    def _freeze_content(self) -> str:
-        if self.data is not UNSET:
-            text = json_text(self.data)
-            object.__setattr__(self, "data", json.loads(text))
-            return text
-        return self.text or "".join(self.chunks or ())
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(explain.frozen_reply(name))
+
+    def __repr__(self) -> str:
+        return f"Reply({explain.shorten(self.outcome) if self.error is None else repr(self.error)})"
 
     def stream(self, stream: bool) -> Iterable[str]:
         """The chunks of the answer: as scripted when streaming, else (and by default) the text in one piece."""
@@ -101,17 +112,15 @@ class Reply:
             return self.chunks
         return (self.content,) if self.content else ()
 
-    def tokens(self, prompt_length: int) -> tuple[int | None, int | None, Any]:
-        """Input tokens, output tokens and details, as scripted or estimated.
-
-        Args:
-            prompt_length: how many characters were sent.
-        """
-        if self.usage is None:
-            return estimate_tokens(prompt_length), estimate_tokens(len(self.content)), None
-        if isinstance(self.usage, Mapping):
-            return self.usage.get("input_tokens"), self.usage.get("output_tokens"), self.usage.get("details")
-        return self.usage.input, self.usage.output, self.usage.details
+    def tokens(self, record: CallRecord) -> tuple[int | None, int | None, Any]:
+        """Input tokens, output tokens and details of a call, as scripted or estimated."""
+        usage = self.usage
+        if usage is None:
+            sent = record["prompt_length"] + len(record["kwargs"].get("system", ""))
+            return estimate_tokens(sent), estimate_tokens(len(self.content)), None
+        if isinstance(usage, Mapping):
+            return usage.get("input_tokens"), usage.get("output_tokens"), usage.get("details")
+        return usage.input, usage.output, usage.details
 
     def exception(self) -> BaseException | None:
         """What to raise: the configured instance, without the traceback of an earlier raise, or a new one."""
@@ -143,16 +152,22 @@ def estimate_tokens(characters: int) -> int:
 
 
 def json_text(value: Any) -> str:
-    """The JSON of a structured reply.
+    """The JSON of a structured reply; pydantic instances, also inside it, are written as their schema has them.
 
     Raises:
         InvalidReply: something in it has no JSON form; the message says where.
     """
-    value = value.model_dump(mode="json") if hasattr(value, "model_dump") else value
+    __tracebackhide__ = True
     try:
-        return json.dumps(value, ensure_ascii=False)
+        return json.dumps(value, ensure_ascii=False, default=_dump)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidReply(explain.not_json(value, error)) from None
+
+
+def _dump(value: Any) -> Any:
+    if hasattr(value, "model_dump") and not isinstance(value, type):
+        return value.model_dump(mode="json", by_alias=True)
+    raise TypeError
 
 
 def exception_from(error: Any) -> BaseException:
@@ -161,6 +176,7 @@ def exception_from(error: Any) -> BaseException:
     Raises:
         InvalidReply: it is no exception, or a class that cannot be instantiated without arguments.
     """
+    __tracebackhide__ = True
     if isinstance(error, BaseException):
         return error
     if not (isinstance(error, type) and issubclass(error, BaseException)):
@@ -181,6 +197,7 @@ def as_answer(value: Any) -> Answer:
     Raises:
         InvalidReply: it is none of them.
     """
+    __tracebackhide__ = True
     if isinstance(value, Reply):
         return value
     if isinstance(value, str):
@@ -210,6 +227,7 @@ def as_reply(function: ReplyFunction, result: Any) -> Reply:
 
 
 def _text_chunks(chunks: Iterable[str]) -> tuple[str, ...]:
+    __tracebackhide__ = True
     frozen = tuple(chunks)
     for chunk in frozen:
         if not isinstance(chunk, str):
@@ -251,15 +269,17 @@ def json_schema(schema: Any) -> Any:
     return json.loads(_schema_texts[schema])
 
 
-@dataclass
 class QueuedReply:
     """A reply that is used `remaining` more times, before any standing answer."""
 
-    position: int
-    model: str
-    schema: str | None
-    answer: Answer
-    remaining: int
+    __slots__ = ("answer", "model", "position", "remaining", "schema")
+
+    def __init__(self, position: int, model: str, schema: str | None, answer: Answer, remaining: int) -> None:
+        self.position = position
+        self.model = model
+        self.schema = schema
+        self.answer = answer
+        self.remaining = remaining
 
 
 Key = tuple[str, str | None]
@@ -287,6 +307,8 @@ class Script:
 
     def unused(self) -> list[QueuedReply]:
         """The queued replies that were not used up, in the order in which they were queued."""
+        if not self._queues:
+            return []
         with self._lock:
             left = [reply for queue in self._queues.values() for reply in queue]
         return sorted(left, key=lambda reply: reply.position)

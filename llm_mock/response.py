@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import llm
 
 if TYPE_CHECKING:
-    from llm_mock.replies import Reply
+    from llm_mock.registry import Answered
 
 
 class CallableText(str):
@@ -40,8 +40,8 @@ class MockResponse(llm.Response):
     `llm`'s own responses have methods there, and their `json()` is the provider's raw payload.
     """
 
-    decided: Reply | None = None
-    """The reply that was decided when `prompt()` was called; None where it is decided when the response is read."""
+    decided: Answered | None = None
+    """What was answered when `prompt()` was called; None where that is decided when the response is read."""
     passed: Mapping[str, Any] = MappingProxyType({})
     """Arguments of `prompt()` for the history that `llm` does not hand to the model."""
 
@@ -75,12 +75,11 @@ class MockResponse(llm.Response):
         response.log_to_db(db)  # type: ignore[no-untyped-call]
 
 
-def deliver(reply: Reply, prompt: llm.Prompt, stream: bool, response: Any) -> Iterator[str]:
+def deliver(answered: Answered, stream: bool, response: Any) -> Iterator[str]:
     """Play a reply into a response, sync or async.
 
     Args:
-        reply: what to answer.
-        prompt: what was asked; its length counts for the estimated usage.
+        answered: the reply and the record of the call.
         stream: whether to yield the chunks one by one.
         response: the `llm.Response` or `llm.AsyncResponse` to complete.
 
@@ -90,6 +89,7 @@ def deliver(reply: Reply, prompt: llm.Prompt, stream: bool, response: Any) -> It
     Raises:
         Exception: the reply's error, once `error_after` chunks were streamed.
     """
+    reply, record = answered
     error = reply.exception()
     for position, chunk in enumerate(reply.stream(stream)):
         if error is not None and (not stream or position == reply.error_after):
@@ -99,7 +99,7 @@ def deliver(reply: Reply, prompt: llm.Prompt, stream: bool, response: Any) -> It
         raise error
     for tool_call in reply.tool_calls:
         response.add_tool_call(tool_call)
-    input_tokens, output_tokens, details = reply.tokens(len(prompt.prompt) + len(prompt.system))
+    input_tokens, output_tokens, details = reply.tokens(record)
     response.set_usage(input=input_tokens, output=output_tokens, details=details)
     if reply.resolved_model:
         response.set_resolved_model(reply.resolved_model)

@@ -15,6 +15,8 @@ import llm_mock.model  # noqa: F401
 
 pytest_plugins = ["pytester"]
 
+NESTED_OPTIONS = "-p no:cacheprovider -p no:randomly -p no:anyio -o asyncio_default_fixture_loop_scope=function"
+
 RunPython = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -34,3 +36,10 @@ def run_python() -> RunPython:
         )
 
     return run
+
+
+@pytest.fixture
+def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """Runs inside the run: in a fixed order, and without what would only slow them down or warn."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", NESTED_OPTIONS)
+    return pytester

@@ -12,7 +12,7 @@ import llm
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from llm_mock import InvalidReply, MockGetModel, MockLLMModel, Reply, create_mock_get_model
 
@@ -20,6 +20,10 @@ from llm_mock import InvalidReply, MockGetModel, MockLLMModel, Reply, create_moc
 class Person(BaseModel):
     name: str
     born: int = 1900
+
+
+class Aliased(BaseModel):
+    name: str = Field(alias="workflowName")
 
 
 class Animal(BaseModel):
@@ -38,6 +42,8 @@ REPLIES: dict[str, tuple[Any, str]] = {
     "empty dict": ({}, "{}"),
     "list": ([1, "ü"], '[1, "ü"]'),
     "pydantic instance": (Person(name="Ada"), '{"name": "Ada", "born": 1900}'),
+    "pydantic instances in a list": ([Person(name="Ada")], '[{"name": "Ada", "born": 1900}]'),
+    "pydantic instance with an alias": (Aliased(workflowName="w"), '{"workflowName": "w"}'),
     "function": (lambda prompt: f"You said {prompt.prompt}", "You said Hi"),
     "async function": (answer_later, '{"asked": "Hi"}'),
     "Reply": (Reply("Hello"), "Hello"),
@@ -121,6 +127,12 @@ def test_an_async_function_cannot_answer_a_sync_call_inside_a_loop() -> None:
 def test_what_is_no_reply_is_refused_at_once(configure: Callable[..., None], reply: Any, message: str) -> None:
     with pytest.raises(InvalidReply, match=message):
         configure(create_mock_get_model(), "m", reply)
+
+
+@pytest.mark.parametrize("configure", [MockGetModel.set, MockGetModel.add, MockGetModel.set_error])
+def test_the_model_comes_first(configure: Callable[..., None]) -> None:
+    with pytest.raises(InvalidReply, match=r'not the name of a model: {"x": 1}\. The model comes first'):
+        configure(create_mock_get_model(), {"x": 1}, ValueError("bad"))
 
 
 def test_data_that_contains_itself_is_refused() -> None:

@@ -114,13 +114,18 @@ def test_parallel_tests_no_interference(pytester: pytest.Pytester) -> None:
 
         @pytest.mark.parametrize("number", range(20))
         def test_own_answer(number, mock_llm_responses, mock_llm_calls):
+            assert mock_llm_calls.calls == [] and mock_llm_calls.models == {}
             assert llm.get_model("m").prompt("Hello").json() == {"success": True}
             mock_llm_responses.set("m", {"number": number})
             assert llm.get_model("m").prompt("Hello").json() == {"number": number}
-            assert len(mock_llm_calls.calls) == 2
+            mock_llm_responses.set_error("*", ValueError("left behind"))
+            mock_llm_responses.set_unknown("n")
+            assert number % 2, "and a failing test leaves nothing behind either"
         """
     )
-    pytester.runpytest_subprocess("-n2", "-p", "no:randomly").assert_outcomes(passed=20)
+    result = pytester.runpytest_subprocess("-n2", "-p", "randomly")
+    result.assert_outcomes(passed=10, failed=10)
+    assert sum("- LLM calls -" in line for line in result.outlines) == 10
 
 
 @pytest.mark.benchmark

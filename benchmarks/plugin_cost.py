@@ -1,0 +1,96 @@
+"""What the plugin costs a test suite that never calls a model: its import, and its autouse fixture."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from table import Row
+
+IMPORTS = 25
+TESTS = (200, 400)
+PLUGIN = "llm_mock.pytest_plugin"
+
+EMPTY_FIXTURE = """
+import pytest
+
+@pytest.fixture(autouse=True)
+def empty():
+    yield
+"""
+
+FIXTURE_ONLY = f"""
+import pytest
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config):
+    config.pluginmanager.unregister(name="{PLUGIN}")
+"""
+
+
+def rows() -> Iterator[Row]:
+    """The rows of the table."""
+    yield _import_row()
+    yield from _fixture_rows()
+
+
+def _import_row() -> Row:
+    with tempfile.TemporaryDirectory() as folder:
+        runs = [json.loads(_run("probe_import.py", Path(folder), folder)) for _ in range(IMPORTS)]
+    fastest = min(seconds for seconds, _ in runs)
+    loaded = ", ".join(runs[0][1]) or "none"
+    return Row(
+        "importing the plugin, on top of pytest",
+        f"{fastest * 1e3:.1f} ms; of llm, pydantic, yaml, openai it loads {loaded}",
+        goal="< 5 ms, none",
+    )
+
+
+def _fixture_rows() -> Iterator[Row]:
+    nothing = calls_per_test("")
+    empty = calls_per_test(EMPTY_FIXTURE) - nothing
+    beside = f"empty autouse fixture: {empty:.0f} calls"
+    for what, conftest, goal in (("whole plugin", "", "≤ 1.5"), ("its fixture alone", FIXTURE_ONLY, "")):
+        ours = calls_per_test(conftest, "-p", PLUGIN) - nothing
+        yield Row(f"Python calls added to a test, {what}", f"{ours:.0f} calls", beside, ours / empty, goal)
+
+
+def calls_per_test(conftest: str, *arguments: str) -> float:
+    """How many Python calls pytest makes for one more empty test: exact, whatever the start of pytest costs.
+
+    Args:
+        conftest: the source of the conftest file.
+        arguments: further arguments for pytest.
+    """
+    few, many = (_calls(number, conftest, arguments) for number in TESTS)
+    return (many - few) / (TESTS[1] - TESTS[0])
+
+
+def _calls(tests: int, conftest: str, arguments: tuple[str, ...]) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        source = "".join(f"def test_{number:04}(): pass\n" for number in range(tests))
+        Path(folder, "test_empty.py").write_text(source)
+        Path(folder, "conftest.py").write_text(conftest)
+        return int(_run("probe_calls.py", Path(folder), "-qq", "-p", "no:cacheprovider", *arguments))
+
+
+def _run(probe: str, folder: Path, *arguments: str) -> str:
+    """The last line that a probe prints. It sees no plugin that it does not name, and caches bytecode as usual."""
+    command = [sys.executable, str(Path(__file__).with_name(probe)), *arguments]
+    done = subprocess.run(command, cwd=folder, env=_environment(folder), capture_output=True, text=True)
+    if not done.stdout:
+        raise RuntimeError(f"{probe} printed nothing:\n{done.stderr}")
+    return done.stdout.splitlines()[-1]
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """The environment without what would change the figures; every file is written to the folder."""
+    changing = ("PYTEST_", "PFLOW_", "PYTHONDONTWRITEBYTECODE")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(changing)}
+    own = {"PYTHONHASHSEED": "0", "PYTHONPYCACHEPREFIX": str(folder / "bytecode"), "TMPDIR": str(folder)}
+    return kept | own | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}

@@ -1,0 +1,27 @@
+"""Measures the speed of llm_mock beside `llm`, `unittest.mock` and other packages' fakes; prints a Markdown table."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib.metadata import version
+
+import call_cost
+import growth
+import plugin_cost
+from table import markdown
+
+
+def main() -> None:
+    """Measure everything and print the table."""
+    if os.environ.get("PFLOW_TESTING"):
+        sys.exit("Unset PFLOW_TESTING: it mocks `llm` in this process, so nothing is left to compare with.")
+    rows = [*plugin_cost.rows(), *growth.rows(), *call_cost.rows()]
+    print(markdown(rows))
+    versions = ", ".join(f"{package} {version(package)}" for package in ("llm", "pydantic", "pytest"))
+    print(f"\nPython {platform.python_version()}, {versions}.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""The rows of the table, and their Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+HEADER = ("measured", "llm_mock", "beside it", "ratio", "goal")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison."""
+
+    measured: str
+    ours: str
+    beside: str = ""
+    ratio: float | None = None
+    """Ours divided by the other; None where there is nothing to divide by."""
+    goal: str = ""
+
+    def cells(self) -> tuple[str, ...]:
+        """The cells of the row, as Markdown."""
+        ratio = "" if self.ratio is None else f"{self.ratio:.2f}"
+        return self.measured, self.ours, self.beside, ratio, self.goal
+
+
+def markdown(rows: Iterable[Row]) -> str:
+    """The rows as a Markdown table."""
+    lines = [HEADER, ("---", "---", "---", "---:", "---"), *(row.cells() for row in rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def microseconds(seconds: float) -> str:
+    """A time, to three digits at most."""
+    figure = seconds * 1e6
+    return f"{figure:.1f} µs" if figure < 100 else f"{figure:.0f} µs"

@@ -1,0 +1,30 @@
+"""What the planner works with, and the structured answers that it asks a model for."""
+
+from pydantic import BaseModel, Field
+
+
+class Step(BaseModel):
+    """One step of a workflow."""
+
+    component: str = Field(description="name of the component that does it")
+    purpose: str = Field(description="what it does here, in one sentence")
+
+
+class Workflow(BaseModel):
+    """Components that run one after the other. Also the answer to: which workflow does what was requested?"""
+
+    name: str = Field(description="short, lower case, words joined by hyphens")
+    description: str = Field(description="what it is good for, in one sentence")
+    steps: list[Step] = Field(min_length=1)
+
+
+class WorkflowMatch(BaseModel):
+    """The answer to: does a known workflow fit?"""
+
+    workflow_name: str | None = Field(description="name of the workflow that does what was requested, null if none")
+
+
+class ComponentChoice(BaseModel):
+    """The answer to: which components are needed?"""
+
+    components: list[str] = Field(min_length=1, description="names from the catalogue")

@@ -1,0 +1,125 @@
+"""A run touches nothing of the person who starts it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def home(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The `llm` user folder of whoever runs the tests, with keys, an alias, a default model and no logs."""
+    folder = pytester.mkdir("of-the-user")
+    (folder / "keys.json").write_text('{"openai": "sk-of-the-user"}')
+    (folder / "aliases.json").write_text('{"mine": "gpt-4o"}')
+    (folder / "default_model.txt").write_text("gpt-of-the-user")
+    monkeypatch.setenv("LLM_USER_PATH", str(folder))
+    return folder
+
+
+def test_the_users_folder_is_neither_read_nor_written(pytester: pytest.Pytester, home: Path) -> None:
+    before = {path.name: path.read_bytes() for path in home.iterdir()}
+    pytester.makepyfile(
+        """
+        import llm
+        from click.testing import CliRunner
+        from llm.cli import cli
+
+        def test_it(mock_llm_calls):
+            assert llm.get_key(alias="openai") is None
+            assert llm.get_model("mine").model_id == "mine"
+            assert llm.get_model().model_id == llm.DEFAULT_MODEL
+            assert CliRunner().invoke(cli, ["Hello"]).exit_code == 0
+            llm.set_default_model("other")
+            llm.set_alias("short", "gpt-4o")
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1)
+    assert {path.name: path.read_bytes() for path in home.iterdir()} == before
+
+
+def test_the_runs_own_folder_is_gone_afterwards(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("import llm\ndef test_it(): print('FOLDER', llm.user_dir())")
+    result = pytester.runpytest("-s")
+    (folder,) = [Path(line.split()[-1]) for line in result.outlines if "FOLDER" in line]
+    assert "llm-mock-" in folder.name
+    assert not folder.exists()
+
+
+def test_the_environment_is_given_back(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    monkeypatch.setenv("LLM_USER_PATH", "mine")
+    monkeypatch.delenv("PFLOW_TESTING")
+    pytester.makepyfile("import os\ndef test_it(): assert os.environ['PFLOW_TESTING'] == '1'")
+    pytester.runpytest_inprocess().assert_outcomes(passed=1)
+    assert os.environ["LLM_USER_PATH"] == "mine"
+    assert "PFLOW_TESTING" not in os.environ
+
+
+SUBPROCESS = """
+    import subprocess, sys
+
+    def test_it():
+        code = "import llm; print(type(llm.get_model('gpt-4o-mini')).__name__, llm.user_dir())"
+        name, folder = subprocess.check_output([sys.executable, "-c", code], text=True).split()
+        assert (name, "llm-mock-" in folder) == EXPECTED
+"""
+
+
+@pytest.mark.parametrize(("value", "expected"), [(None, "MockLLMModel"), ("1", "MockLLMModel"), ("0", "Chat")])
+def test_a_subprocess_is_mocked_unless_the_environment_says_no(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, value: str | None, expected: str
+) -> None:
+    monkeypatch.delenv("PFLOW_TESTING")
+    if value is not None:
+        monkeypatch.setenv("PFLOW_TESTING", value)
+    pytester.makepyfile(SUBPROCESS.replace("EXPECTED", repr((expected, True))))
+    pytester.runpytest().assert_outcomes(passed=1)
+
+
+def test_the_llm_command_line_as_a_subprocess_is_mocked(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import subprocess, sys
+
+        def test_it():
+            command = [sys.executable, "-m", "llm", "Hello", "-m", "4o-mini"]
+            assert subprocess.check_output(command, text=True, stdin=subprocess.DEVNULL) == '{"success": true}\\n'
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1)
+
+
+def test_a_run_that_never_imports_llm_does_not_pay_for_it(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import sys
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("gpt-4", {"a": 1})
+            mock_llm_responses.add("gpt-4", ValueError("x"))
+            mock_llm_responses.reset()
+            assert {"llm", "pydantic", "yaml", "openai"}.isdisjoint(sys.modules)
+        """
+    )
+    pytester.runpytest_subprocess("-p", "no:hypothesispytest").assert_outcomes(passed=1)
+
+
+def test_a_name_that_nobody_knows_loads_no_plugins(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import sys
+        import llm
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("nobody/knows", "x")
+            for name in ("nobody/knows", "gpt-4o-mini"):
+                llm.get_model(name).prompt("Hello")
+            assert "openai" not in sys.modules
+            assert llm.get_model("4o-mini").model_id == "gpt-4o-mini"
+            assert "openai" in sys.modules
+        """
+    )
+    pytester.runpytest_subprocess().assert_outcomes(passed=1)

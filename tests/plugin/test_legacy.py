@@ -1,0 +1,64 @@
+"""An old mock that replaces a whole module is pointed out."""
+
+from __future__ import annotations
+
+import pytest
+
+OLD_MOCK = """
+    import sys, types
+
+    class MockPlanningModule(types.ModuleType):
+        def __repr__(self):
+            return "<MockPlanningModule>"
+
+    class FakePlanner(types.ModuleType):
+        def __repr__(self):
+            return "<FakePlanner of the team>"
+"""
+
+
+def test_an_old_mock_is_warned_about_once(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(OLD_MOCK + "\n    sys.modules['pflow.planning'] = MockPlanningModule('pflow.planning')")
+    pytester.makepyfile("def test_one(): ...\ndef test_two(): ...")
+    result = pytester.runpytest("-Wdefault")
+    result.assert_outcomes(passed=2, warnings=1)
+    result.stdout.fnmatch_lines(["*LegacyMockWarning: Old mock detected in pflow.planning: *MIGRATION_GUIDE.md.*"])
+
+
+def test_an_old_mock_that_appears_later_is_warned_about(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_legacy_modules =\n    team.planner = FakePlanner")
+    pytester.makeconftest(OLD_MOCK)
+    pytester.makepyfile(
+        """
+        import sys
+        import pytest
+        from conftest import FakePlanner
+
+        @pytest.fixture
+        def old_mock(monkeypatch):
+            monkeypatch.setitem(sys.modules, "team.planner", FakePlanner("team.planner"))
+
+        def test_clean(): ...
+
+        def test_appears(old_mock): ...
+        """
+    )
+    result = pytester.runpytest("-Wdefault")
+    result.assert_outcomes(passed=2, warnings=1)
+    result.stdout.fnmatch_lines(["*::test_appears", "*LegacyMockWarning: Old mock detected in team.planner:*"])
+
+
+def test_a_real_module_of_that_name_is_no_old_mock(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        **{"pflow/__init__": "", "pflow/planning": "", "test_it": "import pflow.planning\ndef test_it(): ..."}
+    )
+    pytester.runpytest().assert_outcomes(passed=1, warnings=0)
+
+
+def test_an_old_mock_fails_its_test_clearly_where_warnings_are_errors(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(OLD_MOCK + "\n    sys.modules['pflow.planning'] = MockPlanningModule('pflow.planning')")
+    pytester.makepyfile("def test_one(): ...\ndef test_two(): ...")
+    result = pytester.runpytest("-Werror::llm_mock.LegacyMockWarning")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*Old mock detected in pflow.planning: *"])
+    result.stdout.no_fnmatch_line("*pytest_plugin.py*")

@@ -1,0 +1,203 @@
+"""Opting out, letting through, real calls, and what the header says."""
+
+from __future__ import annotations
+
+import pytest
+
+FAKES = """
+    import llm
+
+    class Fake(llm.Model):
+        def __init__(self, model_id):
+            self.model_id = model_id
+
+        def execute(self, prompt, stream, response, conversation):
+            yield f"{self.model_id} ran"
+
+    class Plugin:
+        __name__ = "fakes"
+
+        @llm.hookimpl
+        def register_models(self, register):
+            for name in ("own-fake", "own-other", "foreign-fake"):
+                register(Fake(name), aliases=[f"alias-of-{name}"])
+
+    llm.pm.register(Plugin(), name="fakes")
+
+    def pytest_unconfigure():
+        llm.pm.unregister(name="fakes")
+
+    EARLY = {name: llm.get_model(name) for name in ("own-fake", "foreign-fake")}
+"""
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    """A project whose conftest registers models of its own."""
+    pytester.makeconftest(FAKES)
+    return pytester
+
+
+def test_the_header_says_that_models_are_mocked(pytester: pytest.Pytester) -> None:
+    pytester.runpytest().stdout.fnmatch_lines(["llm-mock: models of llm are mocked"])
+
+
+def test_a_project_opts_out(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nllm_mock = false")
+    project.makepyfile(
+        """
+        import os, subprocess, sys
+        import llm, pytest
+        from conftest import EARLY
+
+        def test_real():
+            assert type(EARLY["own-fake"]).__name__ == "Fake"
+            assert llm.get_model("own-fake").prompt("").text() == "own-fake ran"
+            with pytest.raises(llm.UnknownModelError):
+                llm.get_model("nobody/knows")
+
+        def test_real_in_a_subprocess():
+            code = "import llm; print(type(llm.get_model('gpt-4o-mini')).__name__)"
+            assert subprocess.check_output([sys.executable, "-c", code], text=True) == "Chat\\n"
+
+        def test_mocked_on_request(mock_llm_responses):
+            mock_llm_responses.set("own-fake", "mocked")
+            assert llm.get_model("own-fake").prompt("").text() == EARLY["own-fake"].prompt("").text() == "mocked"
+
+        def test_real_again():
+            assert EARLY["own-fake"].prompt("").text() == "own-fake ran"
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(passed=4)
+    result.stdout.no_fnmatch_line("llm-mock:*")
+
+
+def test_opting_out_wins_over_the_environment(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PFLOW_TESTING", "1")
+    project.makeini("[pytest]\nllm_mock = false")
+    project.makepyfile(
+        "import llm\ndef test_it(): assert llm.get_model('own-fake').prompt('').text() == 'own-fake ran'"
+    )
+    project.runpytest().assert_outcomes(passed=1)
+
+
+def test_named_models_run_for_real(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nllm_mock_passthrough =\n    own-*\n    another")
+    project.makepyfile(
+        """
+        import llm
+        from conftest import EARLY, Fake
+
+        def test_it(mock_llm_calls):
+            for model in (llm.get_model("own-fake"), llm.get_model("alias-of-own-fake"), EARLY["own-fake"],
+                          Fake("own-by-hand"), [m for m in llm.get_models() if m.model_id == "own-fake"][0]):
+                assert model.prompt("").text() == f"{model.model_id} ran"
+                assert model.conversation().prompt("").text() == f"{model.model_id} ran"
+            assert mock_llm_calls.calls == []
+            for model in (llm.get_model("foreign-fake"), llm.get_model("alias-of-foreign-fake"), EARLY["foreign-fake"],
+                          Fake("foreign-by-hand")):
+                assert model.prompt("").text() == '{"success": true}'
+            assert len(mock_llm_calls.calls) == 4
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["llm-mock: models of llm are mocked, except own-*, another"])
+
+
+LIVE = """
+    import os
+    import llm, pytest
+    from conftest import EARLY
+
+    @pytest.mark.llm_live
+    def test_live(mock_llm_calls):
+        assert llm.get_model("own-fake").prompt("").text() == "own-fake ran"
+        assert EARLY["own-fake"].prompt("").text() == "own-fake ran"
+        assert EARLY["own-fake"].conversation().prompt("").text() == "own-fake ran"
+        assert os.environ["LLM_USER_PATH"].endswith("of-the-user")
+        assert os.environ["PFLOW_TESTING"] == "0"
+        assert mock_llm_calls.calls == []
+
+    def test_mocked():
+        assert EARLY["own-fake"].prompt("").text() == '{"success": true}'
+        assert not os.environ["LLM_USER_PATH"].endswith("of-the-user")
+        assert os.environ["PFLOW_TESTING"] == "1"
+"""
+
+
+def test_a_live_test_is_skipped_unless_asked_for(project: pytest.Pytester) -> None:
+    project.makepyfile(LIVE)
+    result = project.runpytest("-rs", "--strict-markers")
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(["SKIPPED*llm_live: this test calls a real model; run it with --llm-mock-live"])
+
+
+def test_a_live_test_has_real_models_and_the_others_have_not(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LLM_USER_PATH", str(project.path / "of-the-user"))
+    monkeypatch.delenv("PFLOW_TESTING")
+    project.makepyfile(LIVE)
+    result = project.runpytest("--llm-mock-live")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["llm-mock: models of llm are mocked, except in tests marked llm_live"])
+
+
+def test_a_lazy_project_decides_when_the_response_is_read(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_lazy = true")
+    pytester.makepyfile(
+        """
+        import llm, pytest
+        EARLY = llm.get_model("m")
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set_error("m", ConnectionError("down"))
+            for model in (EARLY, llm.get_model("m")):
+                response = model.prompt("Hello")
+                with pytest.raises(ConnectionError):
+                    response.text()
+                with pytest.raises(ConnectionError):
+                    model.prompt("Hello", lazy=False)
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("name", ["llm_mock", "llm_mock_lazy"])
+def test_an_ini_value_that_is_neither_true_nor_false_is_one_clear_error(pytester: pytest.Pytester, name: str) -> None:
+    pytester.makeini(f"[pytest]\n{name} = maybe")
+    result = pytester.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    lines = [line for line in result.errlines if line]
+    assert lines == [f"ERROR: ini {name} = 'maybe': write true or false (also yes/no, on/off, 1/0)."]
+
+
+def test_a_legacy_module_without_a_text_is_one_clear_error(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_legacy_modules = myapp.planner")
+    result = pytester.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: ini llm_mock_legacy_modules: 'myapp.planner' should be module=Text*"])
+
+
+def test_the_plugin_lives_beside_others_with_their_own_options(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        other_plugin="""
+        def pytest_addoption(parser):
+            for option in ("record", "strict", "report", "model"):
+                parser.addoption(f"--llm-{option}")
+        """
+    )
+    pytester.syspathinsert()
+    assert pytester.runpytest("-p", "other_plugin", "--help").ret == 0
+
+
+def test_markers_options_and_fixtures_are_documented(pytester: pytest.Pytester) -> None:
+    pytester.runpytest("--markers").stdout.fnmatch_lines(["@pytest.mark.llm_live: *"])
+    pytester.runpytest("--help").stdout.fnmatch_lines(
+        ["*--llm-mock-live*", "*llm_mock (bool):*", "*llm_mock_passthrough*"]
+    )
+    pytester.makepyfile("def test_it(): ...")
+    output = pytester.runpytest("--fixtures").stdout
+    output.fnmatch_lines_random(["mock_llm_calls*", "mock_llm_responses*", "debug_llm*"])

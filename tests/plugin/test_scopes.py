@@ -1,0 +1,173 @@
+"""The mock is there from the first conftest on, and every test has a clean one."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def test_everything_before_the_first_test_is_mocked(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        import llm
+        IN_CONFTEST = llm.get_model("gpt-4o-mini")
+        IN_CONFTEST_ANSWER = IN_CONFTEST.prompt("Hello").json()
+        """
+    )
+    pytester.makepyfile(
+        app="from llm import get_model\nMODEL = get_model('gpt-4o-mini')",
+        test_it="""
+        import llm, pytest
+        import app
+        from conftest import IN_CONFTEST, IN_CONFTEST_ANSWER
+        AT_COLLECTION = llm.get_model("gpt-4o-mini").prompt("Hello").json()
+
+        @pytest.fixture(scope="session")
+        def session_model():
+            model = llm.get_model("gpt-4o-mini")
+            assert model.prompt("Hello").json() == {"success": True}
+            return model
+
+        @pytest.fixture(scope="module")
+        def module_answer():
+            return llm.get_model("gpt-4o-mini").prompt("Hello").json()
+
+        def test_before():
+            assert IN_CONFTEST_ANSWER == AT_COLLECTION == {"success": True}
+
+        @pytest.mark.parametrize("number", [1, 2])
+        def test_forwards(number, session_model, module_answer, mock_llm_responses, mock_llm_calls):
+            assert module_answer == {"success": True}
+            assert mock_llm_calls.calls == []
+            mock_llm_responses.set("gpt-4o-mini", {"number": number})
+            for model in (IN_CONFTEST, app.MODEL, session_model):
+                assert model.prompt("Hello").json() == {"number": number}
+                assert model.conversation().prompt("Hello").text() == f'{{"number": {number}}}'
+            assert session_model.prompt_count == mock_llm_calls.get_model("gpt-4o-mini").prompt_count == 6
+        """,
+    )
+    pytester.runpytest().assert_outcomes(passed=3)
+
+
+def test_standing_answers_of_the_project_lie_below_those_of_a_test(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        def pytest_llm_mock_configure(config, mock):
+            assert config.rootpath
+            mock.set("judge", "PASS")
+            mock.set("gpt", {"from": "project"})
+            mock.set_error("down", ConnectionError("down"))
+            mock.set_unknown("gone")
+            mock.get_model("default").default_response = "default of the project"
+        """
+    )
+    pytester.makepyfile(
+        """
+        import llm, pytest
+        AT_COLLECTION = llm.get_model("judge").prompt("Good?").text()
+
+        def test_project():
+            assert AT_COLLECTION == llm.get_model("judge").prompt("Good?").text() == "PASS"
+            assert llm.get_model("default").prompt("Hi").text() == "default of the project"
+            with pytest.raises(ConnectionError):
+                llm.get_model("down").prompt("Hi")
+            with pytest.raises(llm.UnknownModelError):
+                llm.get_model("gone")
+
+        def test_own(mock_llm_responses):
+            mock_llm_responses.set("*", "any")
+            mock_llm_responses.set("gpt", {"from": "test"})
+            assert llm.get_model("judge").prompt("Good?").text() == "any"
+            assert llm.get_model("gpt").prompt("Hi").json() == {"from": "test"}
+            mock_llm_responses.reset()
+            assert llm.get_model("gpt").prompt("Hi").json() == {"from": "project"}
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=2)
+
+
+def test_a_conftest_in_a_subfolder_may_configure_too(pytester: pytest.Pytester) -> None:
+    folder = pytester.mkdir("deep")
+    (folder / "conftest.py").write_text("def pytest_llm_mock_configure(mock): mock.set('m', 'deep')")
+    (folder / "test_deep.py").write_text(
+        "import llm\ndef test_it(): assert llm.get_model('m').prompt('').text() == 'deep'"
+    )
+    pytester.runpytest().assert_outcomes(passed=1)
+
+
+def test_a_queued_reply_for_the_whole_run_is_refused(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("def pytest_llm_mock_configure(mock): mock.add('m', 'x')")
+    result = pytester.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["ERROR: add('m', …) in pytest_llm_mock_configure: a queued reply is used up by one test*"]
+    )
+
+
+def test_a_failing_test_leaves_nothing_behind(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import llm, pytest
+
+        @pytest.mark.parametrize("number", range(4))
+        def test_it(number, mock_llm_responses, mock_llm_calls):
+            assert mock_llm_calls.calls == [] and mock_llm_calls.models == {}
+            assert llm.get_model("m").prompt("Hello").json() == {"success": True}
+            mock_llm_responses.set("m", "left")
+            mock_llm_responses.set_error("*", ValueError("left"))
+            mock_llm_responses.set_unknown("n")
+            assert number % 2
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=2, failed=2)
+
+
+def test_unittest_asyncio_and_doctest_items_are_mocked(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        '''
+        import unittest
+        import llm, pytest
+
+        def documented():
+            """
+            >>> import llm
+            >>> llm.get_model("m").prompt("Hello").json()
+            {'success': True}
+            """
+
+        class OldStyle(unittest.TestCase):
+            def test_old_style(self):
+                self.assertEqual(llm.get_model("m").prompt("Hello").json(), {"success": True})
+
+        @pytest.mark.asyncio
+        async def test_async(mock_llm_responses):
+            mock_llm_responses.set("m", "later")
+            assert await llm.get_async_model("m").prompt("Hello").text() == "later"
+        '''
+    )
+    pytester.runpytest("--doctest-modules").assert_outcomes(passed=3)
+
+
+def test_a_thread_of_a_test_is_mocked(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import threading
+        import llm
+
+        def test_it(mock_llm_calls):
+            thread = threading.Thread(target=lambda: llm.get_model("m").prompt("from a thread"))
+            thread.start()
+            thread.join()
+            mock_llm_calls.get_model("m").assert_called_with("from a thread")
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1)
+
+
+def test_a_run_inside_a_run_gives_the_outer_mock_back(pytester: pytest.Pytester) -> None:
+    import llm
+
+    before = llm.get_model("m")
+    pytester.makepyfile("import llm\ndef test_it(mock_llm_responses): mock_llm_responses.set('m', 'inner')")
+    pytester.runpytest().assert_outcomes(passed=1)
+    assert llm.get_model("m") is before
+    assert before.prompt("Hello").json() == {"success": True}

@@ -1,0 +1,89 @@
+"""`PFLOW_TESTING` applies the mock to a process that never imports `llm_mock`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from llm_mock.activation import is_requested
+
+from .conftest import RunPython
+
+
+def test_the_variable_mocks_a_process(run_python: RunPython) -> None:
+    code = """
+import llm
+from llm import get_model
+for name in ("gpt-4o-mini", "4o-mini", "nobody/knows"):
+    assert llm.get_model(name) is get_model(name)
+    print(llm.get_model(name).prompt("hi").json())
+"""
+    result = run_python(code, PFLOW_TESTING="1")
+    assert (result.stdout, result.stderr) == ("{'success': True}\n" * 3, "")
+
+
+@pytest.mark.parametrize("value", [None, "off"])
+def test_without_the_variable_nothing_is_touched(run_python: RunPython, value: str | None) -> None:
+    code = """
+import sys
+finders = [finder for finder in sys.meta_path if "llm" in repr(finder).lower()]
+loaded = [name for name in sys.modules if name.startswith("llm_mock.")]
+import llm
+print(finders, type(llm.get_model("gpt-4o-mini")).__name__, hasattr(llm.get_model_aliases, "__wrapped__"))
+print(loaded if "PFLOW_TESTING" not in __import__("os").environ else [])
+"""
+    assert run_python(code, PFLOW_TESTING=value).stdout == "[] Chat False\n[]\n"
+
+
+@pytest.mark.parametrize("value", [None, "", " ", "0", "false", "False", "no", "No", "off", "OFF"])
+def test_some_values_do_not_ask_for_the_mock(value: str | None) -> None:
+    assert not is_requested({} if value is None else {"PFLOW_TESTING": value})
+
+
+@pytest.mark.parametrize("value", ["1", "true", "YES", "anything"])
+def test_any_other_value_asks_for_the_mock(value: str) -> None:
+    assert is_requested({"PFLOW_TESTING": value})
+
+
+def test_a_process_has_an_llm_user_folder_of_its_own(run_python: RunPython, tmp_path: Path) -> None:
+    code = "import llm; print(llm.get_model().prompt('hi').text(), llm.user_dir())"
+    result = run_python(code, PFLOW_TESTING="1", LLM_USER_PATH=None, HOME=str(tmp_path))
+    folder = Path(result.stdout.split()[-1])
+    assert folder.name.startswith("llm-mock-")
+    assert not folder.exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_named_user_folder_is_used(run_python: RunPython, tmp_path: Path) -> None:
+    result = run_python("import llm; print(llm.user_dir())", PFLOW_TESTING="1", LLM_USER_PATH=str(tmp_path / "mine"))
+    assert result.stdout == f"{tmp_path / 'mine'}\n"
+
+
+def test_starting_python_imports_no_llm(run_python: RunPython) -> None:
+    result = run_python("import sys; print({'llm', 'pydantic', 'pytest'} & set(sys.modules))", PFLOW_TESTING="1")
+    assert result.stdout == "set()\n"
+
+
+def test_other_ways_to_find_and_reload_llm_still_work(run_python: RunPython) -> None:
+    code = """
+import importlib, importlib.util, llm
+spec = importlib.util.find_spec("llm")
+assert spec.origin == llm.__file__, spec
+again = importlib.reload(llm)
+print(again.get_model("m").prompt("hi").json(), llm.get_model("m").conversation().prompt("hi").text())
+"""
+    result = run_python(code, PFLOW_TESTING="1")
+    assert (result.stdout, result.stderr) == ("{'success': True} {\"success\": true}\n", "")
+
+
+def test_an_environment_without_llm_starts(run_python: RunPython) -> None:
+    code = """
+import sys
+sys.path = [entry for entry in sys.path if "site-packages" not in entry]
+try:
+    import llm
+except ImportError as error:
+    print(error)
+"""
+    assert run_python(code, PFLOW_TESTING="1").stdout == "No module named 'llm'\n"
