@@ -8,6 +8,7 @@ PYTEST_DONT_REWRITE
 from __future__ import annotations
 
 import importlib
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -46,6 +47,17 @@ _MODULES = {
 }
 
 __all__ = ["__version__", *_MODULES]
+
+
+class _LoadedWhenNeeded(ModuleType):
+    """Stands for a submodule until one of its names is used."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+# Most runs have nothing to explain, and the plugin is imported in every one.
+globals()["explain"] = _LoadedWhenNeeded("llm_mock.explain")
 
 
 def __getattr__(name: str) -> Any:
