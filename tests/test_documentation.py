@@ -1,0 +1,113 @@
+"""Every block of the README and of the migration guide is run.
+
+A section of a document (from a heading to the next) is a folder. A block that begins with a comment such as
+`# app.py` or `# tests/test_it.py` is a file in it; a Python block without one is `test_section.py`. Files that are
+neither tests, conftest nor configuration stay for the sections that follow. Then pytest runs in the folder and must
+pass, unless the section holds a `text` block: that is what pytest must print, line by line, where `...` stands for
+any lines between. A `console` block is run line by line: `$ command`, then what it prints.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = ("README.md", "MIGRATION_GUIDE.md")
+PARTS = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$|^#+ (?P<title>[^\n]+)$", re.MULTILINE | re.DOTALL)
+FILE_NAME = re.compile(r"\A# ([\w./-]+\.(?:py|toml|ini|yml))\n")
+
+
+@dataclass
+class Section:
+    """One section of a document, as files, commands and expected output."""
+
+    title: str
+    files: dict[str, str] = field(default_factory=dict)
+    kept: dict[str, str] = field(default_factory=dict)
+    output: str = ""
+    console: str = ""
+
+    def add(self, language: str, text: str) -> None:
+        """Sort a block in."""
+        if language == "text":
+            self.output += text
+        elif language == "console":
+            self.console += text
+        elif language in ("python", "toml", "ini"):
+            named = FILE_NAME.match(text)
+            name = named[1] if named else "test_section.py"
+            self.files[name] = self.files.get(name, "") + text
+
+
+def sections(document: str) -> list[Section]:
+    """The sections of a document that have blocks to run."""
+    found = [Section("before the first heading")]
+    for part in PARTS.finditer((ROOT / document).read_text()):
+        if part["title"]:
+            kept = {name: text for name, text in found[-1].files.items() if is_application(name)}
+            found.append(Section(part["title"], kept=found[-1].kept | kept))
+        else:
+            found[-1].add(part["language"], part["text"])
+    return [section for section in found if section.files or section.console]
+
+
+def is_application(name: str) -> bool:
+    """Whether a file is one that the following sections use too."""
+    base = Path(name).name
+    return base.endswith(".py") and base != "conftest.py" and not base.startswith("test_")
+
+
+EVERY_SECTION = [
+    pytest.param(section, id=f"{document}: {section.title}") for document in DOCUMENTS for section in sections(document)
+]
+
+
+@pytest.mark.parametrize("section", EVERY_SECTION)
+def test_every_block_runs(section: Section, pytester: pytest.Pytester) -> None:
+    files = section.kept | section.files
+    for name, text in files.items():
+        path = pytester.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    pytester.syspathinsert()
+    if any(Path(name).name.startswith("test_") for name in files):
+        run_tests(section, pytester)
+    for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", section.console, re.MULTILINE):
+        assert run_command(command, pytester.path) == expected
+
+
+def run_tests(section: Section, pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("-Werror")
+    outcomes = result.parseoutcomes()
+    if section.output:
+        expected = [line if line != "..." else "*" for line in section.output.splitlines()]
+        result.stdout.fnmatch_lines([re.sub(r"([\[\]])", r"[\1]", line) for line in expected])
+    else:
+        assert not {"failed", "errors", "error", "warnings", "warning"} & outcomes.keys(), result.outlines
+    assert outcomes
+
+
+def run_command(command: str, folder: Path) -> str:
+    """What a line of a `console` block prints, with its environment variables."""
+    words = shlex.split(command)
+    variables = dict(word.split("=", 1) for word in words if re.match(r"[A-Z_]+=", word))
+    words = [sys.executable if word == "python" else word for word in words[len(variables) :]]
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", **variables}
+    environment.pop("PFLOW_TESTING") if "PFLOW_TESTING" not in variables else None
+    process = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    return process.stdout
+
+
+def test_ci_runs_the_test_command_of_the_readme() -> None:
+    commands = re.findall(r"^```bash\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert len(commands) == 2
+    for command in commands:
+        assert command.strip() in (ROOT / ".ci" / "run").read_text()
