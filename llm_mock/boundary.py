@@ -268,7 +268,7 @@ def _registered() -> dict[str, Any]:
     plugins.load_plugins()
     return _registered_by(
         llm,
-        frozenset((name, id(plugin)) for name, plugin in plugins.pm.list_name_plugin()),
+        frozenset(plugins.pm.list_name_plugin()),
         aliases.stat().st_mtime_ns if aliases.exists() else 0,
     )
 

@@ -250,7 +250,7 @@ def bad_legacy_module(entry: str) -> str:
     """An entry of the list of old mocks has no `=`."""
     return (
         f"ini llm_mock_legacy_modules: {entry!r} should be module=Text, such as myapp.planner=FakePlanner: "
-        "the module, and a text that its str() contains while the old mock replaces it."
+        "the module, and a text that its str() or the name of its type contains while the old mock replaces it."
     )
 
 

@@ -20,7 +20,7 @@ class LegacyMockDetector:
 
     Args:
         modules: further modules to watch, each `module=Text`: an old mock is there when `Text` occurs in the
-            module's `str()`. `pflow.planning=MockPlanningModule` is always watched.
+            module's `str()` or the name of its type. `pflow.planning=MockPlanningModule` is always watched.
 
     Raises:
         ValueError: an entry has another form.
@@ -40,6 +40,10 @@ class LegacyMockDetector:
         if self._warned or self._watched.keys().isdisjoint(sys.modules):
             return None
         present = [name for name in self._watched if name in sys.modules]
-        found = [name for name in present if self._watched[name] in str(sys.modules[name])]
+        found = [name for name in present if self._watched[name] in _description(sys.modules[name])]
         self._warned = bool(found)
         return LegacyMockWarning(explain.legacy_mock(found, GUIDE)) if found else None
+
+
+def _description(module: object) -> str:
+    return f"{module} {type(module).__name__}"

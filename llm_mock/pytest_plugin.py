@@ -26,7 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--llm-mock-live", action="store_true", help="Run the tests marked llm_live, with real models.")
     parser.addini("llm_mock", "Mock llm in the whole run (default: true).", type="bool", default=True)
     parser.addini("llm_mock_lazy", "Decide a call when its response is read (default: false).", type="bool")
-    parser.addini("llm_mock_passthrough", "Globs of the ids of models that run for real.", type="linelist")
+    parser.addini("llm_mock_passthrough", "Globs of the ids of models that run for real.", type="args")
     parser.addini("llm_mock_legacy_modules", "Old mocks to warn of, each module=Text.", type="linelist")
 
 
@@ -121,8 +121,10 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 def _warn(item: pytest.Item, warning: Warning) -> None:
     try:
         item.warn(warning)
+        return
     except type(warning):  # where warnings are errors
-        pytest.fail(str(warning), pytrace=False)
+        pass
+    pytest.fail(str(warning), pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)

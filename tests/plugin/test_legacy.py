@@ -11,9 +11,7 @@ OLD_MOCK = """
         def __repr__(self):
             return "<MockPlanningModule>"
 
-    class FakePlanner(types.ModuleType):
-        def __repr__(self):
-            return "<FakePlanner of the team>"
+    class FakePlanner(types.ModuleType): ...
 """
 
 
