@@ -12,10 +12,17 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from llm_mock.embedding import MockEmbeddingModel as MockEmbeddingModel
     from llm_mock.errors import InvalidReply as InvalidReply
+    from llm_mock.errors import InvalidToolCall as InvalidToolCall
     from llm_mock.errors import LegacyMockWarning as LegacyMockWarning
     from llm_mock.errors import LLMMockError as LLMMockError
+    from llm_mock.errors import LLMTooOld as LLMTooOld
     from llm_mock.errors import QueuedReplyNotAllowed as QueuedReplyNotAllowed
+    from llm_mock.errors import RealModelCall as RealModelCall
+    from llm_mock.errors import SchemaViolation as SchemaViolation
+    from llm_mock.errors import SchemaViolationWarning as SchemaViolationWarning
+    from llm_mock.errors import UnexpectedCall as UnexpectedCall
     from llm_mock.errors import UnusedReplies as UnusedReplies
     from llm_mock.history import CallRecord as CallRecord
     from llm_mock.history import assert_llm_called_times as assert_llm_called_times
@@ -25,16 +32,25 @@ if TYPE_CHECKING:
     from llm_mock.registry import MockGetModel as MockGetModel
     from llm_mock.registry import ResponseConfigurator as ResponseConfigurator
     from llm_mock.registry import create_mock_get_model as create_mock_get_model
+    from llm_mock.replies import BrokenToolCall as BrokenToolCall
     from llm_mock.replies import Reply as Reply
 
 __version__ = "0.1.0"
 
 _MODULES = {
     "AsyncMockLLMModel": "model",
+    "BrokenToolCall": "replies",
     "CallRecord": "history",
     "InvalidReply": "errors",
     "LLMMockError": "errors",
+    "UnexpectedCall": "errors",
+    "SchemaViolationWarning": "errors",
+    "SchemaViolation": "errors",
+    "RealModelCall": "errors",
+    "LLMTooOld": "errors",
+    "InvalidToolCall": "errors",
     "LegacyMockWarning": "errors",
+    "MockEmbeddingModel": "embedding",
     "MockGetModel": "registry",
     "MockLLMModel": "model",
     "QueuedReplyNotAllowed": "errors",
@@ -56,8 +72,8 @@ class _LoadedWhenNeeded(ModuleType):
         return getattr(importlib.import_module(self.__name__), name)
 
 
-# Most runs have nothing to explain, and the plugin is imported in every one.
-globals()["explain"] = _LoadedWhenNeeded("llm_mock.explain")
+# Most runs have nothing to explain and no schema to check, and the plugin is imported in every one.
+globals().update({name: _LoadedWhenNeeded(f"llm_mock.{name}") for name in ("explain", "schemas")})
 
 
 def __getattr__(name: str) -> Any:

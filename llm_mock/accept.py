@@ -8,7 +8,7 @@ from typing import Any
 import llm
 from pydantic import ConfigDict
 
-from llm_mock.replies import json_schema
+from llm_mock.schemas import json_schema
 
 LLM_ARGUMENTS = frozenset(inspect.signature(llm.Model.prompt).parameters) | {"key"}
 
@@ -29,16 +29,50 @@ class AnyAttachmentType(frozenset[str]):
         return True
 
 
-def split_arguments(options: type[llm.Options], arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+class AcceptsAnything:
+    """What a mocked model accepts, until it takes the traits of a real one."""
+
+    can_stream = True
+    supports_schema = True
+    supports_tools = True
+    attachment_types: frozenset[str] | set[str] = AnyAttachmentType()
+    server_side_tools: tuple[type, ...] = (object,)
+    shown = ""
+    refuses = False
+    """Whether `prompt()` lets `llm` refuse arguments that are no options of the model."""
+
+    @property
+    def supported_server_side_tools(self) -> tuple[type, ...]:
+        """The classes of the provider's own tools that may be offered."""
+        return self.server_side_tools
+
+    def __str__(self) -> str:
+        return self.shown or f"{type(self).__name__}: {getattr(self, 'model_id', '')}"
+
+    def take_traits(self, real: Any) -> None:
+        """Become like a real model in what applications look at: what it supports, its options, its name."""
+        for trait in (
+            *("Options", "attachment_types", "can_stream", "key_env_var", "needs_key"),
+            *("supports_conversation", "supports_schema", "supports_tools"),
+        ):
+            if hasattr(real, trait):
+                setattr(self, trait, getattr(real, trait))
+        self.server_side_tools = getattr(real, "supported_server_side_tools", ())
+        self.shown = str(real)
+        self.refuses = True
+
+
+def split_arguments(model: Any, arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split the keyword arguments of `prompt()` into those that `llm` takes and those only for the history.
 
     A pydantic class as schema becomes its JSON schema here, which `llm` would generate anew for each call.
 
     Args:
-        options: the model's `Options`; what it does not take `llm` would refuse.
+        model: a mocked model; what its `Options` do not take `llm` would refuse.
         arguments: the keyword arguments.
     """
-    takes_any = options.model_config.get("extra") == "allow"
+    options = model.Options
+    takes_any = model.refuses or options.model_config.get("extra") == "allow"
     for_llm: dict[str, Any] = {}
     others: dict[str, Any] = {}
     for name, value in arguments.items():

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 
 from llm_mock import boundary
 from llm_mock.boundary import USER_FOLDER_VARIABLE
+from llm_mock.check import Settings
 from llm_mock.registry import MockGetModel
 
 VARIABLE = "PFLOW_TESTING"
@@ -46,14 +47,22 @@ class TestRun:
     Args:
         mocked: False leaves `llm` alone, whatever `PFLOW_TESTING` says.
         passthrough: globs of the ids of models that run for real.
-        lazy: decide a call when its response is read, not in `prompt()`.
+        refuse_real_models: refuse to execute a real model, instead of answering for it.
+        settings: how calls are decided and checked.
     """
 
     __test__ = False
 
-    def __init__(self, mocked: bool, passthrough: Sequence[str] = (), lazy: bool = False) -> None:
-        self.mock = MockGetModel(at_boundary=True, standing_only=True, lazy=lazy) if mocked else None
+    def __init__(
+        self,
+        mocked: bool,
+        passthrough: Sequence[str] = (),
+        refuse_real_models: bool = False,
+        settings: Settings | None = None,
+    ) -> None:
+        self.mock = MockGetModel(at_boundary=True, standing_only=True, settings=settings) if mocked else None
         self._passthrough = passthrough
+        self._refuse_real_models = refuse_real_models
         self._folder: str | None = None
 
     def start(self) -> None:
@@ -61,6 +70,7 @@ class TestRun:
         self._environment = {name: os.environ.get(name) for name in (VARIABLE, USER_FOLDER_VARIABLE)}
         self._previous_mock = boundary.activate(self.mock)
         self._previous_passthrough = boundary.set_passthrough(self._passthrough)
+        self._previous_refusal = boundary.set_refusal(self._refuse_real_models)
         if self.mock is None:
             os.environ[VARIABLE] = "0"
             return
@@ -74,6 +84,7 @@ class TestRun:
         """Put back what was there before `start`."""
         boundary.activate(self._previous_mock)
         boundary.set_passthrough(self._previous_passthrough)
+        boundary.set_refusal(self._previous_refusal)
         _set_environment(self._environment)
         if self._folder and os.getpid() == self._process:  # not in a forked child
             shutil.rmtree(self._folder, ignore_errors=True)

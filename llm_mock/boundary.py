@@ -29,15 +29,22 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
 
+from llm_mock import explain
+from llm_mock.errors import LLMTooOld, RealModelCall
+
 USER_FOLDER_VARIABLE = "LLM_USER_PATH"
+MODELS, EMBEDDING_MODELS = "get_models_with_aliases", "get_embedding_models_with_aliases"
 
 
 class Mock(Protocol):
     """What the boundary needs of a mock; `MockGetModel` is one."""
 
+    problems: list[str]
+
     def get_model(self, name: str) -> Any: ...
-    def hand_out(self, name: str) -> Any: ...
+    def listed(self, real: Any) -> Any: ...
     def get_async_model(self, name: str) -> Any: ...
+    def get_embedding_model(self, name: str) -> Any: ...
     def is_unknown(self, model_id: str) -> bool: ...
 
 
@@ -46,6 +53,7 @@ class _State:
 
     mock: Mock | None = None
     live = False
+    refuse_real_models = False
     passthrough: Sequence[str] = ()
     own_user_folder = False
 
@@ -64,6 +72,12 @@ def activate(mock: Mock | None) -> Mock | None:
 def set_live(live: bool) -> None:
     """Leave `llm` alone for a while, whatever mock is activated meanwhile."""
     _State.live = live
+
+
+def set_refusal(refuse: bool) -> bool:
+    """Refuse to execute real models, instead of answering for them. Returns what was set before."""
+    previous, _State.refuse_real_models = _State.refuse_real_models, refuse
+    return previous
 
 
 def set_passthrough(model_ids: Sequence[str]) -> Sequence[str]:
@@ -117,6 +131,11 @@ def _attach_to(llm: ModuleType) -> None:
     _replace(llm, "get_models_with_aliases", _mocked_listing)
     _replace(llm, "get_model_aliases", functools.partial(_mocked_aliases, "model"))
     _replace(llm, "get_async_model_aliases", functools.partial(_mocked_aliases, "async_model"))
+    _replace(llm, "get_embedding_models_with_aliases", _mocked_embedding_listing)
+    _replace(llm, "get_embedding_models", _mocked_embedding_models)
+    _replace(llm, "get_embedding_model_aliases", _mocked_embedding_aliases)
+    for name in ("embed", "embed_multi"):
+        _replace(llm.EmbeddingModel, name, _guarded_embedding)
     _replace(llm.Response, "_iter_events" if hasattr(llm.Response, "_iter_events") else "__iter__", _guarded_iterator)
     if hasattr(llm.AsyncResponse, "_ensure_async_generator"):
         _replace(llm.AsyncResponse, "_ensure_async_generator", _guarded_call)
@@ -130,8 +149,8 @@ def _replace(owner: Any, name: str, replacement: Callable[..., Any]) -> None:
         return  # a re-imported `llm` still has the classes of its first import
 
     @functools.wraps(original)
-    def replaced(*args: Any) -> Any:
-        return replacement(original, *args)
+    def replaced(*args: Any, **kwargs: Any) -> Any:
+        return replacement(original, *args, **kwargs)
 
     setattr(owner, name, replaced)
 
@@ -144,6 +163,32 @@ def _make_user_folder() -> None:
     def remove() -> None:
         if os.getpid() == process:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def require_llm(version: str, feature: str) -> None:
+    """Raise `LLMTooOld` where a feature needs a newer `llm` than the installed one."""
+    installed = importlib.metadata.version("llm")
+    if _numbers(installed) < _numbers(version):
+        raise LLMTooOld(explain.llm_too_old(feature, version, installed))
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)[:2]]
+
+
+def tool_call(name: str, arguments: dict[str, Any], call_id: str) -> Any:
+    """An `llm` tool call."""
+    import llm.models
+
+    return llm.models.ToolCall(name, arguments, call_id)
+
+
+def turn_of(prompt: Any, conversation: Any) -> int:
+    """Which answer of its conversation a prompt asks for, from 1."""
+    messages = getattr(prompt, "_explicit_messages", None)
+    if messages is not None:
+        return 1 + len([message for message in messages if message.role == "assistant"])
+    return 1 + len(conversation.responses) if conversation else 1
 
 
 # Obtaining a model
@@ -199,8 +244,8 @@ def _mocked(entry: Any, mock: Mock) -> Any:
         return entry
     return dataclasses.replace(
         entry,
-        model=entry.model and mock.hand_out(model_id),
-        async_model=entry.async_model and mock.get_async_model(model_id),
+        model=entry.model and mock.listed(entry.model),
+        async_model=entry.async_model and mock.listed(entry.async_model),
     )
 
 
@@ -216,6 +261,35 @@ def _hand_out(kind: str, mock: Mock, name: str) -> Any:
     if model is not None and _runs_itself(model):
         return model
     return mock.get_model(name) if kind == "model" else mock.get_async_model(name)
+
+
+def _mocked_embedding_listing(original: Callable[[], list[Any]]) -> list[Any]:
+    mock, listed = active(), original()
+    if mock is None:
+        return listed
+    listed = [entry for entry in listed if not mock.is_unknown(entry.model.model_id)]
+    return [dataclasses.replace(entry, model=_mocked_embedding_model(entry.model, mock)) for entry in listed]
+
+
+def _mocked_embedding_models(original: Callable[[], list[Any]]) -> list[Any]:
+    mock, listed = active(), original()
+    if mock is None:
+        return listed
+    return [_mocked_embedding_model(model, mock) for model in listed if not mock.is_unknown(model.model_id)]
+
+
+def _mocked_embedding_model(model: Any, mock: Mock) -> Any:
+    return model if _runs_itself(model) else mock.get_embedding_model(model.model_id)
+
+
+def _mocked_embedding_aliases(original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    mock = active()
+    return original() if mock is None else _Aliases(original, functools.partial(_hand_out_embedding_model, mock))
+
+
+def _hand_out_embedding_model(mock: Mock, name: str) -> Any:
+    registered = _registered(EMBEDDING_MODELS).get(name) if _registration_matters(name) else None
+    return registered.model if registered and _runs_itself(registered.model) else mock.get_embedding_model(name)
 
 
 def _runs_itself(model: Any) -> bool:
@@ -247,6 +321,12 @@ def model_id_of(name: str) -> str:
     return (registered.model or registered.async_model).model_id if registered else name
 
 
+def embedding_model_id_of(name: str) -> str:
+    """The id of the embedding model that a name stands for, in the same way."""
+    registered = _registered(EMBEDDING_MODELS).get(name) if _registration_matters(name) else None
+    return str(registered.model.model_id) if registered else name
+
+
 def _registration_matters(name: str) -> bool:
     """Whether the registered models can say something about a name that is not said by the name itself."""
     plugins = sys.modules.get("llm.plugins")
@@ -255,12 +335,26 @@ def _registration_matters(name: str) -> bool:
     return name in _aliases_in_sources() or _passes_through(name) or _user_aliases_file().exists()
 
 
+def registered_model(kind: str, model_id: str) -> Any:
+    """The real model that a plugin registers under an id; None where none does.
+
+    Args:
+        kind: `model` or `async_model`.
+        model_id: its id.
+    """
+    return getattr(_registered().get(model_id), kind, None)
+
+
 def _user_aliases_file() -> Path:
     return Path(os.environ.get(USER_FOLDER_VARIABLE, "/nonexistent")) / "aliases.json"
 
 
-def _registered() -> dict[str, Any]:
-    """Every registered name and alias with its `ModelWithAliases`, listed anew when the plugins changed."""
+def _registered(listing: str = MODELS) -> dict[str, Any]:
+    """Every registered name and alias with its `ModelWithAliases`, listed anew when the plugins changed.
+
+    Args:
+        listing: which models: MODELS, or EMBEDDING_MODELS with their `EmbeddingModelWithAliases`.
+    """
     import llm
 
     aliases = _user_aliases_file()
@@ -268,14 +362,15 @@ def _registered() -> dict[str, Any]:
     plugins.load_plugins()
     return _registered_by(
         llm,
+        listing,
         frozenset(plugins.pm.list_name_plugin()),
         aliases.stat().st_mtime_ns if aliases.exists() else 0,
     )
 
 
-@functools.lru_cache(maxsize=1)
-def _registered_by(llm: Any, plugins: frozenset[Any], aliases_written: int) -> dict[str, Any]:
-    listed = llm.get_models_with_aliases.__wrapped__()
+@functools.lru_cache(maxsize=2)
+def _registered_by(llm: Any, listing: str, plugins: frozenset[Any], aliases_written: int) -> dict[str, Any]:
+    listed = getattr(llm, listing).__wrapped__()
     names = {alias: entry for entry in listed for alias in entry.aliases}
     return names | {(entry.model or entry.async_model).model_id: entry for entry in listed}
 
@@ -354,21 +449,63 @@ def _executing_model(response: Any) -> Any:
     mock = active()
     if mock is None or _passes_through(model.model_id):
         return None
-    return mock.get_async_model(model.model_id) if _is_async(model) else mock.get_model(model.model_id)
+    _refuse_where_wanted(model, mock)
+    return mock.get_async_model(model.model_id) if is_async(model) else mock.get_model(model.model_id)
+
+
+def _refuse_where_wanted(model: Any, mock: Mock) -> None:
+    if _State.refuse_real_models:
+        test = os.environ.get("PYTEST_CURRENT_TEST", "code outside of tests").removesuffix(" (call)")
+        mock.problems.append(explain.real_model_call(model.model_id, test))
+        raise RealModelCall(mock.problems[-1])
 
 
 def _real_model(response: Any) -> Any:
     """The registered model behind one that was handed out under a mock and is called when there is none."""
     import llm
 
-    get = llm.get_async_model if _is_async(response.model) else llm.get_model
+    get = llm.get_async_model if is_async(response.model) else llm.get_model
     real = get(response.model.model_id)
     response.prompt.model = real
     response.prompt.options = real.Options(**{n: v for n, v in response.prompt.options if v is not None})
     return real
 
 
-def _is_async(model: Any) -> bool:
+def is_async(model: Any) -> bool:
+    """Whether a model is an asynchronous one."""
     import llm
 
     return isinstance(model, (llm.AsyncModel, llm.AsyncKeyModel))
+
+
+# Embedding
+
+
+def _guarded_embedding(original: Callable[..., Any], model: Any, *args: Any, **kwargs: Any) -> Any:
+    """What `embed` or `embed_multi` of a model gives: the active mock's vectors, or those of the real model."""
+    mock = active()
+    if is_mock(model):
+        if model.mock() is None:
+            import llm
+
+            real: Any = llm.get_embedding_model(model.model_id)  # type: ignore[no-untyped-call]
+            return getattr(real, original.__name__)(*args, **kwargs)
+    elif mock is not None and not _passes_through(model.model_id):
+        _refuse_where_wanted(model, mock)
+        model = _EmbeddedBy(mock.get_embedding_model(model.model_id), model)
+    return original(model, *args, **kwargs)
+
+
+class _EmbeddedBy:
+    """A real embedding model that has a mock embed its batches; what it takes and how much at once stays its own."""
+
+    def __init__(self, mock_model: Any, model: Any) -> None:
+        self._mock_model, self._model = mock_model, model
+
+    def embed_batch(self, items: Any, key: str | None = None) -> Any:
+        return self._mock_model.embed_batch(items)
+
+    _embed_batch = embed_batch  # what `llm` 0.36 calls; its own asks for the key first
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)

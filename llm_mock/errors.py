@@ -14,6 +14,30 @@ class InvalidReply(LLMMockError, TypeError):
     """What was configured as a reply (or as an error) can never be one."""
 
 
+class InvalidToolCall(InvalidReply):
+    """A scripted tool call that none of the offered tools could accept."""
+
+
+class LLMTooOld(LLMMockError):
+    """The installed `llm` does not have what was asked for."""
+
+
+class UnexpectedCall(LLMMockError, AssertionError):
+    """A call that no configured reply fits, where calls are checked strictly."""
+
+
+class RealModelCall(LLMMockError, AssertionError):
+    """A real model was about to execute, where the project wants that refused."""
+
+
+class SchemaViolation(LLMMockError, AssertionError):
+    """A scripted reply breaks the schema that the call asked for, where that is an error."""
+
+
+class SchemaViolationWarning(UserWarning):
+    """A scripted reply breaks the schema that the call asked for."""
+
+
 class QueuedReplyNotAllowed(LLMMockError):
     """A reply that is used once was queued where only standing answers make sense."""
 

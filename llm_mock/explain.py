@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from llm_mock.history import CallRecord, ModelHistory
-    from llm_mock.replies import QueuedReply
+    from llm_mock.script import Matchers, QueuedReply
 
 SHOWN_CALLS = 20
 SHOWN_CHARACTERS = 120
@@ -33,10 +33,15 @@ def _compact(value: Any) -> str:
         return repr(value)
 
 
+def call_head(call: CallRecord) -> str:
+    """What one recorded call asked: model, prompt, schema."""
+    name = call["kwargs"]["schema"]
+    return f"{call['model_id']}  {shorten(call['prompt'])}" + (f"  schema {schema(name)}" if name else "")
+
+
 def call_line(call: CallRecord) -> str:
     """One recorded call: model, prompt, schema, and the reply or the error."""
-    schema = call["kwargs"]["schema"]
-    asked = f"{call['model_id']}  {shorten(call['prompt'])}" + (f"  schema {shorten_name(schema)}" if schema else "")
+    asked = call_head(call)
     if call["error"] is None:
         return f"{asked}  → {shorten(call['response'])}"
     return f"{asked}  → raised: {shorten_name(call['error'])}"
@@ -67,7 +72,23 @@ def calls_by_model(models: Mapping[str, ModelHistory]) -> str:
     return "\n".join(lines)
 
 
-def _were_made(calls: Sequence[CallRecord]) -> str:
+def totals(sums: Mapping[str, Mapping[str, int]]) -> str:
+    """The calls of a run, a line for each model, in columns."""
+    rows: list[tuple[str, ...]] = [("model", "calls", "tokens in", "tokens out", "errors", "answered by default")]
+    names = ("calls", "input_tokens", "output_tokens", "errors", "unconfigured")
+    rows += [(shorten_name(model), *(str(sums[model][name]) for name in names)) for model in sorted(sums)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [
+        "  ".join(
+            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        )
+        for row in rows
+    ]
+    return "\n".join(lines)
+
+
+def were_made(calls: Sequence[CallRecord]) -> str:
+    """The calls that were made, under a heading."""
     return f"Calls that were made:\n{call_list(calls)}"
 
 
@@ -77,43 +98,54 @@ def _other_models(model: str, all_calls: Sequence[CallRecord]) -> str:
     return f"Model {model!r} was never called. Models that were called: {named}."
 
 
-def no_such_call(model: str, calls: Sequence[CallRecord], prompt_contains: str | None, schema: str | None) -> str:
+def no_such_call(model: str, calls: Sequence[CallRecord], prompt_contains: str | None, schema_name: str | None) -> str:
     """No call of the model fits what `assert_called_with` asked for."""
     if not calls:
         return f"Model {model!r} was never called. Does the code under test ask for this model?"
     wanted = [f"a prompt that contains {prompt_contains!r}"] if prompt_contains is not None else []
-    wanted += [f"the schema {schema}"] if schema else []
-    return f"No call of model {model!r} had {' and '.join(wanted)}.\n{_were_made(calls)}"
+    wanted += [f"the schema {schema(schema_name)}"] if schema_name else []
+    return f"No call of model {model!r} had {' and '.join(wanted)}.\n{were_made(calls)}"
 
 
 def wrong_call_count(model: str, times: int, calls: Sequence[CallRecord], all_calls: Sequence[CallRecord]) -> str:
     """A model was called more or less often than expected."""
-    made = _were_made(calls) if calls else _other_models(model, all_calls)
+    made = were_made(calls) if calls else _other_models(model, all_calls)
     return f"Expected {times} calls, got {len(calls)} of model {model!r}.\n{made}"
 
 
 def no_prompt_contains(model: str, text: str, calls: Sequence[CallRecord], all_calls: Sequence[CallRecord]) -> str:
     """No prompt sent to a model contains a text."""
-    made = _were_made(calls) if calls else _other_models(model, all_calls)
+    made = were_made(calls) if calls else _other_models(model, all_calls)
     return f"No prompt contained {text!r}.\n{made}"
 
 
-def unused_replies(unused: Iterable[QueuedReply], calls: Sequence[CallRecord]) -> str:
+def unused_replies(unused: Sequence[QueuedReply], calls: Sequence[CallRecord]) -> str:
     """Replies were queued that nobody asked for."""
-    lines = [f"  - {_queued(reply)}" for reply in unused]
-    count = "One queued reply was" if len(lines) == 1 else f"{len(lines)} queued replies were"
+    lines = []
+    for reply in unused:
+        lines.append(f"  - {queued_reply(reply)}")
+        misses = [reply.misses(call) for call in calls]
+        if nearest := min((miss for miss in misses if miss), key=len, default=None):
+            lines.append(f"    nearest call: {misses.index(nearest) + 1}, but {' and '.join(nearest)}")
+    count = "One queued reply was" if len(unused) == 1 else f"{len(unused)} queued replies were"
     return (
         f"{count} not asked for:\n"
         + "\n".join(lines)
-        + f"\n{_were_made(calls)}\n"
-        + "Remove the add(), correct its model or schema, or use set() for a reply that may be unused."
+        + "\nRemove the add(), correct what it wants, or say optional=True for a reply that may be unused."
     )
 
 
-def _queued(reply: QueuedReply) -> str:
-    schema = f"  schema {shorten_name(reply.schema)}" if reply.schema else ""
+def queued_reply(reply: QueuedReply) -> str:
+    """A queued reply on one line: what it wants, and what it answers."""
+    wanted = [reply.model, *([f"schema {schema(reply.schema)}"] if reply.schema else [])]
+    wanted += [str(reply.matchers)] if reply.matchers else []
     times = f"  ({reply.remaining} times)" if reply.remaining > 1 else ""
-    return f"{reply.model}{schema}  → {_answer(reply.answer)}{times}"
+    return f"{'  '.join(wanted)}  → {_answer(reply.answer)}{times}"
+
+
+def standing_answer(model: str, schema_asked: str | None, answer: Any) -> str:
+    """A standing answer on one line."""
+    return f"{model}{f'  schema {schema(schema_asked)}' if schema_asked else ''}  → {_answer(answer)}"
 
 
 def _answer(answer: Any) -> str:
@@ -121,6 +153,93 @@ def _answer(answer: Any) -> str:
     if error is not None:
         return f"raises {shorten_name(repr(error))}"
     return shorten(getattr(answer, "outcome", answer))
+
+
+def schema(name: str | None) -> str:
+    """The name of a schema on one line."""
+    return shorten_name(name) if name else "none"
+
+
+def matchers(wanted: Matchers) -> str:
+    """What a queued reply wants of a call."""
+    parts = []
+    if wanted.prompt is not None:
+        parts.append(f"prompt {text_matcher(wanted.prompt)}")
+    if wanted.system is not None:
+        parts.append(f"system {text_matcher(wanted.system)}")
+    for name in ("tools", "turn", "attachments", "options"):
+        value = getattr(wanted, name)
+        if value is not None:
+            parts.append(f"{name} {value if isinstance(value, int) else shorten(value)}")
+    return ", ".join(parts)
+
+
+def text_matcher(matcher: Any) -> str:
+    """What a matcher wants of a text."""
+    if isinstance(matcher, str):
+        return f"contains {shorten(matcher, 60)}"
+    if hasattr(matcher, "pattern"):
+        return f"matches /{matcher.pattern}/"
+    return f"satisfies {_compact(matcher)}"
+
+
+def unexpected_call(call: CallRecord, near_misses: Iterable[tuple[list[str], str]]) -> str:
+    """A call that no configured reply fits."""
+    configured = sorted(near_misses, key=lambda miss: len(miss[0]))
+    lines = [f"No reply was configured for this call:\n  {call_head(call)}"]
+    if not configured:
+        lines.append("No replies were configured at all.")
+    else:
+        lines.append("Configured replies:")
+        lines += [f"  - {text}" for _, text in configured[:SHOWN_CALLS]]
+        misses, text = configured[0]
+        lines.append(f"The nearest miss is {text}\n  but {' and '.join(misses)}.")
+    lines.append('Configure one with mock_llm_responses.set() or add(), or any other call with set("*", …).')
+    return "\n".join(lines)
+
+
+def schema_violations(call: CallRecord, problems: Sequence[str], text: str) -> str:
+    """A scripted reply breaks the schema that was asked for."""
+    lines = "\n".join(f"  - {problem}" for problem in problems[:10])
+    return (
+        f"The reply scripted for {call['model_id']!r} breaks the schema {schema(call['kwargs']['schema'])} "
+        f"that the call asked for:\n{lines}\nThe reply: {shorten(text, 300)[1:-1]}\n"
+        "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose."
+    )
+
+
+def unknown_tool(name: str, offered: Sequence[str]) -> str:
+    """A scripted call of a tool that was not offered."""
+    there = f"Offered were: {', '.join(offered)}." if offered else "No tools were offered."
+    return f"The reply calls the tool {name!r}, which the call does not offer. {there} {_BROKEN_ON_PURPOSE}"
+
+
+def bad_tool_arguments(name: str, problems: Sequence[str]) -> str:
+    """A scripted call of a tool whose arguments its schema refuses."""
+    lines = "\n".join(f"  - {problem.replace('the answer', 'the arguments', 1)}" for problem in problems)
+    return f"The reply calls the tool {name!r} with arguments that it does not take:\n{lines}\n{_BROKEN_ON_PURPOSE}"
+
+
+_BROKEN_ON_PURPOSE = "Correct the reply, or use BrokenToolCall where the model is to be wrong on purpose."
+
+
+def llm_too_old(feature: str, needed: str, installed: str) -> str:
+    """A feature needs a newer `llm`."""
+    return f"{feature} needs llm {needed} or newer, and llm {installed} is installed: pip install 'llm>={needed}'"
+
+
+def real_model_call(model: str, test: str) -> str:
+    """A real model was about to execute."""
+    return (
+        f"The real model {model!r} was about to execute in {test}. It was made by hand, or obtained before the mock "
+        f"was there. Ask llm.get_model for it, or mark the test with @pytest.mark.llm_live, or name the model in ini "
+        "llm_mock_passthrough; with ini llm_mock_real_models = answer the mock answers for it."
+    )
+
+
+def bad_ini_choice(name: str, value: str, values: Sequence[str]) -> str:
+    """An ini key that has a few values was given another one."""
+    return f"ini {name} = {value!r}: write {' or '.join(values)}."
 
 
 def no_reply(value: Any) -> str:
@@ -198,9 +317,9 @@ def bad_error_after(error_after: Any) -> str:
     return f"error_after={error_after!r} counts the chunks before error: give an error too, and a number from 0."
 
 
-def no_text_chunk(chunk: Any) -> str:
-    """A chunk of a streamed reply is no text."""
-    return f"This is not a chunk: {_described(chunk)}. The chunks of a Reply are str, the pieces of the text."
+def no_chunk(chunk: Any) -> str:
+    """A chunk of a streamed reply is no text and no stream event."""
+    return f"This is not a chunk: {_described(chunk)}. The chunks of a Reply are str, or llm.parts.StreamEvent objects."
 
 
 def bad_times(times: int) -> str:
@@ -257,3 +376,25 @@ def bad_legacy_module(entry: str) -> str:
 def skipped_live_test() -> str:
     """Why a test that wants a real model is skipped."""
     return "llm_live: this test calls a real model; run it with --llm-mock-live"
+
+
+def bad_vector(vector: Any, dimensions: int) -> str:
+    """Something was set as the vector of an embedding model that is none, or one of another length."""
+    given = f"{len(vector)} values" if isinstance(vector, list) else "no list"
+    return (
+        f"This is not a vector of the model, but {given}: {shorten(vector)}. Give {dimensions} finite numbers, or "
+        "assign to the model's dimensions first."
+    )
+
+
+def bad_dimensions(dimensions: Any, vectors: int) -> str:
+    """The length of an embedding model's vectors cannot become this."""
+    return (
+        f"dimensions = {dimensions!r}: give a whole number from 1, before vectors of another length are set "
+        f"({vectors} set so far)."
+    )
+
+
+def not_embeddable(item: Any) -> str:
+    """Something was to be embedded that is neither text nor bytes."""
+    return f"Only str and bytes can be embedded, not {_described(item)}."

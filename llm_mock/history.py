@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from llm_mock import explain
-from llm_mock.replies import schema_name
+from llm_mock import boundary, explain, schemas
 
 if TYPE_CHECKING:
     import llm
@@ -18,38 +17,85 @@ if TYPE_CHECKING:
     from llm_mock.registry import MockGetModel, ModelState
 
 
+NOT_PASSED = {"temperature": 0.0, "max_tokens": 1000, "model": None}
+"""What the record of a `prompt()` shows for arguments that were not passed: the defaults of the specification."""
+UNKNOWN = {"temperature": None, "model": None}
+
+
 class CallRecord(TypedDict):
     """One call of a model, as plain JSON values that later changes to the arguments cannot reach."""
 
     timestamp: str
     """When the model was asked: ISO 8601, local time."""
+    number: int
+    """The position of the call among all that its mock saw, from 1."""
     model_id: str
     """Which model was asked."""
+    turn: int
+    """Which answer of its conversation it asked for, from 1."""
     prompt: str
     """The text of the prompt with its fragments; with `messages=` alone, that of the last user message."""
     prompt_length: int
     """Its length in characters."""
     kwargs: dict[str, Any]
     """`schema` (its name), `temperature` and `model` (None when not passed), and whatever else was passed."""
+    options: dict[str, Any]
+    """The options of the call: those that `llm` was given, and what else was passed to `prompt()`."""
     response: Any
     """What the model answered: text, or the data of a structured reply. None for an error."""
     error: str | None
     """The message of the error that was raised, else None."""
+    input_tokens: int | None
+    """What the call cost, as scripted or estimated. None for an error."""
+    output_tokens: int | None
+    """What the answer cost, as scripted or estimated. None for an error."""
+    configured: bool
+    """Whether a reply was configured for the call; if not, it was answered by default."""
 
 
-def new_record(model_id: str, prompt: llm.Prompt, passed: Mapping[str, Any]) -> CallRecord:
+Totals = dict[str, int]
+"""Sums over calls: `calls`, `input_tokens`, `output_tokens`, `errors`, `unconfigured`."""
+
+
+def add_call(totals: dict[str, Totals], call: CallRecord) -> None:
+    """Add a call to the sums of its model."""
+    counted = {
+        "calls": 1,
+        "input_tokens": call["input_tokens"] or 0,
+        "output_tokens": call["output_tokens"] or 0,
+        "errors": int(call["error"] is not None),
+        "unconfigured": int(not call["configured"]),
+    }
+    add_totals(totals, {call["model_id"]: counted})
+
+
+def add_totals(totals: dict[str, Totals], others: Mapping[str, Totals]) -> None:
+    """Add sums to sums, model by model."""
+    for model_id, counted in others.items():
+        mine = totals.setdefault(model_id, dict.fromkeys(counted, 0))
+        for name, number in counted.items():
+            mine[name] += number
+
+
+def new_record(
+    number: int, model_id: str, prompt: llm.Prompt, passed: Mapping[str, Any] | None, conversation: Any
+) -> CallRecord:
     """Record a call that is about to be answered.
 
     Args:
+        number: the position of the call.
         model_id: the model that is asked.
         prompt: what `llm` hands to the model.
-        passed: arguments of `prompt()` that `llm` does not hand to the model, as JSON values.
+        passed: arguments of our `prompt()` that `llm` does not hand to the model, as JSON values; None for a call
+            that was made in another way.
+        conversation: the conversation, if the call is part of one.
     """
     text = prompt.prompt or _last_user_text(prompt)
-    kwargs = {"schema": schema_name(prompt.schema), "temperature": None, "model": None, **passed}
-    options = prompt.options
-    for name in options.model_fields_set:
-        kwargs[name] = plain(getattr(options, name))
+    schema = prompt.schema and schemas.schema_name(prompt.schema)
+    set_options = prompt.options.model_fields_set
+    options = {name: plain(getattr(prompt.options, name)) for name in set_options} if set_options else {}
+    options.update(passed or {})
+    kwargs = {"schema": schema, **(UNKNOWN if passed is None else NOT_PASSED), **options}
     if system := prompt.system:
         kwargs["system"] = system
     if prompt.tools:
@@ -57,16 +103,30 @@ def new_record(model_id: str, prompt: llm.Prompt, passed: Mapping[str, Any]) -> 
     if prompt.tool_results:
         kwargs["tool_results"] = [{"name": result.name, "output": result.output} for result in prompt.tool_results]
     if prompt.attachments:
-        kwargs["attachments"] = [repr(attachment) for attachment in prompt.attachments]
+        kwargs["attachments"] = [_attachment(attachment) for attachment in prompt.attachments]
     return {
         "timestamp": datetime.now().isoformat(),
+        "number": number,
         "model_id": model_id,
+        "turn": boundary.turn_of(prompt, conversation),
         "prompt": text,
         "prompt_length": len(text),
         "kwargs": kwargs,
+        "options": options,
         "response": None,
         "error": None,
+        "input_tokens": None,
+        "output_tokens": None,
+        "configured": True,
     }
+
+
+def _attachment(attachment: llm.Attachment) -> dict[str, Any]:
+    size = None if attachment.content is None else len(attachment.content)
+    described = {"type": attachment.type, "path": attachment.path, "url": attachment.url, "bytes": size}
+    if attachment.type is None and attachment.url is None:
+        described["type"] = attachment.resolve_type()  # type: ignore[no-untyped-call]
+    return {name: value for name, value in described.items() if value is not None or name == "type"}
 
 
 def _last_user_text(prompt: llm.Prompt) -> str:
@@ -138,7 +198,7 @@ class ModelHistory:
             AssertionError: there was no such call. The message shows the calls there were.
         """
         __tracebackhide__ = True
-        name = schema_name(schema)
+        name = schemas.schema_name(schema)
         for call in self.call_history:
             if (prompt_contains or "") in call["prompt"] and name in (None, call["kwargs"]["schema"]):
                 return

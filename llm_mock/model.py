@@ -7,21 +7,14 @@ from typing import Any
 
 import llm
 
-from llm_mock.accept import AnyAttachmentType, AnyOptions, split_arguments
+from llm_mock.accept import AcceptsAnything, AnyOptions, split_arguments
 from llm_mock.history import ModelHistory, plain
 from llm_mock.registry import MockGetModel, ModelState
-from llm_mock.response import MockResponse, deliver
-
-NOT_PASSED = {"temperature": 0.0, "max_tokens": 1000, "model": None}
+from llm_mock.response import NOTHING_PASSED, MockResponse, deliver
 
 
-class _Scripted(ModelHistory):
+class _Scripted(AcceptsAnything, ModelHistory):
     """What both twins share. Their state is kept by their mock, for their model id."""
-
-    can_stream = True
-    supports_schema = True
-    supports_tools = True
-    attachment_types: frozenset[str] | set[str] = AnyAttachmentType()
 
     def __init__(
         self,
@@ -67,13 +60,13 @@ class MockLLMModel(_Scripted, llm.Model):
             Exception: the error that was configured for this call.
         """
         prompt = kwargs.pop("prompt_text", prompt) if prompt is None else prompt
-        for_llm, others = split_arguments(self.Options, kwargs) if kwargs else ({}, {})
+        for_llm, others = split_arguments(self, kwargs) if kwargs else ({}, {})
         response: Any = super().prompt(prompt, **for_llm)
         if mock := self.mock():
             response.__class__ = MockResponse
-            response.passed = {**NOT_PASSED, **plain(others)} if others else NOT_PASSED
-            if not (mock.lazy if lazy is None else lazy):
-                response.decided = mock.answer(self.model_id, response.prompt, response.passed)
+            response.passed = plain(others) if others else NOTHING_PASSED
+            if not (mock.settings.lazy if lazy is None else lazy):
+                response.decided = mock.answer(self.model_id, response.prompt, response.passed, None)
         return response  # type: ignore[no-any-return]
 
     def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> Iterator[str]:
@@ -81,7 +74,7 @@ class MockLLMModel(_Scripted, llm.Model):
         answered = getattr(response, "decided", None)
         if answered is None:
             mock = self.mock() or MockGetModel()
-            answered = mock.answer(self.model_id, prompt, getattr(response, "passed", {}))
+            answered = mock.answer(self.model_id, prompt, getattr(response, "passed", None), conversation)
         return deliver(answered, stream, response)
 
 
@@ -93,5 +86,5 @@ class AsyncMockLLMModel(_Scripted, llm.AsyncModel):
     async def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> AsyncGenerator[str, None]:
         """Called by `llm` to produce the response."""
         mock = self.mock() or MockGetModel()
-        for chunk in deliver(await mock.answer_async(self.model_id, prompt), stream, response):
+        for chunk in deliver(await mock.answer_async(self.model_id, prompt, conversation), stream, response):
             yield chunk

@@ -13,7 +13,9 @@ import pytest
 
 from llm_mock import boundary, explain
 from llm_mock.activation import TestRun
+from llm_mock.check import Settings
 from llm_mock.errors import LLMMockError
+from llm_mock.history import add_totals
 from llm_mock.legacy import LegacyMockDetector
 from llm_mock.registry import MockGetModel, ResponseConfigurator
 
@@ -26,6 +28,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--llm-mock-live", action="store_true", help="Run the tests marked llm_live, with real models.")
     parser.addini("llm_mock", "Mock llm in the whole run (default: true).", type="bool", default=True)
     parser.addini("llm_mock_lazy", "Decide a call when its response is read (default: false).", type="bool")
+    parser.addini("llm_mock_strict", "A call that no configured reply fits fails (default: false).", type="bool")
+    parser.addini("llm_mock_autospec", "Refuse what the real model would refuse (default: false).", type="bool")
+    parser.addini("llm_mock_generate", "Answer schemas with generated instances (default: false).", type="bool")
+    parser.addini("llm_mock_schema", "A reply that breaks the schema: warn (default), error or off.", default="warn")
+    parser.addini("llm_mock_real_models", "A real model that executes: answer (default) or refuse.", default="answer")
     parser.addini("llm_mock_passthrough", "Globs of the ids of models that run for real.", type="args")
     parser.addini("llm_mock_legacy_modules", "Old mocks to warn of, each module=Text.", type="linelist")
 
@@ -59,6 +66,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "llm_live: call real models; skipped unless --llm-mock-live is given.")
+    config.addinivalue_line(
+        "markers", "llm_mock_strict(strict=True): whether a call that no configured reply fits fails the test."
+    )
     mock = _start(config).mock
     config.pluginmanager.register(_EveryTest() if mock else _OnRequest(), "llm_mock_fixtures")
     try:
@@ -72,10 +82,28 @@ def pytest_configure(config: pytest.Config) -> None:
 def _start(config: pytest.Config) -> TestRun:
     """The run of a configuration, started when it is first asked for."""
     if RUN not in config.stash:
-        mocked, lazy = _boolean(config, "llm_mock"), _boolean(config, "llm_mock_lazy")
-        config.stash[RUN] = TestRun(mocked, config.getini("llm_mock_passthrough"), lazy)
+        refuse = _choice(config, "llm_mock_real_models", "answer", "refuse") == "refuse"
+        passthrough = config.getini("llm_mock_passthrough")
+        config.stash[RUN] = TestRun(_boolean(config, "llm_mock"), passthrough, refuse, _settings(config))
         config.stash[RUN].start()
     return config.stash[RUN]
+
+
+def _settings(config: pytest.Config) -> Settings:
+    return Settings(
+        lazy=_boolean(config, "llm_mock_lazy"),
+        strict=_boolean(config, "llm_mock_strict"),
+        schema=_choice(config, "llm_mock_schema", "warn", "error", "off"),
+        autospec=_boolean(config, "llm_mock_autospec"),
+        generate=_boolean(config, "llm_mock_generate"),
+    )
+
+
+def _choice(config: pytest.Config, name: str, *values: str) -> str:
+    value = str(config.getini(name))
+    if value not in values:
+        raise pytest.UsageError(explain.bad_ini_choice(name, value, values))
+    return value
 
 
 def _boolean(config: pytest.Config, name: str) -> bool:
@@ -98,6 +126,30 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return f"llm-mock: models of llm are mocked{', except ' if real else ''}{', '.join(real)}"
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    mock = session.config.stash[RUN].mock
+    if mock is not None:
+        mock.add_totals(mock.calls)
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput["llm_mock_totals"] = mock.totals
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    mock = node.config.stash[RUN].mock
+    if mock is not None:
+        add_totals(mock.totals, getattr(node, "workeroutput", {}).get("llm_mock_totals", {}))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    mock = config.stash[RUN].mock
+    if mock is None or not mock.totals:
+        return
+    if config.get_verbosity() > 0 or any(sums["unconfigured"] for sums in mock.totals.values()):
+        terminalreporter.section("LLM calls of the run")
+        terminalreporter.write_line(explain.totals(mock.totals))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("llm_live"):
@@ -105,6 +157,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.fixturenames.insert(0, "_llm_mock_live")  # type: ignore[attr-defined]
             else:
                 item.add_marker(pytest.mark.skip(reason=explain.skipped_live_test()))
+        if item.get_closest_marker("llm_mock_strict"):
+            item.fixturenames.insert(0, "_llm_mock_strict")  # type: ignore[attr-defined]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -113,7 +167,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         _warn(item, warning)
     result = yield
     mock: Any = boundary.active()
-    if mock is not None and (message := mock.unused_replies()):
+    if mock is not None and (message := next(iter(mock.problems), None) or mock.unused_replies()):
         pytest.fail(message, pytrace=False)
     return result
 
@@ -159,6 +213,13 @@ def _llm_mock_live(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def _llm_mock_strict(request: pytest.FixtureRequest, mock_llm_calls: MockGetModel) -> None:
+    marker = request.node.get_closest_marker("llm_mock_strict")
+    strict = marker.args[0] if marker.args else marker.kwargs.get("strict", True)
+    mock_llm_calls.settings = mock_llm_calls.settings._replace(strict=strict)
+
+
 class _EveryTest:
     """The fixture where the whole run is mocked."""
 
@@ -186,3 +247,5 @@ def _mock_one_test() -> Iterator[MockGetModel]:
         yield mock
     finally:
         boundary.activate(previous)
+        if mock.calls and outer is not None:
+            outer.add_totals(mock.calls)

@@ -6,19 +6,24 @@ PYTEST_DONT_REWRITE
 from __future__ import annotations
 
 import inspect
+import itertools
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from llm_mock import boundary, explain
-from llm_mock.errors import InvalidReply, QueuedReplyNotAllowed, UnusedReplies
-from llm_mock.history import CallRecord, new_record
-from llm_mock.replies import DEFAULT_REPLY, Answer, Reply, Script, as_answer, as_reply, exception_from, schema_name
+from llm_mock import boundary, explain, schemas
+from llm_mock.check import Settings, check_reply
+from llm_mock.errors import InvalidReply, QueuedReplyNotAllowed, UnexpectedCall, UnusedReplies
+from llm_mock.history import CallRecord, Totals, add_call, new_record
+from llm_mock.replies import DEFAULT_REPLY, Answer, Reply, as_answer, as_reply, exception_from
+from llm_mock.script import Matchers, QueuedReply, Script, TextMatcher
 
 if TYPE_CHECKING:
     import llm
 
+    from llm_mock.embedding import MockEmbeddingModel
     from llm_mock.model import AsyncMockLLMModel, MockLLMModel
+    from llm_mock.vectors import EmbeddingState
 
 Answered = tuple[Reply, CallRecord]
 """What a call was answered with, and its record."""
@@ -31,14 +36,15 @@ class ModelState:
 
     __slots__ = ("answer", "calls", "default_response")
 
-    def __init__(self, default_response: Any = None) -> None:
+    def __init__(self, outer: ModelState | None = None) -> None:
         self.calls: list[CallRecord] = []
-        self.set_default(default_response)
+        self.answer: Answer | None = outer.answer if outer else None
+        self.default_response: Any = outer.default_response if outer else {"success": True}
 
     def set_default(self, reply: Any) -> None:
-        """Set what is answered where no reply fits. None stands for `{"success": True}`."""
-        self.answer: Answer = DEFAULT_REPLY if reply is None else as_answer(reply)
-        self.default_response = {"success": True} if reply is None else reply
+        """Set what is answered where no reply fits."""
+        self.answer = as_answer(reply)
+        self.default_response = reply
 
 
 class ResponseConfigurator:
@@ -91,18 +97,41 @@ class ResponseConfigurator:
             InvalidReply: the response can be no reply.
         """
         __tracebackhide__ = True
-        self._script.standing[self._model_id_of(model), schema_name(schema)] = as_answer(response)
+        self._script.standing[self._model_id_of(model), schemas.schema_name(schema)] = as_answer(response)
 
-    def add(self, model: str, response: Any, *, schema: Any = None, times: int = 1) -> None:
+    def add(
+        self,
+        model: str,
+        response: Any,
+        *,
+        schema: Any = None,
+        times: int = 1,
+        optional: bool = False,
+        prompt: TextMatcher | None = None,
+        system: TextMatcher | None = None,
+        tools: Iterable[str] | None = None,
+        turn: int | None = None,
+        attachments: Iterable[str] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
         """Queue a reply that is used once (or `times`), before any standing answer, in the order of the `add` calls.
 
-        A test that ends before the reply is used up fails.
+        It is used for the first call that fits all that is given here. A test that ends before the reply is used up
+        fails, unless the reply is optional.
 
         Args:
             model: id, alias, or `"*"` for any model.
             response: a reply.
             schema: use it only for calls that ask for this schema; see `set`.
             times: how often it is used, at least 1.
+            optional: whether the test may end before it is used up.
+            prompt: a text that the prompt contains, a compiled pattern that is found in it, or a function of the
+                text that says whether it fits.
+            system: the same for the system prompt.
+            tools: names of tools that are offered, among others perhaps.
+            turn: which answer of its conversation it is, from 1; the answer to a tool's result is one too.
+            attachments: the types of all attachments, in order.
+            options: options and their values, among others perhaps.
 
         Raises:
             InvalidReply: the response can be no reply, or `times` is below 1.
@@ -113,7 +142,9 @@ class ResponseConfigurator:
             raise QueuedReplyNotAllowed(explain.queued_for_the_run(model))
         if times < 1:
             raise InvalidReply(explain.bad_times(times))
-        self._script.queue(self._model_id_of(model), schema_name(schema), as_answer(response), times)
+        matchers = Matchers(prompt, system, tools, turn, attachments, options)
+        model_id, schema = self._model_id_of(model), schemas.schema_name(schema)
+        self._script.queue(QueuedReply(model_id, schema, as_answer(response), times, matchers, optional))
 
     def set_error(self, model: str, exception: BaseException | type[BaseException] | None) -> None:
         """Have every call of a model raise; goes before its standing answers, after queued replies.
@@ -134,12 +165,14 @@ class ResponseConfigurator:
         self._script.errors[model_id] = Reply(error=exception)
 
     def set_unknown(self, model: str) -> None:
-        """Have `llm.get_model` and `llm.get_async_model` raise `llm.UnknownModelError` for a name.
+        """Have `llm.get_model` and its twins for async and embedding models raise `llm.UnknownModelError` for a name.
 
         Args:
             model: id or alias.
         """
         self._unknown.add(self._model_id_of(model))
+        if self._at_boundary:
+            self._unknown.add(boundary.embedding_model_id_of(model))
 
 
 class MockGetModel(ResponseConfigurator):
@@ -157,28 +190,35 @@ class MockGetModel(ResponseConfigurator):
         outer: MockGetModel | None = None,
         at_boundary: bool = False,
         standing_only: bool = False,
-        lazy: bool = False,
+        settings: Settings | None = None,
     ) -> None:
         """See `create_mock_get_model` for `responses` and `side_effect`.
 
         Args:
-            outer: the mock that is asked where this one has no reply; it gives its `lazy` too.
+            outer: the mock that is asked where this one has no reply.
             at_boundary: the mock stands in for `llm` itself: aliases are resolved, and whichever mock is active
                 when a model is called answers the models that this one handed out.
             standing_only: refuse queued replies.
-            lazy: decide a call when its response is read, not in `prompt()`.
+            settings: how calls are decided and checked; by default as the outer mock has it.
         """
         super().__init__(at_boundary=at_boundary, standing_only=standing_only)
         self.models: dict[str, MockLLMModel] = {}
         """Every model that was asked for or called, by its id."""
         self.calls: list[CallRecord] = []
         """Every call of every model, in order."""
-        self.lazy: bool = outer.lazy if outer else lazy
+        self.totals: dict[str, Totals] = {}
+        """Of each model: the sums over the tests that ended, where this mock serves the whole run."""
+        self._numbers = itertools.count(1)
+        self.problems: list[str] = []
+        """What was wrong with calls, for the test to fail with although the application went on."""
+        self.settings: Settings = settings or (outer.settings if outer else Settings())
         self._outer = outer
         self._answering: Any = boundary.active if at_boundary else lambda: self
         self._states: dict[str, ModelState] = {}
         self._sync_models: dict[str, MockLLMModel] = {}
         self._async_models: dict[str, AsyncMockLLMModel] = {}
+        self._embedding_models: dict[str, MockEmbeddingModel] = {}
+        self._embedding_states: dict[str, EmbeddingState] = {}
         for model, response in (responses or {}).items():
             self.set(model, response)
         if side_effect is not None:
@@ -202,13 +242,29 @@ class MockGetModel(ResponseConfigurator):
         Raises:
             llm.UnknownModelError: the name was made unknown by `set_unknown`.
         """
-        model = self.hand_out(name)
+        model = self._sync_model(self._known(name))
         self.models.setdefault(model.model_id, model)
         return model
 
-    def hand_out(self, name: str) -> MockLLMModel:
-        """As `get_model`, without an entry in `models`: for listing models that nobody asked for."""
-        return self._sync_model(self._known(name))
+    def listed(self, real: Any) -> Any:
+        """The mock of a registered model, sync or async, with the traits by which applications choose one."""
+        from llm_mock.model import AsyncMockLLMModel, MockLLMModel
+
+        kind = AsyncMockLLMModel if boundary.is_async(real) else MockLLMModel
+        model = kind(real.model_id, mock=self._answering)
+        model.take_traits(real)
+        return model
+
+    def autospec(self) -> None:
+        """From now on the models that `llm` knows refuse what the real ones would refuse.
+
+        That is: options that do not validate, types of attachments, tools, schemas and conversations that they do
+        not support. Models that nobody knows accept everything.
+        """
+        self.settings = self.settings._replace(autospec=True)
+        self._sync_models.clear()
+        self._async_models.clear()
+        self.models.clear()
 
     def get_async_model(self, name: str) -> AsyncMockLLMModel:
         """The asynchronous model of an id or alias; it shares replies and history with the synchronous one.
@@ -220,15 +276,47 @@ class MockGetModel(ResponseConfigurator):
         if model_id not in self._async_models:
             from llm_mock.model import AsyncMockLLMModel
 
-            self._async_models.setdefault(model_id, AsyncMockLLMModel(model_id, mock=self._answering))
+            model = self._specified("async_model", model_id) or AsyncMockLLMModel(model_id, mock=self._answering)
+            self._async_models.setdefault(model_id, model)
         return self._async_models[model_id]
+
+    def get_embedding_model(self, name: str) -> MockEmbeddingModel:
+        """The embedding model of an id or alias, always the same one; to set its vectors and to see its calls.
+
+        Raises:
+            llm.UnknownModelError: the name was made unknown by `set_unknown`.
+        """
+        model_id = boundary.embedding_model_id_of(name) if self._at_boundary else name
+        if self.is_unknown(model_id):
+            import llm
+
+            raise llm.UnknownModelError(f"Unknown model: {name}")
+        if model_id not in self._embedding_models:
+            from llm_mock.embedding import MockEmbeddingModel
+
+            self._embedding_models.setdefault(model_id, MockEmbeddingModel(model_id, mock=self._answering))
+        return self._embedding_models[model_id]
+
+    def embedding_state(self, model_id: str) -> EmbeddingState:
+        """What this mock knows of an embedding model; where it knows nothing, its outer mock does."""
+        from llm_mock.vectors import EmbeddingState
+
+        if model_id not in self._embedding_states:
+            outer = self._outer.embedding_state(model_id) if self._outer else None
+            self._embedding_states.setdefault(model_id, EmbeddingState(outer))
+        return self._embedding_states[model_id]
 
     def _sync_model(self, model_id: str) -> MockLLMModel:
         if model_id not in self._sync_models:
             from llm_mock.model import MockLLMModel
 
-            self._sync_models.setdefault(model_id, MockLLMModel(model_id, mock=self._answering))
+            model = self._specified("model", model_id) or MockLLMModel(model_id, mock=self._answering)
+            self._sync_models.setdefault(model_id, model)
         return self._sync_models[model_id]
+
+    def _specified(self, kind: str, model_id: str) -> Any:
+        real = boundary.registered_model(kind, model_id) if self.settings.autospec else None
+        return None if real is None else self.listed(real)
 
     def _known(self, name: str) -> str:
         model_id = self._model_id_of(name)
@@ -248,13 +336,17 @@ class MockGetModel(ResponseConfigurator):
 
     def reset(self) -> None:
         """Forget all models, calls and replies."""
+        self.problems.clear()
         self._script = Script()
         self._unknown.clear()
         self._states.clear()
         self._sync_models.clear()
         self._async_models.clear()
+        self._embedding_models.clear()
+        self._embedding_states.clear()
         self.models.clear()
         self.calls.clear()
+        self._numbers = itertools.count(1)
 
     def state(self, model_id: str) -> ModelState:
         """What this mock knows of a model id; its default response starts as that of the outer mock."""
@@ -262,7 +354,7 @@ class MockGetModel(ResponseConfigurator):
         if known is not None:
             return known
         outer = self._outer._states.get(model_id) if self._outer else None
-        return self._states.setdefault(model_id, ModelState(outer and outer.default_response))
+        return self._states.setdefault(model_id, ModelState(outer))
 
     def calls_of(self, name: str) -> list[CallRecord]:
         """The calls of one model, in order; of a model that was never asked for an empty list.
@@ -278,6 +370,11 @@ class MockGetModel(ResponseConfigurator):
         self.calls[:] = [call for call in self.calls if call["model_id"] != model_id]
         self.state(model_id).calls.clear()
 
+    def add_totals(self, calls: Iterable[CallRecord]) -> None:
+        """Add calls to `totals`."""
+        for call in calls:
+            add_call(self.totals, call)
+
     def assert_all_replies_used(self) -> None:
         """Assert that every reply queued with `add` was asked for. The plugin does so at the end of each test.
 
@@ -286,58 +383,95 @@ class MockGetModel(ResponseConfigurator):
         """
         __tracebackhide__ = True
         if message := self.unused_replies():
-            raise UnusedReplies(message)
+            raise UnusedReplies(f"{message}\n{explain.were_made(self.calls)}")
 
     def unused_replies(self) -> str | None:
         """What to say of the queued replies that were not asked for; None when there are none."""
-        unused = self._script.unused()
+        unused = [reply for reply in self._script.queued() if not reply.optional]
         return explain.unused_replies(unused, self.calls) if unused else None
 
-    def answer(self, model_id: str, prompt: llm.Prompt, passed: Mapping[str, Any]) -> Answered:
+    def answer(
+        self, model_id: str, prompt: llm.Prompt, passed: Mapping[str, Any] | None, conversation: Any
+    ) -> Answered:
         """Decide what a model answers, and record the call.
 
         Args:
             model_id: the model that is asked.
             prompt: what `llm` hands to the model.
-            passed: further arguments to record.
+            passed: further arguments to record; None when the call did not come through `prompt()`.
+            conversation: the conversation, if the call is part of one.
 
         Raises:
             Exception: the configured error, unless chunks come before it.
+            UnexpectedCall: nothing was configured for the call, and calls are checked strictly.
         """
-        record, answer = self._begin(model_id, prompt, passed)
+        record = self._record(model_id, prompt, passed, conversation)
         try:
+            answer = self._decide(record, prompt)
             reply = answer if isinstance(answer, Reply) else self._ask(answer, prompt)
+            self._check(record, reply, prompt)
         except BaseException as error:
             self._fail(record, error)
             raise
         return self._finish(record, reply)
 
-    async def answer_async(self, model_id: str, prompt: llm.Prompt) -> Answered:
+    async def answer_async(self, model_id: str, prompt: llm.Prompt, conversation: Any) -> Answered:
         """The asynchronous twin of `answer`: a reply function may be a coroutine function."""
-        record, answer = self._begin(model_id, prompt, {})
+        record = self._record(model_id, prompt, None, conversation)
         try:
+            answer = self._decide(record, prompt)
             if not isinstance(answer, Reply):
                 result = answer(prompt)
                 answer = as_reply(answer, await result if inspect.isawaitable(result) else result)
+            self._check(record, answer, prompt)
         except BaseException as error:
             self._fail(record, error)
             raise
         return self._finish(record, answer)
 
-    def _begin(self, model_id: str, prompt: llm.Prompt, passed: Mapping[str, Any]) -> tuple[CallRecord, Answer]:
+    def _record(
+        self, model_id: str, prompt: llm.Prompt, passed: Mapping[str, Any] | None, conversation: Any
+    ) -> CallRecord:
         state = self.state(model_id)
-        record = new_record(model_id, prompt, passed)
+        record = new_record(next(self._numbers), model_id, prompt, passed, conversation)
         if model_id not in self.models:
             self.models[model_id] = self._sync_model(model_id)
         state.calls.append(record)
         self.calls.append(record)
-        return record, self._find(model_id, record["kwargs"]["schema"]) or state.answer
+        return record
 
-    def _find(self, model_id: str, schema: str | None) -> Answer | None:
-        answer = self._script.find(model_id, schema)
+    def _decide(self, record: CallRecord, prompt: llm.Prompt) -> Answer:
+        answer = self._find(record) or self.state(record["model_id"]).answer
+        if answer is not None:
+            return answer
+        if self.settings.strict:
+            message = explain.unexpected_call(record, self._near_misses(record))
+            self.problems.append(message)
+            raise UnexpectedCall(message)
+        record["configured"] = False
+        if prompt.schema and self.settings.generate:
+            from llm_mock.generate import generated_reply
+
+            return generated_reply(prompt.schema)
+        return DEFAULT_REPLY
+
+    def _find(self, record: CallRecord) -> Answer | None:
+        answer = self._script.find(record)
         if answer is None and self._outer is not None:
-            return self._outer._find(model_id, schema)
+            return self._outer._find(record)
         return answer
+
+    def _near_misses(self, record: CallRecord) -> Iterator[tuple[list[str], str]]:
+        yield from self._script.near_misses(record)
+        if self._outer is not None:
+            yield from self._outer._near_misses(record)
+
+    def _check(self, record: CallRecord, reply: Reply, prompt: llm.Prompt) -> None:
+        if reply is DEFAULT_REPLY or not (prompt.schema or reply.tool_calls):
+            return
+        if problem := check_reply(record, reply, prompt, self.settings):
+            self.problems.append(str(problem))
+            raise problem
 
     def _ask(self, function: Callable[[llm.Prompt], Any], prompt: llm.Prompt) -> Reply:
         result = function(prompt)
@@ -346,6 +480,7 @@ class MockGetModel(ResponseConfigurator):
     def _finish(self, record: CallRecord, reply: Reply) -> Answered:
         if reply.error is None or reply.error_after is not None:
             record["response"] = reply.outcome
+            record["input_tokens"], record["output_tokens"] = reply.tokens(record)
         error = reply.exception()
         if error is not None:
             self._fail(record, error)
@@ -357,7 +492,8 @@ class MockGetModel(ResponseConfigurator):
 
     def _fail(self, record: CallRecord, error: BaseException) -> None:
         record["error"] = str(error) or type(error).__name__
-        logger.debug(explain.call_line(record))
+        if logger.isEnabledFor(logging.DEBUG):
+            logger.debug(explain.call_line(record))
 
 
 def _run(coroutine: Coroutine[Any, Any, Any]) -> Any:

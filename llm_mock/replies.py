@@ -1,4 +1,4 @@
-"""What a reply may be, and which of the configured replies answers a call.
+"""What a reply may be.
 
 PYTEST_DONT_REWRITE
 """
@@ -6,23 +6,19 @@ PYTEST_DONT_REWRITE
 from __future__ import annotations
 
 import copy
-import itertools
 import json
-import threading
-import weakref
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from llm_mock import explain
+from llm_mock import boundary, explain
 from llm_mock.errors import InvalidReply
 
 if TYPE_CHECKING:
     import llm
+    from llm.parts import StreamEvent
 
     from llm_mock.history import CallRecord
 
-ANY_MODEL = "*"
 CHARACTERS_PER_TOKEN = 4
 
 
@@ -36,6 +32,30 @@ class _Unset:
 UNSET = _Unset()
 
 
+class BrokenToolCall:
+    """A tool call that is wrong on purpose: of an unknown tool, or with missing or malformed arguments.
+
+    Args:
+        name: the name of the tool.
+        arguments: its arguments, or a text that should have been their JSON.
+        tool_call_id: the id of the call; None is filled in.
+    """
+
+    def __init__(self, name: str, arguments: dict[str, Any] | str, tool_call_id: str | None = None) -> None:
+        self.name = name
+        self.text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        self.tool_call_id = tool_call_id
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments as `llm` gives them on: text that is no JSON object as `{"_raw": text}`."""
+        try:
+            arguments = json.loads(self.text)
+        except json.JSONDecodeError:
+            return {"_raw": self.text}
+        return arguments if isinstance(arguments, dict) else {"_raw": self.text}
+
+
 class Reply:
     """One scripted answer of a model, in every detail that `llm` knows of.
 
@@ -45,22 +65,31 @@ class Reply:
     Args:
         text: the text of the answer.
         data: a structured answer, any JSON value or a pydantic instance; its text is its JSON.
-        chunks: the text in the pieces in which it is streamed. Without streaming they come joined.
-        tool_calls: `llm.ToolCall` objects that the model makes after its text.
+        chunks: the text in the pieces in which it is streamed; without streaming they come joined. From llm 0.32 on
+            they may be `llm.parts.StreamEvent` objects too, which are passed on as they are.
+        tool_calls: `llm.ToolCall` objects that the model makes after its text. One that the offered tools could not
+            accept is an error, unless it is a `BrokenToolCall`. An id that is None is filled in.
+        reasoning: the reasoning before the text (from llm 0.32 on).
+        attachments: `llm.Attachment` objects that the model returns.
         usage: an `llm.Usage`, or a mapping with `input_tokens` and `output_tokens`. By default one token for every
             four characters of prompt and answer, rounded up.
         resolved_model: the id of the model that answered, where it is not the one that was asked.
         response_json: the provider's raw payload, which `response.json()` then returns. By default `data`.
         error: an exception (or its class) that is raised instead of the answer, or after `error_after` chunks of it.
         error_after: how many chunks are streamed before `error` is raised; without streaming none is.
+        invalid: the answer breaks the schema that is asked for on purpose, so that is not reported.
 
     Raises:
         InvalidReply: `data` is not JSON, two contents were given, or `error` is no exception.
+        LLMTooOld: the installed `llm` has no stream events.
     """
 
     data: Any
-    chunks: tuple[str, ...] | None
-    tool_calls: tuple[llm.ToolCall, ...]
+    chunks: tuple[Any, ...] | None
+    tool_calls: tuple[llm.ToolCall | BrokenToolCall, ...]
+    reasoning: str | None
+    attachments: tuple[llm.Attachment, ...]
+    invalid: bool
     usage: llm.Usage | Mapping[str, int] | None
     resolved_model: str | None
     response_json: Any
@@ -76,13 +105,16 @@ class Reply:
         text: str | None = None,
         *,
         data: Any = UNSET,
-        chunks: Iterable[str] | None = None,
-        tool_calls: Iterable[llm.ToolCall] = (),
+        chunks: Iterable[str | StreamEvent] | None = None,
+        tool_calls: Iterable[llm.ToolCall | BrokenToolCall] = (),
+        reasoning: str | None = None,
+        attachments: Iterable[llm.Attachment] = (),
         usage: llm.Usage | Mapping[str, int] | None = None,
         resolved_model: str | None = None,
         response_json: Any = None,
         error: BaseException | type[BaseException] | None = None,
         error_after: int | None = None,
+        invalid: bool = False,
     ) -> None:
         __tracebackhide__ = True
         given = {"text": text is not None, "data": data is not UNSET, "chunks": chunks is not None}
@@ -92,11 +124,14 @@ class Reply:
             exception_from(error)
         if error_after is not None and (error is None or error_after < 0):
             raise InvalidReply(explain.bad_error_after(error_after))
+        if reasoning is not None:
+            boundary.require_llm("0.32", "Reply(reasoning=…)")
         fields = self.__dict__  # the way around `__setattr__`
         fields.update(error=error, error_after=error_after, usage=usage, resolved_model=resolved_model)
         fields.update(response_json=copy.deepcopy(response_json), tool_calls=copy.deepcopy(tuple(tool_calls)))
-        fields["chunks"] = None if chunks is None else _text_chunks(chunks)
-        fields["content"] = json_text(data) if given["data"] else text or "".join(self.chunks or ())
+        fields.update(reasoning=reasoning, attachments=tuple(attachments), invalid=invalid)
+        fields["chunks"] = None if chunks is None else _checked_chunks(chunks)
+        fields["content"] = json_text(data) if given["data"] else text or "".join(map(_text_of, self.chunks or ()))
         fields["data"] = json.loads(self.content) if given["data"] else UNSET
         fields["outcome"] = self._freeze_outcome()
 
@@ -106,21 +141,24 @@ class Reply:
     def __repr__(self) -> str:
         return f"Reply({explain.shorten(self.outcome) if self.error is None else repr(self.error)})"
 
-    def stream(self, stream: bool) -> Iterable[str]:
-        """The chunks of the answer: as scripted when streaming, else (and by default) the text in one piece."""
-        if self.chunks is not None and stream:
+    def stream(self, stream: bool) -> Iterable[Any]:
+        """The chunks of the answer: as scripted when streaming, else (and by default) the text in one piece.
+
+        Stream events come as scripted either way.
+        """
+        if self.chunks is not None and (stream or not all(isinstance(chunk, str) for chunk in self.chunks)):
             return self.chunks
         return (self.content,) if self.content else ()
 
-    def tokens(self, record: CallRecord) -> tuple[int | None, int | None, Any]:
-        """Input tokens, output tokens and details of a call, as scripted or estimated."""
+    def tokens(self, record: CallRecord) -> tuple[int | None, int | None]:
+        """Input and output tokens of a call, as scripted or estimated."""
         usage = self.usage
         if usage is None:
             sent = record["prompt_length"] + len(record["kwargs"].get("system", ""))
-            return estimate_tokens(sent), estimate_tokens(len(self.content)), None
+            return estimate_tokens(sent), estimate_tokens(len(self.content))
         if isinstance(usage, Mapping):
-            return usage.get("input_tokens"), usage.get("output_tokens"), usage.get("details")
-        return usage.input, usage.output, usage.details
+            return usage.get("input_tokens"), usage.get("output_tokens")
+        return usage.input, usage.output
 
     def exception(self) -> BaseException | None:
         """What to raise: the configured instance, without the traceback of an earlier raise, or a new one."""
@@ -136,7 +174,7 @@ class Reply:
 
     def _freeze_outcome(self) -> Any:
         if self.error_after is not None:
-            return "".join(tuple(self.stream(stream=True))[: self.error_after])
+            return "".join(_text_of(chunk) for chunk in tuple(self.stream(stream=True))[: self.error_after])
         answer = self.content if self.data is UNSET else self.data
         calls = [{"name": call.name, "arguments": copy.deepcopy(call.arguments)} for call in self.tool_calls]
         return {"text": self.content, "tool_calls": calls} if calls else answer
@@ -226,129 +264,23 @@ def as_reply(function: ReplyFunction, result: Any) -> Reply:
     return answer
 
 
-def _text_chunks(chunks: Iterable[str]) -> tuple[str, ...]:
+def _checked_chunks(chunks: Iterable[Any]) -> tuple[Any, ...]:
     __tracebackhide__ = True
     frozen = tuple(chunks)
     for chunk in frozen:
-        if not isinstance(chunk, str):
-            raise InvalidReply(explain.no_text_chunk(chunk))
+        if not isinstance(chunk, str) and not _is_event(chunk):
+            raise InvalidReply(explain.no_chunk(chunk))
     return frozen
 
 
-def schema_name(schema: Any) -> str | None:
-    """The name by which replies and the history know a schema.
+def _is_event(chunk: Any) -> bool:
+    return hasattr(chunk, "type") and hasattr(chunk, "chunk")
 
-    Args:
-        schema: a pydantic class (its title, which is the class name unless the class says otherwise), a JSON-schema
-            dict (its `title`, else its content), or such a name. None or an empty dict is no schema.
-    """
-    if not schema:
-        return None
-    if isinstance(schema, str):
-        return schema
-    if isinstance(schema, dict):
-        return schema.get("title") or json.dumps(schema, sort_keys=True)
-    config = getattr(schema, "model_config", {})
-    return cast("str", config.get("title") or schema.__name__)
+
+def _text_of(chunk: Any) -> str:
+    if isinstance(chunk, str):
+        return chunk
+    return cast("str", chunk.chunk) if chunk.type == "text" else ""
 
 
 DEFAULT_REPLY = Reply(data={"success": True})
-
-_schema_texts: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
-
-
-def json_schema(schema: Any) -> Any:
-    """The JSON schema of a pydantic class, a fresh dict; anything else as it is.
-
-    `llm` generates it anew for each call, which takes far longer than the rest of a mocked call.
-    """
-    if not isinstance(schema, type) or not hasattr(schema, "model_json_schema"):
-        return schema
-    if schema not in _schema_texts:
-        _schema_texts[schema] = json.dumps(schema.model_json_schema())
-    return json.loads(_schema_texts[schema])
-
-
-class QueuedReply:
-    """A reply that is used `remaining` more times, before any standing answer."""
-
-    __slots__ = ("answer", "model", "position", "remaining", "schema")
-
-    def __init__(self, position: int, model: str, schema: str | None, answer: Answer, remaining: int) -> None:
-        self.position = position
-        self.model = model
-        self.schema = schema
-        self.answer = answer
-        self.remaining = remaining
-
-
-Key = tuple[str, str | None]
-
-
-class Script:
-    """The replies configured in one mock, each found in constant time.
-
-    A model is named by its id or `"*"`, a schema by `schema_name`.
-    """
-
-    def __init__(self) -> None:
-        self.side_effect: Reply | None = None
-        self.errors: dict[str, Reply] = {}
-        self.standing: dict[Key, Answer] = {}
-        self._queues: dict[Key, deque[QueuedReply]] = {}
-        self._positions = itertools.count()
-        self._lock = threading.Lock()
-
-    def queue(self, model: str, schema: str | None, answer: Answer, times: int) -> None:
-        """Have `answer` given to the next `times` matching calls, after those queued earlier."""
-        reply = QueuedReply(next(self._positions), model, schema, answer, times)
-        with self._lock:
-            self._queues.setdefault((model, schema), deque()).append(reply)
-
-    def unused(self) -> list[QueuedReply]:
-        """The queued replies that were not used up, in the order in which they were queued."""
-        if not self._queues:
-            return []
-        with self._lock:
-            left = [reply for queue in self._queues.values() for reply in queue]
-        return sorted(left, key=lambda reply: reply.position)
-
-    def find(self, model: str, schema: str | None) -> Answer | None:
-        """The reply for a call, None when nothing was configured for it. A queued reply is used by this.
-
-        The order: the side effect of every call, the first queued reply that matches, the error of the model, the
-        standing answer for model and schema, for any model and the schema, for the model, for any model.
-        """
-        if self.side_effect is not None:
-            return self.side_effect
-        keys: list[Key] = [(model, None), (ANY_MODEL, None)]
-        if schema is not None:
-            keys = [(model, schema), (ANY_MODEL, schema), *keys]
-        if self._queues and (queued := self._take(keys)):
-            return queued
-        if self.errors and (error := self.errors.get(model) or self.errors.get(ANY_MODEL)):
-            return error
-        for key in keys:
-            if key in self.standing:
-                return self.standing[key]
-        return None
-
-    def _take(self, keys: list[Key]) -> Answer | None:
-        with self._lock:
-            first = min(
-                (self._queues[key][0] for key in keys if key in self._queues),
-                key=lambda reply: reply.position,
-                default=None,
-            )
-            if first is None:
-                return None
-            first.remaining -= 1
-            if first.remaining == 0:
-                self._use_up(first)
-            return first.answer
-
-    def _use_up(self, reply: QueuedReply) -> None:
-        queue = self._queues[reply.model, reply.schema]
-        queue.popleft()
-        if not queue:
-            del self._queues[reply.model, reply.schema]

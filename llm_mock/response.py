@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import llm
 
+from llm_mock import boundary
+
+try:
+    from llm.parts import StreamEvent
+except ImportError:  # before llm 0.32
+    StreamEvent = None  # type: ignore[assignment, misc]
+
 if TYPE_CHECKING:
+    from llm_mock.history import CallRecord
     from llm_mock.registry import Answered
+    from llm_mock.replies import Reply
 
 
 class CallableText(str):
@@ -34,6 +43,9 @@ class CallableUsage(dict[str, Any]):
         return self._usage
 
 
+NOTHING_PASSED: Mapping[str, Any] = MappingProxyType({})
+
+
 class MockResponse(llm.Response):
     """The response of `MockLLMModel.prompt()`: an `llm.Response` whose `text` and `usage` need no call.
 
@@ -42,7 +54,7 @@ class MockResponse(llm.Response):
 
     decided: Answered | None = None
     """What was answered when `prompt()` was called; None where that is decided when the response is read."""
-    passed: Mapping[str, Any] = MappingProxyType({})
+    passed: Mapping[str, Any] = NOTHING_PASSED
     """Arguments of `prompt()` for the history that `llm` does not hand to the model."""
 
     @property
@@ -75,7 +87,7 @@ class MockResponse(llm.Response):
         response.log_to_db(db)  # type: ignore[no-untyped-call]
 
 
-def deliver(answered: Answered, stream: bool, response: Any) -> Iterator[str]:
+def deliver(answered: Answered, stream: bool, response: Any) -> Iterator[Any]:
     """Play a reply into a response, sync or async.
 
     Args:
@@ -84,23 +96,38 @@ def deliver(answered: Answered, stream: bool, response: Any) -> Iterator[str]:
         response: the `llm.Response` or `llm.AsyncResponse` to complete.
 
     Yields:
-        The text, in chunks.
+        The text in chunks, and from llm 0.32 on stream events.
 
     Raises:
         Exception: the reply's error, once `error_after` chunks were streamed.
     """
     reply, record = answered
     error = reply.exception()
+    if reply.reasoning is not None:
+        yield StreamEvent(type="reasoning", chunk=reply.reasoning)
     for position, chunk in enumerate(reply.stream(stream)):
         if error is not None and (not stream or position == reply.error_after):
             raise error
-        yield chunk
+        yield chunk if isinstance(chunk, str) else copy.copy(chunk)  # `llm` numbers an event in place
     if error is not None:
         raise error
-    for tool_call in reply.tool_calls:
-        response.add_tool_call(tool_call)
-    input_tokens, output_tokens, details = reply.tokens(record)
-    response.set_usage(input=input_tokens, output=output_tokens, details=details)
+    if reply.tool_calls:
+        yield from _make_tool_calls(reply, record, response)
+    details = getattr(reply.usage, "details", None)
+    response.set_usage(input=record["input_tokens"], output=record["output_tokens"], details=details)
+    response.attachments.extend(reply.attachments)
     if reply.resolved_model:
         response.set_resolved_model(reply.resolved_model)
     response.response_json = reply.raw_json()
+
+
+def _make_tool_calls(reply: Reply, record: CallRecord, response: Any) -> Iterator[Any]:
+    """Register the calls with `llm`, and stream them as the providers do, unless the script did so itself."""
+    scripted = any(getattr(chunk, "tool_call_id", None) for chunk in reply.chunks or ())
+    for position, call in enumerate(reply.tool_calls, start=1):
+        call_id = call.tool_call_id or f"call_{record['number']}_{position}"
+        if StreamEvent is not None and not scripted:
+            text = getattr(call, "text", None) or json.dumps(call.arguments)
+            yield StreamEvent(type="tool_call_name", chunk=call.name, tool_call_id=call_id)
+            yield StreamEvent(type="tool_call_args", chunk=text, tool_call_id=call_id)
+        response.add_tool_call(boundary.tool_call(call.name, copy.deepcopy(call.arguments), call_id))

@@ -122,7 +122,7 @@ def test_options_go_where_the_model_declares_them() -> None:
 
 def test_a_model_that_nobody_knows_accepts_everything() -> None:
     seen: list[llm.Prompt] = []
-    model = MockLLMModel("m", lambda prompt: seen.append(prompt) or "ok")
+    model = MockLLMModel("m", lambda prompt: seen.append(prompt) or {"value": 1})
     attachment = llm.Attachment(type="audio/x-unheard-of", content=b"la")
     model.prompt("Hi", top_p=0.1, attachments=[attachment], schema=Answer, tools=[len_of])
     assert seen[0].options.top_p == 0.1  # type: ignore[attr-defined]

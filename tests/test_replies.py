@@ -239,7 +239,7 @@ LEVELS = ("model and schema", "any model and schema", "model", "any model")
 
 def configure_level(get_model: MockGetModel, level: str) -> None:
     model = "*" if level.startswith("any") else "m"
-    get_model.set(model, level, schema=Person if level.endswith("schema") else None)
+    get_model.set(model, Reply(level, invalid=True), schema=Person if level.endswith("schema") else None)
 
 
 @given(st.permutations(LEVELS), st.sets(st.sampled_from(LEVELS)), st.booleans(), st.booleans())
@@ -251,7 +251,7 @@ def test_standing_answers_are_tried_in_order(order: list[str], levels: set[str],
     if error:
         get_model.set_error("m", ValueError("error of the model"))
     if queued:
-        get_model.add("m", "queued")
+        get_model.add("m", Reply("queued", invalid=True))
     expected = [level for level in LEVELS if level in levels]
     if queued:
         assert get_model("m").prompt("Hi", schema=Person).text() == "queued"
@@ -278,27 +278,27 @@ def test_any_json_value_makes_the_round_trip(value: Any) -> None:
 @pytest.mark.parametrize("asked", [Person, Person.model_json_schema()], ids=["class", "dict"])
 def test_a_schema_is_known_by_its_name(schema: Any, asked: Any) -> None:
     get_model = create_mock_get_model()
-    get_model.set("m", "person", schema=schema)
-    assert get_model("m").prompt("Hi", schema=asked).text() == "person"
-    assert get_model("m").conversation().prompt("Hi", schema=asked).text() == "person"
+    get_model.set("m", Person(name="Ada"), schema=schema)
+    assert get_model("m").prompt("Hi", schema=asked).json()["name"] == "Ada"
+    assert get_model("m").conversation().prompt("Hi", schema=asked).text() == '{"name": "Ada", "born": 1900}'
     assert get_model("m").prompt("Hi", schema=Animal).json() == {"success": True}
     assert get_model("m").prompt("Hi").json() == {"success": True}
 
 
 def test_a_schema_without_a_name_is_known_by_its_content() -> None:
     get_model = create_mock_get_model()
-    get_model.set("m", "dog", schema=llm.schema_dsl("name, age int"))
-    assert get_model("m").prompt("Hi", schema=llm.schema_dsl("name, age int")).text() == "dog"
+    get_model.set("m", {"name": "Rex", "age": 3}, schema=llm.schema_dsl("name, age int"))
+    assert get_model("m").prompt("Hi", schema=llm.schema_dsl("name, age int")).json()["name"] == "Rex"
     assert get_model("m").prompt("Hi", schema=llm.schema_dsl("name")).json() == {"success": True}
 
 
 def test_queued_replies_are_used_in_order_across_models_and_schemas() -> None:
-    get_model = create_mock_get_model({"m": "standing"})
-    get_model.add("m", "first")
-    get_model.add("*", "second", schema=Person)
-    get_model.add("m", "third", times=2)
+    get_model = create_mock_get_model({"m": {"name": "standing"}})
+    get_model.add("m", {"name": "first"})
+    get_model.add("*", {"name": "second"}, schema=Person)
+    get_model.add("m", {"name": "third"}, times=2)
     get_model.add("other", "for another model")
-    answers = [get_model("m").prompt("Hi", schema=Person).text() for _ in range(5)]
+    answers = [get_model("m").prompt("Hi", schema=Person).json()["name"] for _ in range(5)]
     assert answers == ["first", "second", "third", "third", "standing"]
     with pytest.raises(AssertionError, match="One queued reply was not asked for:\n  - other  → 'for another model'"):
         get_model.assert_all_replies_used()
@@ -306,9 +306,9 @@ def test_queued_replies_are_used_in_order_across_models_and_schemas() -> None:
 
 def test_a_queued_reply_for_a_schema_waits_for_it() -> None:
     get_model = create_mock_get_model()
-    get_model.add("m", "a person", schema=Person)
+    get_model.add("m", Person(name="Ada"), schema=Person)
     assert get_model("m").prompt("Hi").json() == {"success": True}
-    assert get_model("m").prompt("Hi", schema=Person).text() == "a person"
+    assert get_model("m").prompt("Hi", schema=Person).json()["name"] == "Ada"
     get_model.assert_all_replies_used()
 
 

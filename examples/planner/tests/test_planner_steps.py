@@ -12,7 +12,7 @@ from planner.retry import Retry
 from planner.schemas import ComponentChoice, Step, Workflow, WorkflowMatch
 from planner.summary import SUMMARY_MODEL, write_summary
 
-from llm_mock import MockGetModel, ResponseConfigurator, assert_llm_called_times, assert_prompt_contains
+from llm_mock import MockGetModel, Reply, ResponseConfigurator, assert_llm_called_times, assert_prompt_contains
 
 MODEL = "gpt-4o-mini"
 ONCE = Retry(attempts=1)
@@ -120,7 +120,8 @@ def test_a_generated_workflow_with_components_that_were_not_picked_is_rejected(
 
 
 def test_a_generated_workflow_without_steps_is_rejected(mock_llm_responses: ResponseConfigurator) -> None:
-    mock_llm_responses.set(MODEL, {"name": "idle", "description": "Does nothing.", "steps": []})
+    bad = Reply(data={"name": "idle", "description": "Does nothing.", "steps": []}, invalid=True)
+    mock_llm_responses.set(MODEL, bad)
 
     with pytest.raises(PlannerError, match=r"Workflow\.steps: List should have at least 1 item"):
         generate_workflow("Keep a copy", ["fetch-page"], llm.get_model(MODEL), ONCE)

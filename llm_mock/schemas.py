@@ -1,0 +1,85 @@
+"""JSON schemas: their names, and whether an answer keeps them. `jsonschema` is imported when one is checked.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import weakref
+from collections.abc import Iterator
+from typing import Any, cast
+
+_generated: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
+
+
+def schema_name(schema: Any) -> str | None:
+    """The name by which replies and the history know a schema.
+
+    Args:
+        schema: a pydantic class (its title, which is the class name unless the class says otherwise), a JSON-schema
+            dict (its `title`, else its content), or such a name. None or an empty dict is no schema.
+    """
+    if not schema:
+        return None
+    if isinstance(schema, str):
+        return schema
+    if isinstance(schema, dict):
+        title = schema.get("title")
+        return title if isinstance(title, str) else json.dumps(schema, sort_keys=True, default=repr)
+    config = getattr(schema, "model_config", {})
+    return cast("str", config.get("title") or schema.__name__)
+
+
+def json_schema(schema: Any) -> Any:
+    """The JSON schema of a pydantic class, a fresh dict; anything else as it is.
+
+    `llm` generates it anew for each call, which takes far longer than the rest of a mocked call.
+    """
+    if not isinstance(schema, type) or not hasattr(schema, "model_json_schema"):
+        return schema
+    if schema not in _generated:
+        _generated[schema] = json.dumps(schema.model_json_schema())
+    return json.loads(_generated[schema])
+
+
+def violations(schema: dict[str, Any], value: Any) -> Iterator[str]:
+    """What is wrong with a value according to a JSON schema, a line for each problem: where, what, and the rule.
+
+    Args:
+        schema: the JSON schema. One that is no valid schema finds nothing wrong.
+        value: any JSON value.
+    """
+    from jsonschema.exceptions import SchemaError
+
+    try:
+        validator = _validator(json.dumps(schema, sort_keys=True))
+    except SchemaError:
+        return
+    for error in sorted(validator.iter_errors(value), key=lambda error: list(map(str, error.absolute_path))):
+        yield f"{_path(error.absolute_path)}: {error.message}"
+
+
+def text_violations(schema: dict[str, Any], text: str) -> list[str]:
+    """What is wrong with the text of an answer to a call that asked for a schema."""
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        return [f"the text is no JSON: {error}"]
+    return list(violations(schema, value))
+
+
+@functools.lru_cache(maxsize=256)
+def _validator(schema: str) -> Any:
+    from jsonschema.validators import validator_for
+
+    loaded = json.loads(schema)
+    validator = validator_for(loaded)
+    validator.check_schema(loaded)
+    return validator(loaded)
+
+
+def _path(path: Any) -> str:
+    steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return f"the answer{steps}" if steps else "the answer"

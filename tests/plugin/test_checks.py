@@ -1,0 +1,324 @@
+"""What the plugin notices: unexpected calls, broken schemas, refused real models, autospec."""
+
+from __future__ import annotations
+
+import pytest
+
+SWALLOWING = """
+    import llm, pytest
+
+    def app():
+        try:
+            return llm.get_model("m").prompt("Hello").text()
+        except Exception:
+            return "fallback"
+"""
+
+
+def test_an_unexpected_call_fails_the_test_though_the_application_went_on(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_strict = true")
+    pytester.makepyfile(
+        SWALLOWING
+        + """
+    def test_swallowed(mock_llm_responses):
+        mock_llm_responses.set("n", "x")
+        assert app() == "fallback"
+
+    def test_raised():
+        llm.get_model("m").prompt("Hello")
+
+    def test_configured(mock_llm_responses):
+        mock_llm_responses.set("*", "x")
+        assert app() == "x"
+
+    @pytest.mark.llm_mock_strict(False)
+    def test_not_strict():
+        assert app() == '{"success": true}'
+        """
+    )
+    result = pytester.runpytest("--strict-markers")
+    result.assert_outcomes(failed=2, passed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*_ test_swallowed _*",
+            "No reply was configured for this call:",
+            "  m  'Hello'",
+            "Configured replies:",
+            "  - n  → 'x'",
+            "The nearest miss is n  → 'x'",
+            "  but the model is m, not n.",
+            "*- LLM calls -*",
+            "*_ test_raised _*",
+            "*UnexpectedCall: No reply was configured for this call:",
+        ]
+    )
+    assert sum("No replies were configured at all" in line for line in result.outlines) >= 1
+
+
+def test_a_marker_makes_one_test_strict(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("def pytest_llm_mock_configure(mock): mock.set('standing', 'x')")
+    pytester.makepyfile(
+        SWALLOWING
+        + """
+    @pytest.mark.llm_mock_strict
+    def test_strict():
+        assert llm.get_model("standing").prompt("Hello").text() == "x"
+        assert app() == "fallback"
+
+    def test_not_strict():
+        assert app() == '{"success": true}'
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["The nearest miss is standing  → 'x'", "  but the model is m, not standing."])
+
+
+SCHEMA = """
+    import llm, pytest
+    from llm_mock import Reply
+    from pydantic import BaseModel
+
+    class Person(BaseModel):
+        name: str
+        age: int
+
+    def ask():
+        return llm.get_model("m").prompt("Who?", schema=Person).text()
+
+    def test_broken(mock_llm_responses):
+        mock_llm_responses.set("m", {"name": "Ada", "age": "old"})
+        try:
+            assert ask() == '{"name": "Ada", "age": "old"}'
+        except Exception:
+            pass
+
+    def test_broken_text(mock_llm_responses):
+        mock_llm_responses.set("m", "Ada, 36")
+        assert llm.get_model("m").conversation().prompt("Who?", schema=Person.model_json_schema()).text()
+
+    def test_kept(mock_llm_responses):
+        mock_llm_responses.set("m", '{"name": "Ada", "age": 36}')
+        ask()
+
+    def test_broken_on_purpose(mock_llm_responses):
+        mock_llm_responses.set("m", Reply(data={"name": 1}, invalid=True))
+        ask()
+
+    def test_default(mock_llm_responses):
+        assert ask() == '{"success": true}'
+
+    def test_error(mock_llm_responses):
+        mock_llm_responses.set_error("m", ConnectionError("down"))
+        with pytest.raises(ConnectionError):
+            ask()
+"""
+
+
+def test_a_reply_that_breaks_the_schema_is_warned_of_where_it_was_asked_for(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(SCHEMA)
+    result = pytester.runpytest("-Wdefault")
+    result.assert_outcomes(passed=6, warnings=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*::test_broken",
+            "*test_a_reply_that_breaks*.py:10: SchemaViolationWarning: The reply scripted for 'm' breaks the schema "
+            "Person that the call asked for:",
+            "    - the answer.age: 'old' is not of type 'integer'",
+            '  The reply: {"name": "Ada", "age": "old"}',
+            "  Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose.",
+            "*::test_broken_text",
+            "    - the text is no JSON: Expecting value: line 1 column 1 (char 0)",
+        ]
+    )
+
+
+def test_a_reply_that_breaks_the_schema_can_be_an_error(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_schema = error")
+    pytester.makepyfile(SCHEMA)
+    result = pytester.runpytest()
+    result.assert_outcomes(passed=4, failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*_ test_broken _*",
+            "The reply scripted for 'm' breaks the schema Person that the call asked for:",
+            "  - the answer.age: 'old' is not of type 'integer'",
+        ]
+    )
+
+
+def test_schemas_need_not_be_checked(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_schema = off")
+    pytester.makepyfile(SCHEMA)
+    pytester.runpytest().assert_outcomes(passed=6, warnings=0)
+
+
+def test_unconfigured_schemas_can_be_answered_with_valid_instances(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_generate = true")
+    pytester.makepyfile(
+        """
+        import llm
+        from pydantic import BaseModel, Field
+
+        class Person(BaseModel):
+            name: str = Field(min_length=3)
+            age: int = Field(ge=18)
+
+        def test_it(mock_llm_responses):
+            answers = [llm.get_model("m").prompt("Who?", schema=Person).text() for _ in range(2)]
+            assert Person.model_validate_json(answers[0]).age >= 18
+            assert answers[0] == answers[1]
+            assert llm.get_model("m").prompt("Hi").json() == {"success": True}
+            mock_llm_responses.set("m", Person(name="Ada", age=36))
+            assert '"Ada"' in llm.get_model("m").prompt("Who?", schema=Person).text()
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("llm_mock_schema = strict", "ERROR: ini llm_mock_schema = 'strict': write warn or error or off."),
+        ("llm_mock_real_models = raise", "ERROR: ini llm_mock_real_models = 'raise': write answer or refuse."),
+    ],
+)
+def test_an_unknown_ini_value_is_one_clear_error(pytester: pytest.Pytester, line: str, message: str) -> None:
+    pytester.makeini(f"[pytest]\n{line}")
+    result = pytester.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([message])
+
+
+def test_real_models_can_be_refused(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_real_models = refuse")
+    pytester.makepyfile(
+        """
+        import asyncio
+        import llm, pytest
+        from llm_mock import RealModelCall
+
+        class Provider(llm.Model):
+            model_id = "provider"
+            def execute(self, prompt, stream, response, conversation):
+                raise AssertionError("executed")
+
+        class AsyncProvider(llm.AsyncModel):
+            model_id = "provider"
+            async def execute(self, prompt, stream, response, conversation):
+                raise AssertionError("executed")
+                yield ""
+
+        def test_refused():
+            Provider().prompt("Hello").text()
+
+        def test_refused_and_swallowed():
+            with pytest.raises(RealModelCall):
+                Provider().prompt("Hello").text()
+
+        def test_refused_async():
+            async def ask():
+                return await AsyncProvider().prompt("Hello").text()
+            asyncio.run(ask())
+
+        def test_mocked():
+            assert llm.get_model("provider").prompt("Hello").json() == {"success": True}
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=3, passed=1)
+    result.stdout.fnmatch_lines(["*The real model 'provider' was about to execute in *::test_refused. It was made by*"])
+    result.stdout.fnmatch_lines(["*@pytest.mark.llm_live*llm_mock_passthrough*"])
+
+
+AUTOSPEC = """
+    import llm, pytest
+    from pydantic import ValidationError
+
+    class Small(llm.Model):
+        model_id = "small"
+        class Options(llm.Options):
+            temperature: float | None = None
+        def execute(self, prompt, stream, response, conversation):
+            raise AssertionError("executed")
+
+    class Plugin:
+        __name__ = "small"
+        @llm.hookimpl
+        def register_models(self, register):
+            register(Small(), aliases=["sm"])
+
+    @pytest.fixture(autouse=True)
+    def registered():
+        llm.pm.register(Plugin(), name="small")
+        yield
+        llm.pm.unregister(name="small")
+
+    def lookup(word: str) -> str:
+        return word
+
+    REFUSED = [
+        ({"max_tokens": 5}, ValidationError),
+        ({"temperature": "hot"}, ValidationError),
+        ({"attachments": [llm.Attachment(type="image/png", content=b"x")]}, ValueError),
+        ({"tools": [lookup]}, ValueError),
+        ({"schema": {"type": "object"}}, ValueError),
+    ]
+"""
+
+
+def test_autospec_refuses_what_the_real_model_would_refuse(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_autospec = true")
+    pytester.makepyfile(
+        AUTOSPEC
+        + """
+    @pytest.mark.parametrize(("arguments", "error"), REFUSED)
+    @pytest.mark.parametrize("name", ["small", "sm"])
+    def test_refused(name, arguments, error, mock_llm_calls):
+        with pytest.raises(error):
+            llm.get_model(name).prompt("Hello", **arguments)
+        if hasattr(llm, "Message") or "attachments" not in arguments:  # llm 0.28 lets attachments through here
+            with pytest.raises(error):
+                llm.get_model(name).conversation().prompt("Hello", **arguments)
+        assert mock_llm_calls.calls == []
+
+    def test_accepted():
+        assert llm.get_model("small").prompt("Hello", temperature=0.5).json() == {"success": True}
+
+    @pytest.mark.parametrize(("arguments", "error"), REFUSED)
+    def test_unknown_models_accept_everything(arguments, error):
+        assert llm.get_model("nobody/knows").prompt("Hello", **arguments).text()
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=16)
+
+
+def test_a_test_can_turn_autospec_on(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        AUTOSPEC
+        + """
+    def test_on(mock_llm_calls):
+        assert llm.get_model("small").prompt("Hello", tools=[lookup]).text()
+        mock_llm_calls.autospec()
+        with pytest.raises(ValueError, match="does not support tools"):
+            llm.get_model("small").prompt("Hello", tools=[lookup])
+
+    def test_off():
+        assert llm.get_model("small").prompt("Hello", tools=[lookup]).text()
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=2)
+
+
+def test_listed_models_keep_what_applications_filter_by() -> None:
+    import llm
+
+    listed = {model.model_id: model for model in llm.get_models()}
+    registered = llm.get_models_with_aliases.__wrapped__()  # type: ignore[attr-defined]
+    for entry in registered:
+        mock = listed[entry.model.model_id]
+        for trait in ("supports_schema", "supports_tools", "attachment_types", "needs_key", "can_stream"):
+            assert getattr(mock, trait) == getattr(entry.model, trait)
+        assert str(mock) == str(entry.model)
+        assert type(mock).__name__ == "MockLLMModel"
+    assert {bool(model.attachment_types) for model in listed.values()} == {True, False}

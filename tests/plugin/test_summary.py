@@ -1,0 +1,54 @@
+"""The summary at the end of a run: one, whatever the number of processes."""
+
+from __future__ import annotations
+
+import pytest
+
+TESTS = """
+    import llm, pytest
+    llm.get_model("outside").prompt("at collection")
+
+    @pytest.mark.parametrize("number", range(6))
+    def test_it(number, mock_llm_responses):
+        mock_llm_responses.set("gpt-4o", "x" * 8)
+        mock_llm_responses.set_error("broken", ConnectionError("down"))
+        llm.get_model("gpt-4o").prompt("y" * 12)
+        with pytest.raises(ConnectionError):
+            llm.get_model("broken").prompt("Hello")
+        %s
+"""
+UNCONFIGURED = TESTS % 'llm.get_model("forgotten").prompt("Hello")'
+HEAD = "model      calls  tokens in  tokens out  errors  answered by default"
+ROWS = [
+    "broken         6          0           0       6                    0",
+    "forgotten      6         12          30       0                    6",
+    "gpt-4o         6         18          12       0                    0",
+]
+
+
+def test_unconfigured_calls_are_summed_up_at_the_end(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(UNCONFIGURED)
+    result = pytester.runpytest()
+    result.assert_outcomes(passed=6)
+    outside = "outside        1          4           5       0                    1"
+    result.stdout.fnmatch_lines(["*= LLM calls of the run =*", HEAD, *ROWS, outside], consecutive=True)
+
+
+@pytest.mark.parametrize("arguments", [("-n2",), ("-n2", "--dist=loadfile"), ("-n1", "--dist=no")])
+def test_all_workers_together_have_one_summary(pytester: pytest.Pytester, arguments: tuple[str, ...]) -> None:
+    pytester.makepyfile(UNCONFIGURED.replace('llm.get_model("outside").prompt("at collection")', ""))
+    result = pytester.runpytest_subprocess(*arguments)
+    result.assert_outcomes(passed=6)
+    result.stdout.fnmatch_lines(["*= LLM calls of the run =*", HEAD, *ROWS], consecutive=True)
+    assert sum("LLM calls of the run" in line for line in result.outlines) == 1
+
+
+def test_a_run_in_which_all_is_configured_says_nothing_unless_asked(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile((TESTS % "pass").replace('llm.get_model("outside").prompt("at collection")', ""))
+    pytester.runpytest().stdout.no_fnmatch_line("*LLM calls of the run*")
+    pytester.runpytest("-v").stdout.fnmatch_lines(["gpt-4o      6         18          12       0                    0"])
+
+
+def test_a_run_without_calls_says_nothing(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_it(): ...")
+    pytester.runpytest("-v").stdout.no_fnmatch_line("*LLM calls of the run*")

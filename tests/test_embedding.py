@@ -1,0 +1,563 @@
+"""Embedding models and collections: every way in which an application embeds leads to the mock."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import llm
+import pytest
+import sqlite_utils
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from llm import (
+    get_embedding_model,
+    get_embedding_model_aliases,
+    get_embedding_models,
+    get_embedding_models_with_aliases,
+)
+from llm.cli import cli
+
+from llm_mock import InvalidReply, MockEmbeddingModel, MockGetModel
+
+from .conftest import RunPython
+
+NAME = "text-embedding-3-small"
+BOUND_AT_IMPORT = llm.get_embedding_model(NAME)
+VECTOR = [float(number) for number in range(64)]
+
+
+class Provider(llm.EmbeddingModel):
+    """A provider's embedding model as a plugin would define it; it must never embed."""
+
+    model_id = NAME
+    needs_key = "provider"
+    batch_size = 2
+
+    def embed_batch(self, items: Iterable[str | bytes], *, key: str | None = None) -> Iterator[list[float]]:
+        raise AssertionError("a real model was executed")
+
+
+class OldProvider(llm.EmbeddingModel):
+    """The same, written before `llm` had the argument `key`."""
+
+    model_id = NAME
+    supports_binary = True
+
+    def embed_batch(self, items: Iterable[str | bytes]) -> Iterator[list[float]]:
+        raise AssertionError("a real model was executed")
+
+
+class Local(llm.EmbeddingModel):
+    """An embedding model that may run."""
+
+    model_id = "local-embedding"
+
+    def embed_batch(self, items: Iterable[str | bytes], *, key: str | None = None) -> Iterator[list[float]]:
+        for item in items:
+            yield [float(len(item))]
+
+
+@pytest.fixture
+def register() -> Iterator[Callable[[Any], None]]:
+    """Register an embedding model with `llm`'s plugin manager during a test, with the alias `registered-alias`."""
+    plugins: list[Any] = []
+
+    def register_model(model: Any) -> None:
+        class Plugin:
+            @llm.hookimpl
+            def register_embedding_models(self, register: Callable[..., None]) -> None:
+                register(model, aliases=["registered-alias"])
+
+        plugins.append(Plugin())
+        llm.pm.register(plugins[-1], name=f"registering-{id(plugins[-1])}")
+
+    yield register_model
+    for plugin in plugins:
+        llm.pm.unregister(plugin)
+
+
+def collections_work() -> bool:
+    try:
+        return bool(llm.Collection("documents", sqlite_utils.Database(memory=True), model_id=NAME))
+    except ValueError:
+        return False
+
+
+needs_collections = pytest.mark.skipif(
+    not collections_work(), reason="the collections of this llm do not work with this sqlite-utils (4)"
+)
+
+
+def cosine(one: list[float], other: list[float]) -> float:
+    return float(llm.cosine_similarity(one, other))
+
+
+def listed(models: Iterable[Any]) -> Any:
+    return next(model for model in models if model.model_id == NAME)
+
+
+def run(*arguments: str, stdin: str | None = None) -> str:
+    result = CliRunner().invoke(cli, arguments, input=stdin)
+    assert result.exit_code == 0, result.output
+    return str(result.output)
+
+
+def first_stored(collection: llm.Collection) -> list[float]:
+    (row,) = collection.db["embeddings"].rows
+    return [float(number) for number in llm.decode(row["embedding"])]
+
+
+def through_collection(**arguments: Any) -> list[float]:
+    collection = llm.Collection("documents", sqlite_utils.Database(memory=True), **arguments)
+    collection.embed("1", "Hello", store=True)
+    assert [row["model"] for row in collection.db["collections"].rows] == [NAME]
+    return first_stored(collection)
+
+
+def through_embed_multi_of_collection() -> list[float]:
+    collection = llm.Collection("documents", sqlite_utils.Database(memory=True), model_id=NAME)
+    collection.embed_multi([("1", "Hello")])
+    return first_stored(collection)
+
+
+def through_command_embed_multi() -> list[float]:
+    with tempfile.TemporaryDirectory() as folder:
+        database = f"{folder}/embeddings.db"
+        run("embed-multi", "documents", "-", "-m", "3-small", "-d", database, stdin='[{"id": "1", "text": "Hello"}]')
+        return first_stored(llm.Collection("documents", sqlite_utils.Database(database)))
+
+
+DOORS: dict[str, Callable[[], list[float]]] = {
+    "get_embedding_model": lambda: llm.get_embedding_model(NAME).embed("Hello"),
+    "get_embedding_model by alias": lambda: llm.get_embedding_model("3-small").embed("Hello"),
+    "get_embedding_model bound early": lambda: get_embedding_model(NAME).embed("Hello"),
+    "get_embedding_models": lambda: listed(llm.get_embedding_models()).embed("Hello"),
+    "get_embedding_models bound early": lambda: listed(get_embedding_models()).embed("Hello"),
+    "aliases by name": lambda: llm.get_embedding_model_aliases()["3-small"].embed("Hello"),
+    "aliases by look": lambda: dict(get_embedding_model_aliases().items())["3-small"].embed("Hello"),
+    "models with aliases": lambda: listed(e.model for e in get_embedding_models_with_aliases()).embed("Hello"),
+    "embed_multi": lambda: next(iter(llm.get_embedding_model(NAME).embed_multi(["Hello"]))),
+    "embed_multi in batches": lambda: next(iter(llm.get_embedding_model(NAME).embed_multi(["Hello"], batch_size=1))),
+    "embed_batch": lambda: next(iter(llm.get_embedding_model(NAME).embed_batch(["Hello"]))),
+    "collection by id": lambda: through_collection(model_id=NAME),
+    "collection by alias": lambda: through_collection(model_id="3-small"),
+    "collection by provider class": lambda: through_collection(model=Provider()),
+    "collection, many": through_embed_multi_of_collection,
+    "command embed": lambda: list(json.loads(run("embed", "-m", "3-small", "-c", "Hello"))),
+    "command embed-multi to a collection": through_command_embed_multi,
+    "model bound at import": lambda: BOUND_AT_IMPORT.embed("Hello"),
+    "provider class": lambda: Provider().embed("Hello"),
+    "provider class, many": lambda: next(iter(Provider().embed_multi(["Hello"]))),
+    "provider class without key": lambda: OldProvider().embed("Hello"),
+    "provider class without key, many": lambda: next(iter(OldProvider().embed_multi(["Hello"]))),
+}
+
+EVERY_DOOR = [
+    pytest.param(door, id=name, marks=[needs_collections] if "collection" in name else [])
+    for name, door in DOORS.items()
+]
+
+
+@pytest.mark.parametrize("door", EVERY_DOOR)
+def test_every_door_leads_to_the_mock(door: Callable[[], list[float]], mock_llm_calls: MockGetModel) -> None:
+    model = mock_llm_calls.get_embedding_model(NAME)
+    model.set("Hello", VECTOR)
+    assert door() == VECTOR
+    assert [call["items"] for call in model.call_history] == [["Hello"]]
+
+
+def test_alias_and_model_id_are_one_model(mock_llm_calls: MockGetModel) -> None:
+    model = mock_llm_calls.get_embedding_model("3-small")
+    assert model is llm.get_embedding_model("3-small") is get_embedding_model(NAME)
+    assert (model.model_id, isinstance(model, MockEmbeddingModel)) == (NAME, True)
+    assert isinstance(model, llm.EmbeddingModel)
+
+
+def test_a_name_that_no_plugin_knows_is_mocked(mock_llm_calls: MockGetModel) -> None:
+    assert llm.get_embedding_model("nobody/knows") is mock_llm_calls.get_embedding_model("nobody/knows")
+    assert "nobody/knows" not in llm.get_embedding_model_aliases()
+    assert "3-small" in llm.get_embedding_model_aliases()
+
+
+@pytest.mark.parametrize("name", [NAME, "3-small"])
+def test_a_name_can_be_made_unknown(name: str, mock_llm_calls: MockGetModel) -> None:
+    mock_llm_calls.set_unknown(name)
+    for known_as in (NAME, "3-small"):
+        with pytest.raises(llm.UnknownModelError, match=f"Unknown model: {known_as}"):
+            llm.get_embedding_model(known_as)
+    assert NAME not in {model.model_id for model in llm.get_embedding_models()}
+    assert NAME not in llm.get_embedding_model_aliases()
+    assert llm.get_embedding_model("3-large").model_id == "text-embedding-3-large"
+    assert CliRunner().invoke(cli, ["embed", "-m", name, "-c", "Hello"]).exit_code == 1
+
+
+def test_an_alias_that_the_test_defines_is_resolved(mock_llm_calls: MockGetModel) -> None:
+    llm.set_alias("mine", NAME)
+    try:
+        assert llm.get_embedding_model("mine") is mock_llm_calls.get_embedding_model(NAME)
+    finally:
+        llm.remove_alias("mine")
+    assert llm.get_embedding_model("mine").model_id == "mine"
+
+
+def test_embedding_models_are_listed_on_the_command_line() -> None:
+    line = next(line for line in run("embed-models").splitlines() if f"{NAME} " in line)
+    assert line.endswith("(aliases: 3-small)")
+
+
+def test_the_default_embedding_model_is_mocked(mock_llm_calls: MockGetModel) -> None:
+    run("embed-models", "default", "3-small")
+    try:
+        run("embed", "-c", "Hello")
+    finally:
+        run("embed-models", "default", "--remove-default")
+    assert mock_llm_calls.get_embedding_model(NAME).call_history[0]["items"] == ["Hello"]
+
+
+TRIPLES = {
+    "a sentence": ("The cat sits on the mat", "A cat is sitting on a mat", "Stock prices fell sharply today"),
+    "a question": ("How do I reset my password?", "I forgot my password, can I reset it?", "The weather is sunny"),
+    "an ending": ("overdue invoices", "an overdue invoice", "hiking boots"),
+    "another order": ("invoice overdue", "overdue invoice for March", "hiking boots"),
+    "binary data": (b"\x89PNG 0123456789", b"\x89PNG 0123456780", b"GIF89a abcdefgh"),
+}
+
+
+@pytest.mark.parametrize(("item", "similar", "unrelated"), TRIPLES.values(), ids=TRIPLES.keys())
+def test_what_is_similar_lies_nearer_than_what_is_unrelated(item: Any, similar: Any, unrelated: Any) -> None:
+    vectors = list(llm.get_embedding_model("m").embed_multi([item, similar, unrelated]))
+    assert cosine(vectors[0], vectors[1]) > cosine(vectors[0], vectors[2]) + 0.1
+
+
+@given(item=st.one_of(st.text(), st.binary()), dimensions=st.integers(1, 80))
+def test_the_same_item_has_the_same_vector_of_length_one(item: Any, dimensions: int) -> None:
+    one, other = (MockEmbeddingModel(name, dimensions=dimensions).embed(item) for name in ("a", "b"))
+    assert one == other
+    assert len(one) == dimensions
+    assert math.isclose(math.fsum(number * number for number in one), 1)
+
+
+@given(st.sets(st.text(max_size=20), max_size=20))
+def test_different_texts_have_different_vectors(texts: set[str]) -> None:
+    vectors = sorted(MockEmbeddingModel("m", dimensions=256).embed_multi(texts))
+    assert all(one != other for one, other in pairwise(vectors))
+
+
+@pytest.mark.parametrize("item", ["", b"", "\ud800", "🐈", "word", "a" * 10_000, bytes(10_000)])
+def test_unusual_items_have_a_vector(item: Any) -> None:
+    assert math.isclose(math.hypot(*MockEmbeddingModel("m").embed(item)), 1)
+
+
+@pytest.mark.parametrize("seed", ["0", "1"])
+def test_another_process_makes_the_same_vector(seed: str, run_python: RunPython) -> None:
+    code = "import json, llm; print(json.dumps(llm.get_embedding_model('m').embed('The cat sits on the mat')))"
+    process = run_python(code, PYTHONHASHSEED=seed, PFLOW_TESTING="1")
+    assert json.loads(process.stdout) == llm.get_embedding_model("m").embed("The cat sits on the mat")
+
+
+def test_a_vector_is_a_list_of_its_own(mock_llm_calls: MockGetModel) -> None:
+    mock_llm_calls.get_embedding_model("m").set("Hello", VECTOR)
+    llm.get_embedding_model("m").embed("Hello").clear()
+    assert llm.get_embedding_model("m").embed("Hello") == VECTOR
+
+
+def test_the_number_of_dimensions_is_settable(mock_llm_calls: MockGetModel) -> None:
+    model = mock_llm_calls.get_embedding_model(NAME)
+    assert model.dimensions == 64
+    model.dimensions = 2
+    model.set("north", (0, 1))
+    model.set(b"north", iter([1, 0]))
+    assert BOUND_AT_IMPORT.embed("north") == [0.0, 1.0]
+    assert Provider().embed("north") == [0.0, 1.0]
+    assert model.embed(b"north") == [1.0, 0.0]
+    assert len(model.embed("elsewhere")) == 2
+
+
+@pytest.mark.parametrize(
+    ("vector", "message"),
+    [
+        ([1.0, 2.0, 3.0], r"3 values: \[1.0, 2.0, 3.0\]. Give 2 finite numbers, or assign to the model's dimensions"),
+        ([], "0 values"),
+        ("ab", "no list: 'ab'"),
+        (1.0, "no list: 1.0"),
+        (None, "no list: null"),
+        (["1", "2"], "2 values"),
+        ([True, False], "2 values"),
+        ([1.0, math.nan], "2 values"),
+        ([1.0, -math.inf], "2 values"),
+        ([[1.0], [2.0]], "2 values"),
+    ],
+)
+def test_what_is_no_vector_of_the_model_is_refused(vector: Any, message: str) -> None:
+    model = MockEmbeddingModel("m", dimensions=2)
+    with pytest.raises(InvalidReply, match=message):
+        model.set("Hello", vector)
+    assert model.embed("Hello") == MockEmbeddingModel("m", dimensions=2).embed("Hello")
+
+
+@pytest.mark.parametrize("dimensions", [0, -1, 2.0, True, "64", 3])
+def test_wrong_dimensions_are_refused(dimensions: Any) -> None:
+    model = MockEmbeddingModel("m", dimensions=2)
+    model.set("Hello", [0, 1])
+    with pytest.raises(InvalidReply, match="give a whole number from 1, before vectors of another length are set"):
+        model.dimensions = dimensions
+    assert model.dimensions == 2
+
+
+def test_only_text_and_bytes_are_embedded() -> None:
+    model: Any = MockEmbeddingModel("m")
+    with pytest.raises(InvalidReply, match="Only str and bytes can be embedded, not 1"):
+        model.set(1, VECTOR)
+    with pytest.raises(TypeError, match="Only str and bytes can be embedded, not None"):
+        model.embed(None)
+    assert model.call_history == []
+
+
+@pytest.mark.parametrize("error", [ConnectionError("down"), ConnectionError])
+@pytest.mark.parametrize("door", ["get_embedding_model", "provider class", "embed_multi"])
+def test_an_error_is_raised_and_recorded(error: Any, door: str, mock_llm_calls: MockGetModel) -> None:
+    model = mock_llm_calls.get_embedding_model("3-small")
+    model.set_error(error)
+    with pytest.raises(ConnectionError):
+        DOORS[door]()
+    assert model.call_history[0]["error"] in ("down", "ConnectionError")
+    model.set_error(None)
+    assert len(DOORS[door]()) == 64
+    assert model.call_history[1]["error"] is None
+
+
+def test_an_error_that_is_none_is_refused() -> None:
+    with pytest.raises(InvalidReply, match="This is not an exception: 'down'"):
+        MockEmbeddingModel("m").set_error("down")  # type: ignore[arg-type]
+
+
+def test_the_history_holds_every_batch(mock_llm_calls: MockGetModel) -> None:
+    model = mock_llm_calls.get_embedding_model("m")
+    items: list[str | bytes] = ["one", b"\x00\x01", "three"]
+    vectors = list(llm.get_embedding_model("m").embed_multi(items, batch_size=2))
+    assert len(vectors) == 3
+    items.clear()
+    assert [call["items"] for call in model.call_history] == [["one", "<2 bytes>"], ["three"]]
+    assert {call["model_id"] for call in model.call_history} == {"m"}
+    assert json.loads(json.dumps(model.call_history)) == model.call_history
+    model.reset_history()
+    assert model.call_history == []
+    assert list(model.embed_multi([])) == model.call_history == []
+
+
+def test_reset_forgets_everything(mock_llm_calls: MockGetModel) -> None:
+    model = mock_llm_calls.get_embedding_model(NAME)
+    model.set("Hello", VECTOR)
+    model.embed("Hello")
+    mock_llm_calls.reset()
+    assert mock_llm_calls.get_embedding_model(NAME) is not model
+    assert model.call_history == []
+    assert BOUND_AT_IMPORT.embed("Hello") != VECTOR
+
+
+def test_a_provider_class_keeps_what_it_takes_and_its_batches(mock_llm_calls: MockGetModel) -> None:
+    model = mock_llm_calls.get_embedding_model(NAME)
+    with pytest.raises(ValueError, match="does not support binary data"):
+        Provider().embed(b"\x00")
+    with pytest.raises(ValueError, match="does not support binary data"):
+        list(Provider().embed_multi([b"\x00"]))
+    assert len(list(Provider().embed_multi(["a", "b", "c"]))) == 3
+    assert [call["items"] for call in model.call_history] == [["a", "b"], ["c"]]
+    assert OldProvider().embed(b"\x00") == model.embed(b"\x00")
+
+
+@needs_collections
+@pytest.mark.parametrize("where", ["in memory", "in a file"])
+def test_a_collection_finds_what_is_similar(where: str, tmp_path: Path) -> None:
+    file = None if where == "in memory" else tmp_path / "embeddings.db"
+    db = sqlite_utils.Database(file) if file else sqlite_utils.Database(memory=True)
+    collection = llm.Collection("documents", db, model_id="3-small")
+    collection.embed_multi_with_metadata(
+        [("cat", "A cat is sitting on a mat", {"n": 1}), ("stocks", "Stock prices fell sharply today", {"n": 2})],
+        store=True,
+    )
+    again = llm.Collection("documents", sqlite_utils.Database(file) if file else db)
+    found = again.similar("The cat sits on the mat")
+    assert [(entry.id, entry.metadata) for entry in found] == [("cat", {"n": 1}), ("stocks", {"n": 2})]
+    assert again.similar("A cat is sitting on a mat")[0].score == pytest.approx(1)
+    assert [entry.id for entry in again.similar_by_id("cat")] == ["stocks"]
+
+
+@needs_collections
+def test_the_command_line_finds_what_is_similar(tmp_path: Path) -> None:
+    db = str(tmp_path / "embeddings.db")
+    for name, text in {"cat": "A cat is sitting on a mat", "stocks": "Stock prices fell sharply today"}.items():
+        run("embed", "documents", name, "-m", "3-small", "-c", text, "--store", "-d", db)
+    found = run("similar", "documents", "-c", "The cat sits on the mat", "-d", db).splitlines()
+    assert [json.loads(line)["id"] for line in found] == ["cat", "stocks"]
+
+
+def test_a_registered_mock_is_handed_out_as_it_is(register: Callable[[Any], None]) -> None:
+    class Registered(MockEmbeddingModel):
+        model_id = "registered-mock"
+
+    model = Registered(dimensions=3)
+    register(model)
+    assert llm.get_embedding_model("registered-mock") is llm.get_embedding_model("registered-alias") is model
+    assert model in llm.get_embedding_models()
+    assert len(model.embed("Hello")) == 3
+
+
+def test_a_registered_model_is_mocked_under_its_alias(register: Callable[[Any], None]) -> None:
+    register(Local())
+    model = llm.get_embedding_model("registered-alias")
+    assert isinstance(model, MockEmbeddingModel)
+    assert model.model_id == "local-embedding"
+    assert len(model.embed("Hello")) == len(Local().embed("Hello")) == 64
+
+
+def test_models_of_my_own_keep_their_own_state(mock_llm_calls: MockGetModel) -> None:
+    model, other = MockEmbeddingModel("m"), MockGetModel().get_embedding_model("m")
+    model.set("Hello", VECTOR)
+    assert model.embed("Hello") == VECTOR != other.embed("Hello")
+    assert len(model.call_history) == len(other.call_history) == 1
+    assert mock_llm_calls.get_embedding_model("m").call_history == []
+
+
+def test_a_mock_of_my_own_can_have_unknown_names() -> None:
+    mock = MockGetModel()
+    mock.set_unknown("m")
+    with pytest.raises(llm.UnknownModelError, match="Unknown model: m"):
+        mock.get_embedding_model("m")
+
+
+LOCAL = """
+    import llm
+    import pytest
+    from llm_mock import MockEmbeddingModel, RealModelCall
+
+    class Local(llm.EmbeddingModel):
+        model_id = "local-embedding"
+
+        def embed_batch(self, items, key=None):
+            for item in items:
+                yield [float(len(item))]
+
+    class Plugin:
+        @llm.hookimpl
+        def register_embedding_models(self, register):
+            register(Local(), aliases=["local"])
+
+    @pytest.fixture(scope="session", autouse=True)
+    def registered():
+        plugin = Plugin()
+        llm.pm.register(plugin, name="local")
+        yield llm.get_embedding_model("local")
+        llm.pm.unregister(plugin)
+"""
+
+
+def test_tests_do_not_see_each_other(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        def pytest_llm_mock_configure(config, mock):
+            model = mock.get_embedding_model("m")
+            model.dimensions = 2
+            model.set("run", [1, 0])
+            model.set("both", [1, 0])
+        """
+    )
+    pytester.makepyfile(
+        """
+        import llm
+        import pytest
+
+        MODEL = llm.get_embedding_model("m")
+        MADE = MODEL.embed("test")
+
+        @pytest.mark.parametrize("vector", [[0, 1], [1, 1]])
+        def test_it(vector, mock_llm_calls):
+            model = mock_llm_calls.get_embedding_model("m")
+            assert MODEL.embed("test") == MADE != vector
+            assert MODEL.embed("both") == MODEL.embed("run") == [1, 0]
+            for item in ("test", "both"):
+                model.set(item, vector)
+                assert MODEL.embed(item) == vector
+            assert len(model.call_history) == 5
+            model.set_error(ConnectionError)
+            with pytest.raises(ConnectionError):
+                MODEL.embed("run")
+        """
+    )
+    pytester.runpytest("-Werror").assert_outcomes(passed=2)
+
+
+def test_a_model_named_by_passthrough_runs(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_passthrough = local-*")
+    pytester.makepyfile(
+        LOCAL
+        + """
+    def test_it(registered, mock_llm_calls):
+        assert type(llm.get_embedding_model("local")) is type(registered) is Local
+        assert any(type(model) is Local for model in llm.get_embedding_models())
+        assert registered.embed("Hello") == list(Local().embed_multi(["Hello"]))[0] == [5.0]
+        assert mock_llm_calls.get_embedding_model("local").call_history == []
+        assert isinstance(llm.get_embedding_model("other"), MockEmbeddingModel)
+    """
+    )
+    pytester.runpytest("-Werror").assert_outcomes(passed=1)
+
+
+def test_a_model_from_under_the_mock_is_the_real_one_in_a_live_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        LOCAL
+        + """
+    def test_mocked(registered):
+        assert isinstance(registered, MockEmbeddingModel)
+        assert len(registered.embed("Hello")) == 64
+
+    @pytest.mark.llm_live
+    def test_live(registered):
+        assert registered.embed("Hello") == [5.0]
+        assert list(registered.embed_multi(["Hi", "Hello"], batch_size=1)) == [[2.0], [5.0]]
+        assert type(llm.get_embedding_model("local")) is Local
+        assert {type(model) for model in llm.get_embedding_models() if model.model_id.startswith("local")} == {Local}
+        with pytest.raises(llm.UnknownModelError):
+            llm.get_embedding_model("nobody/knows")
+    """
+    )
+    pytester.runpytest("-Werror", "--llm-mock-live").assert_outcomes(passed=2)
+
+
+def test_a_real_model_is_refused_where_the_project_wants_that(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_real_models = refuse")
+    pytester.makepyfile(
+        LOCAL
+        + """
+    def test_it(registered):
+        assert len(registered.embed("Hello")) == 64
+        with pytest.raises(RealModelCall, match="local-embedding"):
+            Local().embed("Hello")
+    """
+    )
+    result = pytester.runpytest("-Werror")
+    result.stdout.fnmatch_lines(["*The real model 'local-embedding' was about to execute*"])
+
+
+def test_a_name_that_nobody_knows_loads_no_plugins(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import sys
+        import llm
+
+        def test_it():
+            for name in ("nobody/knows", "text-embedding-3-small"):
+                llm.get_embedding_model(name).embed("Hello")
+            assert "openai" not in sys.modules
+            assert llm.get_embedding_model("3-small").model_id == "text-embedding-3-small"
+            assert "openai" in sys.modules
+        """
+    )
+    pytester.runpytest_subprocess().assert_outcomes(passed=1)

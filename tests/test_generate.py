@@ -1,0 +1,252 @@
+"""Generated answers: valid for their schema, always the same, or a clear error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from ipaddress import IPv4Address, IPv6Address
+from typing import Annotated, Any, Literal, Optional, Union
+from uuid import UUID
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from pydantic import AnyUrl, Base64Str, BaseModel, ConfigDict, Field, Json, RootModel, SecretStr, conint
+
+from llm_mock.errors import LLMMockError
+from llm_mock.generate import generated_reply, instance
+from tests.conftest import RunPython
+
+
+class Colour(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Level(Enum):
+    LOW = 1
+    HIGH = 2
+
+
+class Plain(BaseModel):
+    name: str
+    count: int
+    ratio: float
+    done: bool
+    nothing: None
+    anything: Any
+    left_out: int = 3
+
+
+class Numbers(BaseModel):
+    positive: Annotated[int, Field(gt=0)]
+    negative: Annotated[int, Field(lt=0)]
+    narrow: Annotated[int, Field(gt=6, lt=8)]
+    tens: Annotated[int, Field(ge=11, multiple_of=10)]
+    between: Annotated[float, Field(gt=0, lt=1)]
+    tenths: Annotated[float, Field(ge=0.25, le=0.95, multiple_of=0.1)]
+    halves: Annotated[float, Field(gt=-1, lt=0, multiple_of=0.5)]
+    from_below: Annotated[float, Field(le=-2.5)]
+    old_style: conint(ge=5, le=5)  # type: ignore[valid-type]
+
+
+class Decimals(BaseModel):
+    any: Decimal
+    price: Annotated[Decimal, Field(gt=0, max_digits=6, decimal_places=2)]
+    share: Annotated[Decimal, Field(gt=0, lt=1)]
+
+
+class Texts(BaseModel):
+    short: Annotated[str, Field(max_length=2)]
+    long: Annotated[str, Field(min_length=30, max_length=31)]
+    empty: Annotated[str, Field(max_length=0)]
+    secret: SecretStr
+    data: bytes
+    encoded: Base64Str
+    url: AnyUrl
+    json_text: Json[list[int]]
+
+
+class Patterns(BaseModel):
+    code: Annotated[str, Field(pattern=r"^[A-Z]{3}-\d{4}$")]
+    email: Annotated[str, Field(pattern=r"^\S+@\S+\.\w+$")]
+    slug: Annotated[str, Field(pattern=r"^[a-z]+(-[a-z]+)*$", min_length=40)]
+    tags: Annotated[set[Annotated[str, Field(pattern=r"^[a-c]$")]], Field(min_length=3)]
+
+
+class Moments(BaseModel):
+    day: date
+    moment: datetime
+    clock: time
+    span: timedelta
+    id: UUID
+    four: IPv4Address
+    six: IPv6Address
+
+
+class Address(BaseModel):
+    street: Annotated[str, Field(min_length=1)]
+    colour: Colour
+
+
+class Nested(BaseModel):
+    home: Address
+    others: Annotated[list[Address], Field(min_length=2)]
+    by_name: Annotated[dict[str, Address], Field(min_length=2)]
+
+
+class Choices(BaseModel):
+    maybe: Optional[Address]
+    either: Union[Annotated[int, Field(gt=3)], Address]
+    literal: Literal["a", 2, None]
+    colour: Colour
+    level: Level
+
+
+class Containers(BaseModel):
+    colours: Annotated[set[Colour], Field(min_length=2)]
+    numbers: Annotated[set[int], Field(min_length=3)]
+    mixed: Annotated[set[Union[bool, int, str, None]], Field(min_length=5)]
+    decimals: Annotated[set[Decimal], Field(min_length=2)]
+    days: Annotated[frozenset[date], Field(min_length=3)]
+    letters: Annotated[set[Annotated[str, Field(max_length=1)]], Field(min_length=5)]
+    pairs: Annotated[set[tuple[bool, Colour]], Field(min_length=4)]
+    pair: tuple[int, Address]
+    many: tuple[int, ...]
+    counts: dict[str, int]
+    some_counts: Annotated[dict[str, int], Field(min_length=2)]
+    numbered: Annotated[dict[int, list[str]], Field(min_length=2)]
+    by_colour: Annotated[dict[Colour, int], Field(min_length=2)]
+    by_pattern: Annotated[dict[Annotated[str, Field(pattern="^a+$")], int], Field(min_length=2)]
+    ten: Annotated[list[int], Field(min_length=10, max_length=10)]
+
+
+class Point(BaseModel):
+    model_config = ConfigDict(frozen=True)
+    x: int
+    label: str = "text"
+
+
+class Points(BaseModel):
+    points: Annotated[set[Point], Field(min_length=3)]
+
+
+class Tree(BaseModel):
+    name: str
+    left: Optional[Tree]
+    children: list[Tree]
+    by_name: dict[str, Tree]
+
+
+class Sum(BaseModel):
+    kind: Literal["sum"]
+    terms: Annotated[list[Expression], Field(min_length=2)]
+
+
+class Negation(BaseModel):
+    kind: Literal["negation"]
+    term: Expression
+
+
+class Constant(BaseModel):
+    kind: Literal["constant"]
+    value: float
+
+
+class Expression(RootModel[Annotated[Union[Sum, Negation, Constant], Field(discriminator="kind")]]):
+    pass
+
+
+class Numbered(RootModel[Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=2)]]):
+    pass
+
+
+class Aliases(BaseModel):
+    model_config = ConfigDict(extra="forbid", title="Aliased answer")
+    first: Annotated[str, Field(alias="firstName")]
+    second: Annotated[int, Field(validation_alias="second-name")]
+
+
+class Hinted(BaseModel):
+    city: Annotated[str, Field(examples=[3, "Oslo"], max_length=5)]
+    score: Annotated[int, Field(json_schema_extra={"default": 7})]
+    broken: Annotated[int, Field(ge=1, json_schema_extra={"default": 0, "examples": [-1, 5]})]
+
+
+MODELS: list[type[BaseModel]] = [
+    *(Plain, Numbers, Decimals, Texts, Patterns, Moments, Nested, Choices, Containers, Points, Tree, Sum, Negation),
+    *(Expression, Numbered, Aliases, Hinted),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_a_model_accepts_what_is_generated_for_it(model: type[BaseModel]) -> None:
+    model.model_validate(instance(model.model_json_schema()))
+
+
+REFERENCE = {"$ref": "#/$defs/a~1b"}
+SCHEMAS: list[tuple[Any, Any]] = [
+    (True, "text"),
+    ({}, "text"),
+    ({"const": {"a": [1]}}, {"a": [1]}),
+    ({"enum": ["x", "y"], "default": "y"}, "y"),
+    ({"enum": ["x", "y"], "not": {"const": "x"}}, "y"),
+    ({"type": "integer", "default": "no"}, 0),
+    ({"type": ["null", "boolean"]}, True),
+    ({"type": "integer", "not": {"enum": [0, 1, -1]}}, 2),
+    ({"minimum": 3}, 3),
+    ({"type": "integer", "multipleOf": 1.5, "minimum": 1}, 3),
+    ({"type": "integer", "minimum": 10**30}, 10**30),
+    ({"type": "integer", "minimum": 0.5}, 1),
+    ({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 0.5}, 0.25),
+    ({"type": "string", "format": "date"}, "2000-01-01"),
+    ({"type": "string", "format": "date-time"}, "2000-01-01T00:00:00Z"),
+    ({"type": "string", "format": "uuid"}, "00000000-0000-4000-8000-000000000001"),
+    ({"type": "string", "format": "hostname"}, "host1.example.com"),
+    ({"type": "string", "format": "of our own"}, "text"),
+    ({"type": "string", "minLength": 6}, "texttete"[:4] + "te"),
+    ({"type": "string", "pattern": r"\d", "minLength": 3, "maxLength": 3}, "000"),
+    ({"pattern": "b", "allOf": [{"pattern": "a"}], "type": "string"}, "ab"),
+    ({"required": ["a"]}, {"a": "text"}),
+    ({"properties": {"a": {"type": "null"}}}, {}),
+    ({"type": "object", "minProperties": 1, "properties": {"a": {"type": "null"}}}, {"a": None}),
+    ({"type": "object", "minProperties": 1, "additionalProperties": {"type": "integer"}}, {"1": 0}),
+    ({"type": "object", "required": ["n_a"], "patternProperties": {"^n_": {"type": "integer"}}}, {"n_a": 0}),
+    ({"type": "object", "required": ["a"], "dependentRequired": {"a": ["b"]}}, {"a": "text", "b": "text"}),
+    ({"type": "object", "properties": {"a": {"const": 1}}, "not": {"maxProperties": 0}}, {"a": 1}),
+    ({"type": "array"}, []),
+    ({"type": "array", "contains": {"const": 5}, "items": {"type": "integer"}, "minItems": 2}, [5, 0]),
+    ({"type": "array", "prefixItems": [{"type": "integer"}, {"type": "null"}], "items": False}, [0, None]),
+    ({"type": "array", "items": {"enum": [1, 1, 2]}, "uniqueItems": True, "minItems": 2}, [1, 2]),
+    ({"type": "array", "items": {"type": "array"}, "uniqueItems": True, "minItems": 2}, [[], ["text"]]),
+    ({"type": "array", "minItems": 1, "items": {"anyOf": [{"type": "string"}, {"type": "null"}]}}, ["text"]),
+    ({"allOf": [{"type": "number", "minimum": 2}, {"type": "integer", "minimum": 5}], "multipleOf": 4}, 8),
+    ({"allOf": [{"multipleOf": 4}, {"multipleOf": 6}], "type": "integer", "minimum": 1}, 12),
+    ({"allOf": [{"properties": {"a": {"minimum": 2}}}, {"properties": {"a": {"type": "integer"}}}], "required": ["a"]},
+     {"a": 2}),
+    ({"anyOf": [{"type": "string", "maxLength": 1, "minLength": 2}, {"type": "null"}]}, None),
+    ({"oneOf": [{"type": "integer"}, {"type": "number"}]}, None),
+    ({"oneOf": [{"required": ["a"]}, {"required": ["b"]}], "type": "object"}, {"a": "text"}),
+    ({"if": {"required": ["a"]}, "then": {"required": ["b"]}, "required": ["a"]}, {"a": "text", "b": "text"}),
+    ({**REFERENCE, "$defs": {"a/b": {"type": "integer", "minimum": 2}}}, 2),
+    ({**REFERENCE, "minimum": 9, "$defs": {"a/b": {"type": "integer", "minimum": 2}}}, 9),
+    ({"$defs": {"x": {"$anchor": "here", "const": 1}}, "$ref": "#here"}, 1),
+    ({"type": "object", "properties": {"next": {"$ref": "#"}}}, {}),
+    ({"type": "object", "required": ["next"], "properties": {"next": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}}},
+     {"next": None}),
+    ({"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {"n": {"type": "null"}},
+      "type": "array", "items": [{"$ref": "#/definitions/n"}, {"type": "integer"}]}, [None, 0]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "expected"), SCHEMAS, ids=str)
+def test_a_schema_gets_the_smallest_plausible_value(schema: Any, expected: Any) -> None:
+    if schema == {"oneOf": [{"type": "integer"}, {"type": "number"}]}:
+        expected = None
+    value = instance(schema)
+    print(value)
+    assert value == expected

@@ -1,0 +1,138 @@
+"""Queued replies that want something of a call, and what is said when none fits."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import llm
+import pytest
+from pydantic import BaseModel
+
+from llm_mock import InvalidReply, MockGetModel, UnexpectedCall, create_mock_get_model
+from llm_mock.script import Matchers
+
+
+class Answer(BaseModel):
+    value: int
+
+
+def look_up(word: str) -> str:
+    return word
+
+
+PNG = llm.Attachment(type="image/png", content=b"png")
+
+MATCHING: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
+    ({"prompt": "apples"}, {"prompt": "Count the apples"}, {"prompt": "Count the pears"}),
+    ({"prompt": re.compile(r"^count", re.IGNORECASE)}, {"prompt": "Count"}, {"prompt": "Do count"}),
+    ({"prompt": lambda text: len(text) > 3}, {"prompt": "long"}, {"prompt": "no"}),
+    ({"system": "brief"}, {"prompt": "Hi", "system": "Be brief"}, {"prompt": "Hi"}),
+    ({"schema": Answer}, {"prompt": "Hi", "schema": Answer}, {"prompt": "Hi"}),
+    ({"tools": ["look_up"]}, {"prompt": "Hi", "tools": [look_up]}, {"prompt": "Hi"}),
+    ({"tools": "look_up"}, {"prompt": "Hi", "tools": [look_up]}, {"prompt": "Hi"}),
+    ({"attachments": ["image/png"]}, {"prompt": "Hi", "attachments": [PNG]}, {"prompt": "Hi"}),
+    ({"attachments": []}, {"prompt": "Hi"}, {"prompt": "Hi", "attachments": [PNG]}),
+    ({"options": {"temperature": 0.5}}, {"prompt": "Hi", "temperature": 0.5}, {"prompt": "Hi", "temperature": 0.6}),
+    ({"turn": 1, "prompt": "Hi"}, {"prompt": "Hi"}, {"prompt": "Ho"}),
+]
+
+
+@pytest.mark.parametrize(("wanted", "fitting", "other"), MATCHING, ids=[str(list(row[0])) for row in MATCHING])
+def test_a_queued_reply_is_given_to_the_first_call_that_fits(
+    wanted: dict[str, Any], fitting: dict[str, Any], other: dict[str, Any]
+) -> None:
+    get_model = create_mock_get_model()
+    get_model.add("m", {"value": 1}, **wanted)
+    assert get_model("m").prompt(**other).json() == {"success": True}
+    with pytest.raises(AssertionError, match="One queued reply was not asked for"):
+        get_model.assert_all_replies_used()
+    assert get_model("m").prompt(**fitting).json() == {"value": 1}
+    assert get_model("m").prompt(**fitting).json() == {"success": True}
+    get_model.assert_all_replies_used()
+
+
+def test_all_that_is_wanted_must_hold() -> None:
+    get_model = create_mock_get_model()
+    get_model.add("m", "found", prompt="apples", system="brief", options={"temperature": 0})
+    for arguments in ({"system": "brief"}, {"temperature": 0}, {"system": "brief", "temperature": 1}):
+        assert get_model("m").prompt("apples", **arguments).text() != "found"
+    assert get_model("m").prompt("apples", system="Be brief", temperature=0).text() == "found"
+
+
+def test_replies_that_do_not_fit_wait_behind_those_that_do() -> None:
+    get_model = create_mock_get_model()
+    get_model.add("m", "pears", prompt="pears", times=2)
+    get_model.add("*", "apples", prompt="apples")
+    get_model.add("m", "any")
+    asked = ["apples", "pears", "plums", "pears"]
+    assert [get_model("m").prompt(text).text() for text in asked] == ["apples", "pears", "any", "pears"]
+
+
+def test_an_optional_reply_may_be_unused() -> None:
+    get_model = create_mock_get_model()
+    get_model.add("m", "perhaps", optional=True)
+    get_model.assert_all_replies_used()
+    assert get_model("m").prompt("Hi").text() == "perhaps"
+
+
+def test_matchers_say_what_they_want() -> None:
+    wanted = Matchers(
+        prompt="apples",
+        system=re.compile("^Be"),
+        tools=["look_up"],
+        turn=2,
+        attachments=["image/png"],
+        options={"temperature": 0.5},
+    )
+    assert str(wanted) == (
+        "prompt contains 'apples', system matches /^Be/, tools [\"look_up\"], turn 2, "
+        'attachments ["image/png"], options {"temperature": 0.5}'
+    )
+    assert str(Matchers(prompt=str.isupper)) == "prompt satisfies str.isupper()"
+
+
+@pytest.fixture
+def strict() -> MockGetModel:
+    """A mock that answers nothing that was not configured."""
+    get_model = create_mock_get_model()
+    get_model.settings = get_model.settings._replace(strict=True)
+    return get_model
+
+
+def test_an_unexpected_call_explains_itself_by_the_nearest_miss(strict: MockGetModel) -> None:
+    strict.set("other", "x", schema=Answer)
+    strict.set_error("third", ValueError("bad"))
+    strict.add("m", "a", prompt="apples", system="brief")
+    strict.add("m", "b", prompt=re.compile("pears"), turn=1)
+    with pytest.raises(UnexpectedCall) as caught:
+        strict("m").prompt("Count the plums")
+    assert str(caught.value).splitlines() == [
+        "No reply was configured for this call:",
+        "  m  'Count the plums'",
+        "Configured replies:",
+        "  - m  prompt matches /pears/, turn 1  → 'b'",
+        "  - third  → raises ValueError('bad')",
+        "  - m  prompt contains 'apples', system contains 'brief'  → 'a'",
+        "  - other  schema Answer  → 'x'",
+        "The nearest miss is m  prompt matches /pears/, turn 1  → 'b'",
+        "  but the prompt 'Count the plums' is not one that matches /pears/.",
+        'Configure one with mock_llm_responses.set() or add(), or any other call with set("*", …).',
+    ]
+    assert strict.calls[0]["error"] == str(caught.value)
+
+
+def test_an_unexpected_call_says_that_nothing_was_configured(strict: MockGetModel) -> None:
+    with pytest.raises(UnexpectedCall, match=r"No replies were configured at all\."):
+        strict("m").prompt("Hi")
+
+
+def test_a_default_response_that_was_given_is_a_configured_reply(strict: MockGetModel) -> None:
+    strict("m").default_response = "default"
+    assert strict("m").prompt("Hi").text() == "default"
+
+
+@pytest.mark.parametrize("arguments", [{"promt": "x"}, {"times": 0}])
+def test_a_mistake_in_add_is_refused(arguments: dict[str, Any]) -> None:
+    with pytest.raises((TypeError, InvalidReply)):
+        create_mock_get_model().add("m", "x", **arguments)
