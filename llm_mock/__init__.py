@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from llm_mock.configurator import ResponseConfigurator as ResponseConfigurator
     from llm_mock.embedding import MockEmbeddingModel as MockEmbeddingModel
     from llm_mock.errors import InvalidReply as InvalidReply
     from llm_mock.errors import InvalidToolCall as InvalidToolCall
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from llm_mock.model import AsyncMockLLMModel as AsyncMockLLMModel
     from llm_mock.model import MockLLMModel as MockLLMModel
     from llm_mock.registry import MockGetModel as MockGetModel
-    from llm_mock.registry import ResponseConfigurator as ResponseConfigurator
     from llm_mock.registry import create_mock_get_model as create_mock_get_model
     from llm_mock.replies import BrokenToolCall as BrokenToolCall
     from llm_mock.replies import Reply as Reply
@@ -55,7 +55,7 @@ _MODULES = {
     "MockLLMModel": "model",
     "QueuedReplyNotAllowed": "errors",
     "Reply": "replies",
-    "ResponseConfigurator": "registry",
+    "ResponseConfigurator": "configurator",
     "UnusedReplies": "errors",
     "assert_llm_called_times": "history",
     "assert_prompt_contains": "history",

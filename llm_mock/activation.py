@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from llm_mock import boundary
 from llm_mock.boundary import USER_FOLDER_VARIABLE
@@ -30,12 +31,23 @@ def is_requested(environment: Mapping[str, str] = os.environ) -> bool:
 def start() -> None:
     """Mock `llm` in this process from now on, if the environment asks for it.
 
-    Every call is answered with `{"success": True}`. The process gets an `llm` user folder of its own, unless
+    Every call is answered as the test configured that started the process with `environment()`, and else with
+    `{"success": True}`. The process gets an `llm` user folder of its own, unless
     `LLM_USER_PATH` names one.
     """
     if is_requested():
-        boundary.activate(MockGetModel(at_boundary=True))
         boundary.attach(own_user_folder=True)
+        folder = os.environ.get("LLM_MOCK_EXCHANGE")
+        boundary.activate(_mock_of_the_test(Path(folder)) if folder else MockGetModel(at_boundary=True))
+
+
+def _mock_of_the_test(folder: Path) -> MockGetModel:
+    """The mock of the test that started this process: its replies, and its ear for calls."""
+    from llm_mock.processes import Exchange
+
+    mock = MockGetModel(at_boundary=True)
+    mock.join(Exchange(folder))
+    return mock
 
 
 class TestRun:

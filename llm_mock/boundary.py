@@ -39,13 +39,12 @@ MODELS, EMBEDDING_MODELS = "get_models_with_aliases", "get_embedding_models_with
 class Mock(Protocol):
     """What the boundary needs of a mock; `MockGetModel` is one."""
 
-    problems: list[str]
-
     def get_model(self, name: str) -> Any: ...
     def listed(self, real: Any) -> Any: ...
     def get_async_model(self, name: str) -> Any: ...
     def get_embedding_model(self, name: str) -> Any: ...
     def is_unknown(self, model_id: str) -> bool: ...
+    def note_problem(self, message: str) -> None: ...
 
 
 class _State:
@@ -456,8 +455,9 @@ def _executing_model(response: Any) -> Any:
 def _refuse_where_wanted(model: Any, mock: Mock) -> None:
     if _State.refuse_real_models:
         test = os.environ.get("PYTEST_CURRENT_TEST", "code outside of tests").removesuffix(" (call)")
-        mock.problems.append(explain.real_model_call(model.model_id, test))
-        raise RealModelCall(mock.problems[-1])
+        message = explain.real_model_call(model.model_id, test)
+        mock.note_problem(message)
+        raise RealModelCall(message)
 
 
 def _real_model(response: Any) -> Any:

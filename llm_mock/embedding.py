@@ -11,7 +11,7 @@ from datetime import datetime
 from numbers import Real
 from typing import Any
 
-from llm.models import EmbeddingModel
+import llm
 
 from llm_mock import explain
 from llm_mock.errors import InvalidReply
@@ -20,7 +20,7 @@ from llm_mock.replies import exception_from
 from llm_mock.vectors import EmbeddingRecord, EmbeddingState
 
 
-class MockEmbeddingModel(EmbeddingModel):
+class MockEmbeddingModel(llm.EmbeddingModel):  # type: ignore[name-defined, misc]
     """A real `llm.EmbeddingModel` that needs no network: the same item always gives the same vector.
 
     A vector that nobody set is made from the words and letters of a text (or the bytes of binary data), is of length
@@ -43,7 +43,7 @@ class MockEmbeddingModel(EmbeddingModel):
             dimensions: how many numbers a vector has, by default 64.
             mock: which mock answers when the model is called; by default one of its own.
         """
-        self.model_id = model_id or self.model_id
+        self.model_id: str = model_id or self.model_id
         own_mock = MockGetModel()
         self.mock = mock or (lambda: own_mock)
         if dimensions is not None:

@@ -228,6 +228,22 @@ def llm_too_old(feature: str, needed: str, installed: str) -> str:
     return f"{feature} needs llm {needed} or newer, and llm {installed} is installed: pip install 'llm>={needed}'"
 
 
+def not_sendable(reply: str, error: Exception) -> str:
+    """A configured reply cannot be given to another process."""
+    return (
+        f"This reply cannot be sent to another process: {reply} ({type(error).__name__}: {error}). Text, data and "
+        "exceptions can; a function or a matcher only if it can be imported by its name."
+    )
+
+
+def not_received(error: Exception) -> str:
+    """A process could not read the replies that it was sent."""
+    return (
+        f"The replies that the test configured cannot be read in this process: {type(error).__name__}: {error}. "
+        "Functions and exceptions must be importable here."
+    )
+
+
 def real_model_call(model: str, test: str) -> str:
     """A real model was about to execute."""
     return (

@@ -11,6 +11,7 @@ import functools
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from itertools import chain, count, islice, product
 from math import ceil, floor, lcm
@@ -79,7 +80,7 @@ def instance(schema: Any) -> Any:
     try:
         for entries in (1, 2):  # into the same reference, on the way to one place
             search = _Search(schema, entries, failures)
-            for value in search.values(schema, "the answer"):
+            for value in search.values(schema, "the answer", ("#",)):
                 return json.loads(json.dumps(value))
             if not search.blocked:
                 break
@@ -121,7 +122,7 @@ class _Search:
         self._failures = failures  # the places for which there was no value, innermost first
         self.blocked = False  # whether a reference was not followed once more
 
-    def values(self, schema: Any, place: str, refs: Refs = ()) -> Values:
+    def values(self, schema: Any, place: str, refs: Refs) -> Values:
         """Valid values, the preferred one first, as long as there are any."""
         found, misses, mark = False, 0, len(self._failures)
         for value in _by_turns(self._proposals(schema, flat, place, way) for flat, way in self._flat(schema, refs)):
@@ -306,24 +307,31 @@ def _exact(number: Any) -> Fraction:
 
 
 def _numbers(flat: dict[str, Any], whole: bool) -> Values:
-    """Multiples from 0 on, or from the bound next to it; then fractions between the bounds."""
+    """Multiples, from 0 on or from the bound next to it; else fractions between the bounds."""
     lows = [_exact(flat[key]) for key in ("minimum", "exclusiveMinimum") if key in flat]
     highs = [_exact(flat[key]) for key in ("maximum", "exclusiveMaximum") if key in flat]
     low, high = max(lows, default=None), min(highs, default=None)
     step = _exact(flat.get("multipleOf", 1))
-    step = step * step.denominator if whole else step
+    multiples = _multiples(step * step.denominator if whole else step, low, high)
+    yield from _by_turns([multiples] if whole or "multipleOf" in flat else [multiples, _fractions(low, high)])
+
+
+def _multiples(step: Fraction, low: Fraction | None, high: Fraction | None) -> Values:
     first = ceil(low / step) if low is not None and low > 0 else 0
     first = floor(high / step) if high is not None and high < 0 else first
     for distance in count():
         near = [step * number for number in dict.fromkeys((first + distance, first - distance))]
         near = [number for number in near if (low is None or low <= number) and (high is None or number <= high)]
         if not near:
-            break
+            return
         yield from map(_plain, near)
-    if not whole and "multipleOf" not in flat and low is not None and high is not None:
-        parts = ((part, 2**depth) for depth in range(1, 40) for part in range(1, 2**depth, 2))
-        yield from (_plain(low + (high - low) * part / whole_parts) for part, whole_parts in parts)
-        yield from map(_plain, (low, high))
+
+
+def _fractions(low: Fraction | None, high: Fraction | None) -> Values:
+    low = low if low is not None else high - 1 if high is not None else Fraction(0)
+    width = high - low if high is not None else Fraction(1)
+    yield from (_plain(low + width * part / 2**depth) for depth in range(1, 40) for part in range(1, 2**depth, 2))
+    yield from map(_plain, (low, low + width))
 
 
 def _plain(number: Fraction) -> int | float:
@@ -343,7 +351,7 @@ def _plain_texts(least: float, most: float | None) -> Iterator[str]:
 def _matching(pattern: str, least: float, accepted: Callable[[str], bool]) -> Iterator[str]:
     """Different texts in which the pattern is found, the simplest first."""
     try:
-        from hypothesis import HealthCheck, Phase, find, settings
+        from hypothesis import HealthCheck, Phase, currently_in_test_context, find, settings
         from hypothesis.errors import NoSuchExample, Unsatisfiable
         from hypothesis.strategies import from_regex
     except ImportError:
@@ -351,24 +359,34 @@ def _matching(pattern: str, least: float, accepted: Callable[[str], bool]) -> It
             f"A text for the pattern {pattern!r} can only be generated with hypothesis: "
             "pip install 'pytest-llm-mock[generate]', or configure a reply with set(…, schema=…)."
         ) from None
-    quick = settings(
+    common = settings(
         derandomize=True,
         database=None,
         deadline=None,
-        max_examples=500,
         suppress_health_check=list(HealthCheck),
-        phases=(Phase.generate, Phase.shrink),
     )
+    simplest = settings(common, max_examples=1, phases=[Phase.generate])  # hypothesis begins with it
+    thorough = settings(common, max_examples=500, phases=[Phase.generate, Phase.shrink])
     seen: list[str] = []
-    longer = re.sub(r"[+*](\)*\$?)$", rf"{{{int(least)},}}\1", pattern)  # for it seldom repeats anything often
-    for source in dict.fromkeys((longer if least > 1 else pattern, pattern)):
+    sources = [*_lengthened(pattern, int(least)), pattern]
+    for effort, source in product((simplest, thorough), sources):
         try:
             while True:
                 texts = from_regex(source).filter(str.isprintable).filter(lambda text: text not in seen)
-                seen.append(find(texts, accepted, settings=quick))
+                if currently_in_test_context():  # a property test, in whose thread `find` refuses to work
+                    with ThreadPoolExecutor(1) as alone:
+                        seen.append(alone.submit(find, texts, accepted, settings=effort).result())
+                else:
+                    seen.append(find(texts, accepted, settings=effort))
                 yield seen[-1]
-        except (NoSuchExample, Unsatisfiable):
+        except (NoSuchExample, Unsatisfiable, re.error):
             continue
+
+
+def _lengthened(pattern: str, least: int) -> list[str]:
+    """The pattern with one of its repetitions made as long as the whole text has to be."""
+    repetitions = re.finditer(r"(?<!\\)[+*]", pattern) if least > 1 else ()
+    return [f"{pattern[: found.start()]}{{{least},}}{pattern[found.end() :]}" for found in repetitions]
 
 
 def _distinct(streams: list[Values]) -> Values:

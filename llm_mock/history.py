@@ -14,7 +14,8 @@ from llm_mock import boundary, explain, schemas
 if TYPE_CHECKING:
     import llm
 
-    from llm_mock.registry import MockGetModel, ModelState
+    from llm_mock.answering import ModelState
+    from llm_mock.registry import MockGetModel
 
 
 NOT_PASSED = {"temperature": 0.0, "max_tokens": 1000, "model": None}
@@ -175,12 +176,13 @@ class ModelHistory:
     @property
     def call_history(self) -> list[CallRecord]:
         """Every call of this model, failed ones included, in order."""
-        return self._state.calls
+        mock = self.mock()
+        return [] if mock is None else mock.calls_of_id(self.model_id)
 
     @property
     def prompt_count(self) -> int:
         """How often this model was called."""
-        return len(self._state.calls)
+        return len(self.call_history)
 
     def reset_history(self) -> None:
         """Forget every call of this model."""

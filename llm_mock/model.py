@@ -8,8 +8,9 @@ from typing import Any
 import llm
 
 from llm_mock.accept import AcceptsAnything, AnyOptions, split_arguments
+from llm_mock.answering import ModelState
 from llm_mock.history import ModelHistory, plain
-from llm_mock.registry import MockGetModel, ModelState
+from llm_mock.registry import MockGetModel
 from llm_mock.response import NOTHING_PASSED, MockResponse, deliver
 
 

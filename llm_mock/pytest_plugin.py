@@ -14,10 +14,11 @@ import pytest
 from llm_mock import boundary, explain
 from llm_mock.activation import TestRun
 from llm_mock.check import Settings
+from llm_mock.configurator import ResponseConfigurator
 from llm_mock.errors import LLMMockError
 from llm_mock.history import add_totals
 from llm_mock.legacy import LegacyMockDetector
-from llm_mock.registry import MockGetModel, ResponseConfigurator
+from llm_mock.registry import MockGetModel
 
 RUN = pytest.StashKey[TestRun]()
 LEGACY = pytest.StashKey[LegacyMockDetector]()

@@ -28,6 +28,9 @@ class _Unset:
     def __repr__(self) -> str:
         return "UNSET"
 
+    def __reduce__(self) -> str:
+        return "UNSET"
+
 
 UNSET = _Unset()
 

@@ -19,7 +19,7 @@ except ImportError:  # before llm 0.32
 
 if TYPE_CHECKING:
     from llm_mock.history import CallRecord
-    from llm_mock.registry import Answered
+    from llm_mock.answering import Answered
     from llm_mock.replies import Reply
 
 

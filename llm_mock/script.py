@@ -17,6 +17,7 @@ from llm_mock.replies import Answer, Reply
 
 if TYPE_CHECKING:
     from llm_mock.history import CallRecord
+    from llm_mock.processes import Exchange
 
 ANY_MODEL = "*"
 
@@ -95,16 +96,16 @@ def _fits(matcher: TextMatcher, text: str) -> bool:
 class QueuedReply:
     """A reply that is used `remaining` more times, before any standing answer."""
 
-    __slots__ = ("answer", "matchers", "model", "optional", "position", "remaining", "schema")
+    __slots__ = ("answer", "matchers", "model", "optional", "position", "remaining", "schema", "times")
 
     def __init__(
-        self, model: str, schema: str | None, answer: Answer, remaining: int, matchers: Matchers, optional: bool
+        self, model: str, schema: str | None, answer: Answer, times: int, matchers: Matchers, optional: bool
     ) -> None:
         self.position = -1
         self.model = model
         self.schema = schema
         self.answer = answer
-        self.remaining = remaining
+        self.times = self.remaining = times
         self.matchers = matchers
         self.optional = optional
 
@@ -130,9 +131,17 @@ class Script:
         self.side_effect: Reply | None = None
         self.errors: dict[str, Reply] = {}
         self.standing: dict[Key, Answer] = {}
+        self.exchange: Exchange | None = None
+        """Where processes that use these replies together tell each other which they used."""
         self._queues: dict[Key, deque[QueuedReply]] = {}
         self._positions = itertools.count()
         self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "exchange")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.Lock(), exchange=None)
 
     def queue(self, reply: QueuedReply) -> None:
         """Have a reply given to the next calls that match, after those queued earlier."""
@@ -146,7 +155,10 @@ class Script:
             return []
         with self._lock:
             left = [reply for queue in self._queues.values() for reply in queue]
-        return sorted(left, key=lambda reply: reply.position)
+            if self.exchange is not None:
+                for reply in left:
+                    reply.remaining = reply.times - self.exchange.times_used(reply)
+        return sorted((reply for reply in left if reply.remaining), key=lambda reply: reply.position)
 
     def find(self, call: CallRecord) -> Answer | None:
         """The reply for a call, None when nothing was configured for it. A queued reply is used by this.
@@ -171,14 +183,18 @@ class Script:
 
     def _take(self, keys: list[Key], call: CallRecord) -> Answer | None:
         with self._lock:
-            firsts = (self._first(self._queues[key], call) for key in keys if key in self._queues)
-            first = min((reply for reply in firsts if reply), key=lambda reply: reply.position, default=None)
-            if first is None:
-                return None
-            first.remaining -= 1
-            if first.remaining == 0:
-                self._use_up(first)
-            return first.answer
+            while first := self._first_of(keys, call):
+                usable = self.exchange is None or self.exchange.use(first)
+                first.remaining = first.remaining - 1 if usable else 0
+                if first.remaining == 0:
+                    self._use_up(first)
+                if usable:
+                    return first.answer
+            return None
+
+    def _first_of(self, keys: list[Key], call: CallRecord) -> QueuedReply | None:
+        firsts = (self._first(self._queues[key], call) for key in keys if key in self._queues)
+        return min((reply for reply in firsts if reply), key=lambda reply: reply.position, default=None)
 
     def _first(self, queue: deque[QueuedReply], call: CallRecord) -> QueuedReply | None:
         fitting = (reply for reply in queue if not reply.matchers or next(reply.matchers.misses(call), None) is None)
@@ -189,6 +205,15 @@ class Script:
         queue.remove(reply)
         if not queue:
             del self._queues[reply.model, reply.schema]
+
+    def parts(self) -> Iterator[tuple[str, Any]]:
+        """Every configured reply with all that belongs to it, and how it reads."""
+        for reply in self.queued():
+            yield explain.queued_reply(reply), reply
+        for model, error in self.errors.items():
+            yield explain.standing_answer(model, None, error), error
+        for (model, schema), answer in self.standing.items():
+            yield explain.standing_answer(model, schema, answer), answer
 
     def near_misses(self, call: CallRecord) -> Iterator[tuple[list[str], str]]:
         """Every configured reply that does not answer a call: why not, and how it reads."""
