@@ -49,6 +49,10 @@ class AcceptsAnything:
     def __str__(self) -> str:
         return self.shown or f"{type(self).__name__}: {getattr(self, 'model_id', '')}"
 
+    def _validate_attachments(self, attachments: Any = None) -> None:
+        if not isinstance(self.attachment_types, AnyAttachmentType):  # else `llm` would ask a URL for its type
+            super()._validate_attachments(attachments)  # type: ignore[misc]
+
     def take_traits(self, real: Any) -> None:
         """Become like a real model in what applications look at: what it supports, its options, its name."""
         for trait in (

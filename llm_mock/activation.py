@@ -7,8 +7,10 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -61,6 +63,7 @@ class TestRun:
         passthrough: globs of the ids of models that run for real.
         refuse_real_models: refuse to execute a real model, instead of answering for it.
         settings: how calls are decided and checked.
+        within_opted_out_run: this is for one test of a run that is not mocked.
     """
 
     __test__ = False
@@ -71,7 +74,9 @@ class TestRun:
         passthrough: Sequence[str] = (),
         refuse_real_models: bool = False,
         settings: Settings | None = None,
+        within_opted_out_run: bool = False,
     ) -> None:
+        self._within_opted_out_run = within_opted_out_run
         self.mock = MockGetModel(at_boundary=True, standing_only=True, settings=settings) if mocked else None
         self._passthrough = passthrough
         self._refuse_real_models = refuse_real_models
@@ -80,32 +85,49 @@ class TestRun:
     def start(self) -> None:
         """Set everything up, once."""
         self._environment = {name: os.environ.get(name) for name in (VARIABLE, USER_FOLDER_VARIABLE)}
+        self.user_environment: Mapping[str, str | None] = self._environment
+        """The variables of whoever runs the tests; a worker is told them by its controller."""
+        self._folder = tempfile.mkdtemp(prefix="llm-mock-") if self.mock else None
+        self._process = os.getpid()
         self._previous_mock = boundary.activate(self.mock)
         self._previous_passthrough = boundary.set_passthrough(self._passthrough)
         self._previous_refusal = boundary.set_refusal(self._refuse_real_models)
-        if self.mock is None:
+        self._previous_folder = boundary.set_user_folder(self._folder)
+        if self._folder is None:
             os.environ[VARIABLE] = "0"
             return
-        self._process = os.getpid()
-        self._folder = tempfile.mkdtemp(prefix="llm-mock-")
+        atexit.register(self._remove_folder)
         os.environ[USER_FOLDER_VARIABLE] = self._folder
+        if self._within_opted_out_run:
+            os.environ[VARIABLE] = "1"
         os.environ.setdefault(VARIABLE, "1")
         boundary.attach()
 
     def stop(self) -> None:
-        """Put back what was there before `start`."""
+        """Put back what was there before `start`.
+
+        Where the process ends with the run, the mock stays: threads and exit functions may still call a model.
+        """
+        outermost = self._previous_mock is None and not self._within_opted_out_run
+        if self.mock is not None and outermost and _process_ends_with_the_run():
+            return
         boundary.activate(self._previous_mock)
         boundary.set_passthrough(self._previous_passthrough)
         boundary.set_refusal(self._previous_refusal)
+        boundary.set_user_folder(self._previous_folder)
         _set_environment(self._environment)
+        self._remove_folder()
+
+    def _remove_folder(self) -> None:
         if self._folder and os.getpid() == self._process:  # not in a forked child
             shutil.rmtree(self._folder, ignore_errors=True)
+            atexit.unregister(self._remove_folder)
 
     @contextmanager
     def live(self) -> Iterator[None]:
         """Leave `llm` alone meanwhile: real models, with the user's own folder and keys."""
         mocked = {name: os.environ.get(name) for name in self._environment}
-        _set_environment({**self._environment, VARIABLE: "0"})
+        _set_environment({**self.user_environment, VARIABLE: "0"})
         boundary.set_live(True)
         try:
             yield
@@ -120,3 +142,15 @@ def _set_environment(values: Mapping[str, str | None]) -> None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
+
+
+def _process_ends_with_the_run() -> bool:
+    """Whether this is a process of pytest or of an xdist worker, and not a program that calls `pytest.main()`."""
+    main = sys.modules["__main__"]
+    module = getattr(getattr(main, "__spec__", None), "name", "") or ""
+    program = os.path.basename(getattr(main, "__file__", None) or sys.argv[0])
+    return (
+        module.split(".")[0] in ("pytest", "execnet")
+        or program in ("pytest", "py.test", "pytest.exe")
+        or ("PYTEST_XDIST_WORKER" in os.environ and program in ("-c", ""))
+    )

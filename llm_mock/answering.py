@@ -178,6 +178,7 @@ class AnsweringMock(ResponseConfigurator):
     def _record(
         self, model_id: str, prompt: llm.Prompt, passed: Mapping[str, Any] | None, conversation: Any
     ) -> CallRecord:
+        self._receive()
         state = self.state(model_id)
         record = new_record(next(self._numbers), model_id, prompt, passed, conversation)
         self._note_model(model_id)
@@ -239,7 +240,7 @@ class AnsweringMock(ResponseConfigurator):
         return reply, record
 
     def _fail(self, record: CallRecord, error: BaseException) -> None:
-        record["error"] = str(error) or type(error).__name__
+        record["error"] = _message(error)
         self._report(record)
 
     def _report(self, record: CallRecord) -> None:
@@ -258,6 +259,13 @@ class AnsweringMock(ResponseConfigurator):
             self.state(call["model_id"]).calls.append(call)
             self._calls.append(call)
         self._problems.extend(self._exchange.received_problems())
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error) or type(error).__name__
+    except Exception:  # its `__str__` fails
+        return type(error).__name__
 
 
 def _run(coroutine: Coroutine[Any, Any, Any]) -> Any:

@@ -16,6 +16,7 @@ import atexit
 import dataclasses
 import fnmatch
 import functools
+import importlib
 import importlib.metadata
 import importlib.util
 import os
@@ -27,7 +28,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from llm_mock import explain
 from llm_mock.errors import LLMTooOld, RealModelCall
@@ -45,6 +46,7 @@ class Mock(Protocol):
     def get_embedding_model(self, name: str) -> Any: ...
     def is_unknown(self, model_id: str) -> bool: ...
     def note_problem(self, message: str) -> None: ...
+    def forget_models(self) -> None: ...
 
 
 class _State:
@@ -55,6 +57,8 @@ class _State:
     refuse_real_models = False
     passthrough: Sequence[str] = ()
     own_user_folder = False
+    user_folder: str | None = None
+    real_listings: ClassVar[dict[str, Callable[[], list[Any]]]] = {}
 
 
 def active() -> Mock | None:
@@ -71,6 +75,12 @@ def activate(mock: Mock | None) -> Mock | None:
 def set_live(live: bool) -> None:
     """Leave `llm` alone for a while, whatever mock is activated meanwhile."""
     _State.live = live
+
+
+def set_user_folder(folder: str | None) -> str | None:
+    """Name the `llm` user folder where the environment does not. Returns the one named before, to be put back."""
+    previous, _State.user_folder = _State.user_folder, folder
+    return previous
 
 
 def set_refusal(refuse: bool) -> bool:
@@ -127,6 +137,10 @@ def _attach_to(llm: ModuleType) -> None:
         return
     if _State.own_user_folder and USER_FOLDER_VARIABLE not in os.environ:
         _make_user_folder()
+    for listing in (MODELS, EMBEDDING_MODELS):
+        _State.real_listings[listing] = getattr(getattr(llm, listing), "__wrapped__", getattr(llm, listing))
+    _forget_models_of_another(llm)
+    _replace(llm, "user_dir", _own_user_folder)
     _replace(llm, "get_models_with_aliases", _mocked_listing)
     _replace(llm, "get_model_aliases", functools.partial(_mocked_aliases, "model"))
     _replace(llm, "get_async_model_aliases", functools.partial(_mocked_aliases, "async_model"))
@@ -154,9 +168,30 @@ def _replace(owner: Any, name: str, replacement: Callable[..., Any]) -> None:
     setattr(owner, name, replaced)
 
 
+def _forget_models_of_another(llm: ModuleType) -> None:
+    """Where `llm` was imported anew from scratch, have the mocked models derive from its new classes."""
+    model = sys.modules.get("llm_mock.model")
+    if model is None or issubclass(model.MockLLMModel, llm.Model):
+        return
+    package = sys.modules["llm_mock"]
+    for name in ("accept", "embedding", "model", "response"):
+        sys.modules.pop(f"llm_mock.{name}", None)
+    for name in ("AsyncMockLLMModel", "MockEmbeddingModel", "MockLLMModel"):
+        vars(package).pop(name, None)
+    if mock := active():
+        mock.forget_models()
+
+
+def _own_user_folder(original: Callable[[], Path]) -> Path:
+    """The run's folder, also where a test cleared the environment."""
+    if active() is None or _State.user_folder is None or os.environ.get(USER_FOLDER_VARIABLE):
+        return original()
+    return Path(_State.user_folder)
+
+
 def _make_user_folder() -> None:
     folder, process = tempfile.mkdtemp(prefix="llm-mock-"), os.getpid()
-    os.environ[USER_FOLDER_VARIABLE] = folder
+    os.environ[USER_FOLDER_VARIABLE] = _State.user_folder = folder
 
     @atexit.register
     def remove() -> None:
@@ -210,6 +245,9 @@ class _Aliases(dict[str, Any]):
         if list_all:
             self.update(list_all())
 
+    def __reduce__(self) -> tuple[type, tuple[dict[str, Any]]]:
+        return dict, (dict(self),)
+
 
 def _filled(name: str) -> Callable[..., Any]:
     method = getattr(dict, name)
@@ -224,7 +262,7 @@ def _filled(name: str) -> Callable[..., Any]:
 
 for _name in (
     *("__contains__", "__eq__", "__iter__", "__len__", "__ne__", "__or__", "__repr__", "__reversed__", "__ror__"),
-    *("copy", "get", "items", "keys", "values"),
+    *("copy", "get", "items", "keys", "pop", "popitem", "setdefault", "values"),
 ):
     setattr(_Aliases, _name, _filled(_name))
 
@@ -331,7 +369,7 @@ def _registration_matters(name: str) -> bool:
     plugins = sys.modules.get("llm.plugins")
     if plugins is not None and (plugins._loaded or plugins.pm.get_plugins()):
         return True
-    return name in _aliases_in_sources() or _passes_through(name) or _user_aliases_file().exists()
+    return name in _aliases_in_sources() or _passes_through(name) or _user_aliases_file().is_file()
 
 
 def registered_model(kind: str, model_id: str) -> Any:
@@ -345,7 +383,7 @@ def registered_model(kind: str, model_id: str) -> Any:
 
 
 def _user_aliases_file() -> Path:
-    return Path(os.environ.get(USER_FOLDER_VARIABLE, "/nonexistent")) / "aliases.json"
+    return Path(os.environ.get(USER_FOLDER_VARIABLE) or _State.user_folder or os.devnull) / "aliases.json"
 
 
 def _registered(listing: str = MODELS) -> dict[str, Any]:
@@ -354,22 +392,21 @@ def _registered(listing: str = MODELS) -> dict[str, Any]:
     Args:
         listing: which models: MODELS, or EMBEDDING_MODELS with their `EmbeddingModelWithAliases`.
     """
-    import llm
-
+    loader: Any = importlib.import_module("llm.plugins")
     aliases = _user_aliases_file()
-    plugins = sys.modules["llm.plugins"]
-    plugins.load_plugins()
-    return _registered_by(
-        llm,
-        listing,
-        frozenset(plugins.pm.list_name_plugin()),
-        aliases.stat().st_mtime_ns if aliases.exists() else 0,
-    )
+    loader.load_plugins()
+    manager = loader.pm
+    plugins = frozenset(manager.list_name_plugin())
+    installed = {plugin for plugin, _ in manager.list_plugin_distinfo()}
+    by_hand = [name for name, plugin in plugins if plugin not in installed and name not in loader.DEFAULT_PLUGINS]
+    # A plugin that a test registered may register other models the next time.
+    registered = _registered_by.__wrapped__ if by_hand else _registered_by
+    return registered(listing, plugins, aliases.stat().st_mtime_ns if aliases.is_file() else 0)
 
 
 @functools.lru_cache(maxsize=2)
-def _registered_by(llm: Any, listing: str, plugins: frozenset[Any], aliases_written: int) -> dict[str, Any]:
-    listed = getattr(llm, listing).__wrapped__()
+def _registered_by(listing: str, plugins: frozenset[Any], aliases_written: int) -> dict[str, Any]:
+    listed = _State.real_listings[listing]()
     names = {alias: entry for entry in listed for alias in entry.aliases}
     return names | {(entry.model or entry.async_model).model_id: entry for entry in listed}
 
@@ -444,7 +481,7 @@ def _executing_model(response: Any) -> Any:
     """The model that executes a response in place of its own; None for its own."""
     model = response.model
     if is_mock(model):
-        return _real_model(response) if model.mock() is None else None
+        return _real_model(response) if _State.live and model.mock() is None else None
     mock = active()
     if mock is None or _passes_through(model.model_id):
         return None

@@ -118,7 +118,7 @@ class ResponseConfigurator:
         __tracebackhide__ = True
         if self._standing_only:
             raise QueuedReplyNotAllowed(explain.queued_for_the_run(model))
-        if times < 1:
+        if not isinstance(times, int) or times < 1:
             raise InvalidReply(explain.bad_times(times))
         matchers = Matchers(prompt, system, tools, turn, attachments, options)
         model_id, schema = self._model_id_of(model), schemas.schema_name(schema)
@@ -148,8 +148,9 @@ class ResponseConfigurator:
         """Have `llm.get_model` and its twins for async and embedding models raise `llm.UnknownModelError` for a name.
 
         Args:
-            model: id or alias.
+            model: id or alias, or `"*"` for every name.
         """
         self._unknown.add(self._model_id_of(model))
         if self._at_boundary:
             self._unknown.add(boundary.embedding_model_id_of(model))
+        self._share_script()

@@ -19,8 +19,14 @@ SHOWN_CHARACTERS = 120
 
 def shorten(value: Any, length: int = SHOWN_CHARACTERS) -> str:
     """A value on one line, cut at `length` characters; text in quotes, data as JSON."""
-    text = repr(value) if isinstance(value, str) else _compact(value)
-    text = " ".join(text.split())
+    return shorten_name(repr(value) if isinstance(value, str) else _compact(value), length)
+
+
+def shorten_name(name: str, length: int = SHOWN_CHARACTERS) -> str:
+    """A name or a message on one line, cut at `length` characters; what a terminal could act on is escaped."""
+    text = " ".join(name.split())
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
@@ -36,7 +42,8 @@ def _compact(value: Any) -> str:
 def call_head(call: CallRecord) -> str:
     """What one recorded call asked: model, prompt, schema."""
     name = call["kwargs"]["schema"]
-    return f"{call['model_id']}  {shorten(call['prompt'])}" + (f"  schema {schema(name)}" if name else "")
+    asked = f"{shorten_name(call['model_id'])}  {shorten(call['prompt'])}"
+    return asked + (f"  schema {schema(name)}" if name else "")
 
 
 def call_line(call: CallRecord) -> str:
@@ -45,11 +52,6 @@ def call_line(call: CallRecord) -> str:
     if call["error"] is None:
         return f"{asked}  → {shorten(call['response'])}"
     return f"{asked}  → raised: {shorten_name(call['error'])}"
-
-
-def shorten_name(name: str) -> str:
-    """A name or a message on one line, without quotes."""
-    return shorten(name)[1:-1]
 
 
 def call_list(calls: Sequence[CallRecord]) -> str:
@@ -94,7 +96,7 @@ def were_made(calls: Sequence[CallRecord]) -> str:
 
 def _other_models(model: str, all_calls: Sequence[CallRecord]) -> str:
     others = sorted({call["model_id"] for call in all_calls})
-    named = ", ".join(others) if others else "none"
+    named = ", ".join(map(shorten_name, others)) if others else "none"
     return f"Model {model!r} was never called. Models that were called: {named}."
 
 
@@ -137,7 +139,7 @@ def unused_replies(unused: Sequence[QueuedReply], calls: Sequence[CallRecord]) -
 
 def queued_reply(reply: QueuedReply) -> str:
     """A queued reply on one line: what it wants, and what it answers."""
-    wanted = [reply.model, *([f"schema {schema(reply.schema)}"] if reply.schema else [])]
+    wanted = [shorten_name(reply.model), *([f"schema {schema(reply.schema)}"] if reply.schema else [])]
     wanted += [str(reply.matchers)] if reply.matchers else []
     times = f"  ({reply.remaining} times)" if reply.remaining > 1 else ""
     return f"{'  '.join(wanted)}  → {_answer(reply.answer)}{times}"
@@ -145,14 +147,16 @@ def queued_reply(reply: QueuedReply) -> str:
 
 def standing_answer(model: str, schema_asked: str | None, answer: Any) -> str:
     """A standing answer on one line."""
-    return f"{model}{f'  schema {schema(schema_asked)}' if schema_asked else ''}  → {_answer(answer)}"
+    wanted = f"  schema {schema(schema_asked)}" if schema_asked else ""
+    return f"{shorten_name(model)}{wanted}  → {_answer(answer)}"
 
 
 def _answer(answer: Any) -> str:
     error = getattr(answer, "error", None)
-    if error is not None:
-        return f"raises {shorten_name(repr(error))}"
-    return shorten(getattr(answer, "outcome", answer))
+    if error is None:
+        return shorten(getattr(answer, "outcome", answer))
+    raised = error.__name__ if isinstance(error, type) else shorten_name(repr(error))
+    return f"raises {raised}" if answer.error_after is None else f"{shorten(answer.outcome)}, then raises {raised}"
 
 
 def schema(name: str | None) -> str:
@@ -203,7 +207,7 @@ def schema_violations(call: CallRecord, problems: Sequence[str], text: str) -> s
     lines = "\n".join(f"  - {problem}" for problem in problems[:10])
     return (
         f"The reply scripted for {call['model_id']!r} breaks the schema {schema(call['kwargs']['schema'])} "
-        f"that the call asked for:\n{lines}\nThe reply: {shorten(text, 300)[1:-1]}\n"
+        f"that the call asked for:\n{lines}\nThe reply: {shorten_name(text, 300)}\n"
         "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose."
     )
 
@@ -300,6 +304,34 @@ def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
+def no_responses(value: Any) -> str:
+    """`create_mock_get_model` was given something else than a mapping."""
+    return f"This is not a mapping of model names to replies: {_described(value)}. For any model write {{'*': reply}}."
+
+
+def no_schema(value: Any) -> str:
+    """Something was given as a schema that is none."""
+    return f"This is not a schema: {_described(value)}. Give a pydantic class, a JSON-schema dict, or the name of one."
+
+
+def no_text(value: Any) -> str:
+    """The text of a reply is no text."""
+    return f"This is not text: {_described(value)}. Reply(text) takes a str; a structured reply is Reply(data=…)."
+
+
+def no_usage(value: Any) -> str:
+    """The usage of a reply is none."""
+    return (
+        f"This is not usage: {_described(value)}. Give an llm.Usage, or a dict with input_tokens, output_tokens "
+        "and, if wanted, details."
+    )
+
+
+def no_tool_call(value: Any) -> str:
+    """A tool call of a reply is none."""
+    return f"This is not a tool call: {_described(value)}. Give llm.ToolCall or BrokenToolCall objects, in a list."
+
+
 def no_model_name(value: Any) -> str:
     """Something was given where the name of a model belongs."""
     return f"This is not the name of a model: {_described(value)}. The model comes first, then what it answers."
@@ -313,7 +345,7 @@ def no_exception(value: Any) -> str:
     )
 
 
-def exception_needs_arguments(error: type[BaseException], problem: TypeError) -> str:
+def exception_needs_arguments(error: type[BaseException], problem: Exception) -> str:
     """An exception class was given that cannot be instantiated without arguments."""
     return f"{error.__qualname__} cannot be raised without arguments ({problem}). Give an instance of it."
 

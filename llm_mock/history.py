@@ -5,6 +5,7 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from llm_mock.registry import MockGetModel
 
 
+DEEPEST = 50
+"""How deep an argument is recorded; one that contains itself has no end."""
 NOT_PASSED = {"temperature": 0.0, "max_tokens": 1000, "model": None}
 """What the record of a `prompt()` shows for arguments that were not passed: the defaults of the specification."""
 UNKNOWN = {"temperature": None, "model": None}
@@ -125,8 +128,9 @@ def new_record(
 def _attachment(attachment: llm.Attachment) -> dict[str, Any]:
     size = None if attachment.content is None else len(attachment.content)
     described = {"type": attachment.type, "path": attachment.path, "url": attachment.url, "bytes": size}
-    if attachment.type is None and attachment.url is None:
-        described["type"] = attachment.resolve_type()  # type: ignore[no-untyped-call]
+    if attachment.type is None and attachment.url is None:  # a URL would be asked for its type
+        with contextlib.suppress(OSError, ValueError):
+            described["type"] = attachment.resolve_type()  # type: ignore[no-untyped-call]
     return {name: value for name, value in described.items() if value is not None or name == "type"}
 
 
@@ -137,16 +141,18 @@ def _last_user_text(prompt: llm.Prompt) -> str:
     return "\n".join(part.text for part in messages[-1].parts if hasattr(part, "text"))
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any, depth: int = 0) -> Any:
     """A copy of a value in which everything is a JSON value; what has no JSON form is shown by its repr."""
     if value is None or isinstance(value, (str, int, float)):
         return value
+    if depth > DEEPEST:
+        return "…"
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(item) for item in value]
-    if hasattr(value, "model_dump") and not isinstance(value, type):
-        return plain(value.model_dump(mode="json", by_alias=True))
+        return [plain(item, depth + 1) for item in value]
+    if hasattr(type(value), "model_dump"):
+        return plain(value.model_dump(mode="json", by_alias=True), depth + 1)
     shown = value.__qualname__ if isinstance(value, type) else repr(value)
     return f"<{type(value).__qualname__}>" if f"object at {id(value):#x}" in shown else shown
 

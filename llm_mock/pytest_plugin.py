@@ -21,6 +21,8 @@ from llm_mock.legacy import LegacyMockDetector
 from llm_mock.registry import MockGetModel
 
 RUN = pytest.StashKey[TestRun]()
+EARLIER_CALLS = pytest.StashKey[int]()
+ASKED = pytest.StashKey[set[Any]]()
 LEGACY = pytest.StashKey[LegacyMockDetector]()
 
 
@@ -42,12 +44,13 @@ class HookSpecs:
     """The hook that the plugin calls."""
 
     @staticmethod
-    @pytest.hookspec(historic=True)
+    @pytest.hookspec
     def pytest_llm_mock_configure(config: pytest.Config, mock: ResponseConfigurator) -> None:
         """Say in a conftest what is always answered, outside tests too.
 
-        Called once a run (with pytest-xdist once in each worker) for each conftest or plugin that has it. Standing
-        answers only: `mock.set`, `mock.set_error`, `mock.set_unknown`. What a test configures goes before them.
+        Called once a run (with pytest-xdist once in each worker) for each conftest or plugin that has it, that of an
+        outer folder first, so that an inner one has the last word. Standing answers only: `mock.set`,
+        `mock.set_error`, `mock.set_unknown`. What a test configures goes before them.
 
         Args:
             config: the pytest configuration.
@@ -70,24 +73,57 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "llm_mock_strict(strict=True): whether a call that no configured reply fits fails the test."
     )
-    mock = _start(config).mock
-    config.pluginmanager.register(_EveryTest() if mock else _OnRequest(), "llm_mock_fixtures")
+    run = _start(config)
+    if hasattr(config, "workerinput"):
+        run.user_environment = config.workerinput["llm_mock_environment"]
+    config.pluginmanager.register(_EveryTest() if run.mock else _OnRequest(), "llm_mock_fixtures")
     try:
         config.stash[LEGACY] = LegacyMockDetector(config.getini("llm_mock_legacy_modules"))
-        if mock:
-            config.hook.pytest_llm_mock_configure.call_historic(kwargs={"config": config, "mock": mock})
-    except (LLMMockError, ValueError) as error:
+    except ValueError as error:
         raise pytest.UsageError(str(error)) from None
+    _configure_standing_answers(config)
+
+
+def pytest_plugin_registered(manager: pytest.PytestPluginManager) -> None:
+    """A conftest of a subfolder is loaded when the run is under way."""
+    config = getattr(manager, "llm_mock_config", None)
+    if config is not None:
+        _configure_standing_answers(config)
+
+
+def _configure_standing_answers(config: pytest.Config) -> None:
+    """Call each `pytest_llm_mock_configure` once, that of an outer folder before that of an inner one."""
+    config.pluginmanager.llm_mock_config = config  # type: ignore[attr-defined]
+    arguments = {"config": config, "mock": config.stash[RUN].mock}
+    asked = config.stash.setdefault(ASKED, set())
+    for implementation in config.hook.pytest_llm_mock_configure.get_hookimpls():
+        if arguments["mock"] is None or implementation.function in asked:
+            continue
+        asked.add(implementation.function)
+        try:
+            implementation.function(*(arguments[name] for name in implementation.argnames))
+        except LLMMockError as error:
+            raise pytest.UsageError(str(error)) from None
 
 
 def _start(config: pytest.Config) -> TestRun:
     """The run of a configuration, started when it is first asked for."""
     if RUN not in config.stash:
-        refuse = _choice(config, "llm_mock_real_models", "answer", "refuse") == "refuse"
-        passthrough = config.getini("llm_mock_passthrough")
-        config.stash[RUN] = TestRun(_boolean(config, "llm_mock"), passthrough, refuse, _settings(config))
+        config.stash[RUN] = _new_run(config, _boolean(config, "llm_mock"))
         config.stash[RUN].start()
+        config.add_cleanup(config.stash[RUN].stop)
     return config.stash[RUN]
+
+
+def _new_run(config: pytest.Config, mocked: bool, within_opted_out_run: bool = False) -> TestRun:
+    refuse = _choice(config, "llm_mock_real_models", "answer", "refuse") == "refuse"
+    passthrough = config.getini("llm_mock_passthrough")
+    return TestRun(mocked, passthrough, refuse, _settings(config), within_opted_out_run)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput["llm_mock_environment"] = dict(node.config.stash[RUN].user_environment)
 
 
 def _settings(config: pytest.Config) -> Settings:
@@ -112,11 +148,6 @@ def _boolean(config: pytest.Config, name: str) -> bool:
         return bool(config.getini(name))
     except (TypeError, ValueError, pytest.UsageError):
         raise pytest.UsageError(explain.bad_ini_boolean(name, config.inicfg.get(name))) from None
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    if RUN in config.stash:
-        config.stash[RUN].stop()
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -146,7 +177,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     mock = config.stash[RUN].mock
     if mock is None or not mock.totals:
         return
-    if config.get_verbosity() > 0 or any(sums["unconfigured"] for sums in mock.totals.values()):
+    something_to_say = any(sums["unconfigured"] for sums in mock.totals.values())
+    if config.get_verbosity() > (-1 if something_to_say else 0):
         terminalreporter.section("LLM calls of the run")
         terminalreporter.write_line(explain.totals(mock.totals))
 
@@ -155,11 +187,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("llm_live"):
             if config.getoption("--llm-mock-live"):
-                item.fixturenames.insert(0, "_llm_mock_live")  # type: ignore[attr-defined]
+                _use_fixture(item, "_llm_mock_live")
             else:
                 item.add_marker(pytest.mark.skip(reason=explain.skipped_live_test()))
         if item.get_closest_marker("llm_mock_strict"):
-            item.fixturenames.insert(0, "_llm_mock_strict")  # type: ignore[attr-defined]
+            _use_fixture(item, "_llm_mock_strict")
+
+
+def _use_fixture(item: pytest.Item, name: str) -> None:
+    """Set a fixture up before all others of a test; other items than functions have none."""
+    getattr(item, "fixturenames", []).insert(0, name)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    mock = item.config.stash[RUN].mock
+    item.stash[EARLIER_CALLS] = len(mock.calls) if mock else 0
 
 
 @pytest.hookimpl(wrapper=True)
@@ -189,8 +232,10 @@ def pytest_runtest_makereport(
     report = yield
     if report.outcome == "failed" and call.when != "teardown":
         mock: Any = boundary.active()
-        if mock is not None and mock.calls:
-            report.sections.append(("LLM calls", explain.call_list(mock.calls)))
+        of_the_run = mock is not None and mock is item.config.stash[RUN].mock
+        calls = mock.calls[item.stash.get(EARLIER_CALLS, 0) if of_the_run else 0 :] if mock is not None else []
+        if calls:
+            report.sections.append(("LLM calls", explain.call_list(calls)))
     return report
 
 
@@ -234,10 +279,14 @@ class _OnRequest:
     """The fixture where the project opted out: a test that asks for it is mocked all the same."""
 
     @pytest.fixture
-    def mock_llm_calls(self) -> Iterator[MockGetModel]:
+    def mock_llm_calls(self, pytestconfig: pytest.Config) -> Iterator[MockGetModel]:
         """The mock of this test; tests that do not ask for it use real models."""
-        boundary.attach()
-        yield from _mock_one_test()
+        run = _new_run(pytestconfig, mocked=True, within_opted_out_run=True)
+        run.start()
+        try:
+            yield from _mock_one_test()
+        finally:
+            run.stop()
 
 
 def _mock_one_test() -> Iterator[MockGetModel]:

@@ -15,7 +15,7 @@ from llm_mock.answering import AnsweringMock
 from llm_mock.check import Settings
 from llm_mock.errors import InvalidReply
 from llm_mock.replies import Reply, exception_from
-from llm_mock.script import Script
+from llm_mock.script import ANY_MODEL, Script
 
 if TYPE_CHECKING:
     from llm_mock.embedding import MockEmbeddingModel
@@ -59,6 +59,8 @@ class MockGetModel(AnsweringMock):
         self._async_models: dict[str, AsyncMockLLMModel] = {}
         self._embedding_models: dict[str, MockEmbeddingModel] = {}
         self._embedding_states: dict[str, EmbeddingState] = {}
+        if responses is not None and not isinstance(responses, Mapping):
+            raise InvalidReply(explain.no_responses(responses))
         for model, response in (responses or {}).items():
             self.set(model, response)
         if side_effect is not None:
@@ -102,9 +104,15 @@ class MockGetModel(AnsweringMock):
         not support. Models that nobody knows accept everything.
         """
         self.settings = self.settings._replace(autospec=True)
-        self._sync_models.clear()
-        self._async_models.clear()
-        self.models.clear()
+        self.forget_models()
+
+    def forget_models(self) -> None:
+        """Hand out new models from now on, with the same replies and history."""
+        mock: MockGetModel | None = self
+        while mock is not None:
+            for models in (mock.models, mock._sync_models, mock._async_models, mock._embedding_models):
+                models.clear()
+            mock = mock._outer
 
     def get_async_model(self, name: str) -> AsyncMockLLMModel:
         """The asynchronous model of an id or alias; it shares replies and history with the synchronous one.
@@ -172,7 +180,9 @@ class MockGetModel(AnsweringMock):
 
     def is_unknown(self, model_id: str) -> bool:
         """Whether the model was made unknown by `set_unknown`, here or in an outer mock."""
-        return model_id in self._unknown or (self._outer is not None and self._outer.is_unknown(model_id))
+        return bool(self._unknown & {model_id, ANY_MODEL}) or (
+            self._outer is not None and self._outer.is_unknown(model_id)
+        )
 
     def environment(self, **variables: str) -> dict[str, str]:
         """The environment for a process that is to be mocked by this mock, and to report to it.
@@ -202,6 +212,8 @@ class MockGetModel(AnsweringMock):
         self._exchange = exchange
         try:
             (self._script, self._unknown, self.settings), *outer = exchange.levels()
+        except FileNotFoundError:  # the test is over
+            return
         except Exception as error:
             self._script.side_effect = Reply(error=InvalidReply(explain.not_received(error)))
             return

@@ -93,6 +93,7 @@ class Reply:
     reasoning: str | None
     attachments: tuple[llm.Attachment, ...]
     invalid: bool
+    notes: tuple[str, ...]
     usage: llm.Usage | Mapping[str, int] | None
     resolved_model: str | None
     response_json: Any
@@ -100,8 +101,6 @@ class Reply:
     error_after: int | None
     content: str
     """The whole text of the answer."""
-    outcome: Any
-    """What the history shows as the response: data or text, as far as it came, with any tool calls."""
 
     def __init__(
         self,
@@ -123,20 +122,24 @@ class Reply:
         given = {"text": text is not None, "data": data is not UNSET, "chunks": chunks is not None}
         if sum(given.values()) > 1:
             raise InvalidReply(explain.two_contents([name for name in given if given[name]]))
+        if text is not None and not isinstance(text, str):
+            raise InvalidReply(explain.no_text(text))
         if error is not None:
             exception_from(error)
-        if error_after is not None and (error is None or error_after < 0):
+        if error_after is not None and (error is None or not isinstance(error_after, int) or error_after < 0):
             raise InvalidReply(explain.bad_error_after(error_after))
+        _check_usage(usage)
         if reasoning is not None:
             boundary.require_llm("0.32", "Reply(reasoning=…)")
         fields = self.__dict__  # the way around `__setattr__`
         fields.update(error=error, error_after=error_after, usage=usage, resolved_model=resolved_model)
-        fields.update(response_json=copy.deepcopy(response_json), tool_calls=copy.deepcopy(tuple(tool_calls)))
+        fields["response_json"] = None if response_json is None else json.loads(json_text(response_json))
+        fields["tool_calls"] = _checked_tool_calls(tool_calls)
+        fields["notes"] = tuple(getattr(error, "__notes__", ()))
         fields.update(reasoning=reasoning, attachments=tuple(attachments), invalid=invalid)
         fields["chunks"] = None if chunks is None else _checked_chunks(chunks)
         fields["content"] = json_text(data) if given["data"] else text or "".join(map(_text_of, self.chunks or ()))
         fields["data"] = json.loads(self.content) if given["data"] else UNSET
-        fields["outcome"] = self._freeze_outcome()
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(explain.frozen_reply(name))
@@ -167,7 +170,11 @@ class Reply:
         """What to raise: the configured instance, without the traceback of an earlier raise, or a new one."""
         if self.error is None:
             return None
-        return exception_from(self.error).with_traceback(None)
+        error = exception_from(self.error).with_traceback(None)
+        error.__context__ = None
+        if hasattr(error, "__notes__"):
+            error.__notes__[:] = self.notes
+        return error
 
     def raw_json(self) -> Any:
         """What `llm` is told as the provider's payload, a fresh copy; None for plain text."""
@@ -175,12 +182,15 @@ class Reply:
             return copy.deepcopy(self.response_json)
         return None if self.data is UNSET else json.loads(self.content)
 
-    def _freeze_outcome(self) -> Any:
+    @property
+    def outcome(self) -> Any:
+        """What the history shows as the response, made anew: data or text, as far as it came, and any tool calls."""
         if self.error_after is not None:
             return "".join(_text_of(chunk) for chunk in tuple(self.stream(stream=True))[: self.error_after])
-        answer = self.content if self.data is UNSET else self.data
-        calls = [{"name": call.name, "arguments": copy.deepcopy(call.arguments)} for call in self.tool_calls]
-        return {"text": self.content, "tool_calls": calls} if calls else answer
+        if self.tool_calls:
+            calls = [{"name": call.name, "arguments": copy.deepcopy(call.arguments)} for call in self.tool_calls]
+            return {"text": self.content, "tool_calls": calls}
+        return self.content if self.data is UNSET else json.loads(self.content)
 
 
 ReplyFunction = Callable[["llm.Prompt"], Any]
@@ -200,13 +210,13 @@ def json_text(value: Any) -> str:
     """
     __tracebackhide__ = True
     try:
-        return json.dumps(value, ensure_ascii=False, default=_dump)
+        return json.dumps(value, ensure_ascii=False, default=_dump, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidReply(explain.not_json(value, error)) from None
 
 
 def _dump(value: Any) -> Any:
-    if hasattr(value, "model_dump") and not isinstance(value, type):
+    if hasattr(type(value), "model_dump"):
         return value.model_dump(mode="json", by_alias=True)
     raise TypeError
 
@@ -224,7 +234,7 @@ def exception_from(error: Any) -> BaseException:
         raise InvalidReply(explain.no_exception(error))
     try:
         return error()
-    except TypeError as problem:
+    except Exception as problem:
         raise InvalidReply(explain.exception_needs_arguments(error, problem)) from None
 
 
@@ -243,7 +253,7 @@ def as_answer(value: Any) -> Answer:
         return value
     if isinstance(value, str):
         return Reply(value)
-    if isinstance(value, (dict, list)) or (hasattr(value, "model_dump") and not isinstance(value, type)):
+    if isinstance(value, (dict, list)) or hasattr(type(value), "model_dump"):
         return Reply(data=value)
     if isinstance(value, BaseException) or (isinstance(value, type) and issubclass(value, BaseException)):
         return Reply(error=value)
@@ -269,11 +279,34 @@ def as_reply(function: ReplyFunction, result: Any) -> Reply:
 
 def _checked_chunks(chunks: Iterable[Any]) -> tuple[Any, ...]:
     __tracebackhide__ = True
+    if isinstance(chunks, str) or not isinstance(chunks, Iterable):
+        raise InvalidReply(explain.no_chunk(chunks))
     frozen = tuple(chunks)
     for chunk in frozen:
         if not isinstance(chunk, str) and not _is_event(chunk):
             raise InvalidReply(explain.no_chunk(chunk))
     return frozen
+
+
+def _check_usage(usage: Any) -> None:
+    __tracebackhide__ = True
+    known = {"input_tokens", "output_tokens", "details"}
+    if isinstance(usage, Mapping):
+        if not usage.keys() <= known or not usage:
+            raise InvalidReply(explain.no_usage(dict(usage)))
+    elif usage is not None and not (hasattr(usage, "input") and hasattr(usage, "output")):
+        raise InvalidReply(explain.no_usage(usage))
+
+
+def _checked_tool_calls(tool_calls: Any) -> tuple[Any, ...]:
+    __tracebackhide__ = True
+    if not isinstance(tool_calls, Iterable):
+        raise InvalidReply(explain.no_tool_call(tool_calls))
+    frozen = tuple(tool_calls)
+    for call in frozen:
+        if not (hasattr(call, "name") and isinstance(getattr(call, "arguments", None), dict)):
+            raise InvalidReply(explain.no_tool_call(call))
+    return copy.deepcopy(frozen)
 
 
 def _is_event(chunk: Any) -> bool:

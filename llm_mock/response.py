@@ -18,8 +18,8 @@ except ImportError:  # before llm 0.32
     StreamEvent = None  # type: ignore[assignment, misc]
 
 if TYPE_CHECKING:
-    from llm_mock.history import CallRecord
     from llm_mock.answering import Answered
+    from llm_mock.history import CallRecord
     from llm_mock.replies import Reply
 
 
@@ -82,6 +82,7 @@ class MockResponse(llm.Response):
 
     def log_to_db(self, db: Any) -> None:
         """Log the response to an `llm` database, as `llm` logs its own."""
+        super().text()  # read to the end here, so that the copy has nothing left to execute
         response: llm.Response = copy.copy(self)
         response.__class__ = llm.Response  # `llm` before 0.32 asks its own `json()` here, where text has none
         response.log_to_db(db)  # type: ignore[no-untyped-call]
@@ -113,7 +114,8 @@ def deliver(answered: Answered, stream: bool, response: Any) -> Iterator[Any]:
         raise error
     if reply.tool_calls:
         yield from _make_tool_calls(reply, record, response)
-    details = getattr(reply.usage, "details", None)
+    usage = reply.usage
+    details = usage.get("details") if isinstance(usage, Mapping) else getattr(usage, "details", None)
     response.set_usage(input=record["input_tokens"], output=record["output_tokens"], details=details)
     response.attachments.extend(reply.attachments)
     if reply.resolved_model:

@@ -11,6 +11,9 @@ import weakref
 from collections.abc import Iterator
 from typing import Any, cast
 
+from llm_mock import explain
+from llm_mock.errors import InvalidReply
+
 _generated: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
 
 
@@ -25,11 +28,25 @@ def schema_name(schema: Any) -> str | None:
         return None
     if isinstance(schema, str):
         return schema
-    if isinstance(schema, dict):
-        title = schema.get("title")
-        return title if isinstance(title, str) else json.dumps(schema, sort_keys=True, default=repr)
-    config = getattr(schema, "model_config", {})
-    return cast("str", config.get("title") or schema.__name__)
+    if not isinstance(schema, dict):
+        __tracebackhide__ = True
+        if not (isinstance(schema, type) and hasattr(schema, "model_json_schema")):
+            raise InvalidReply(explain.no_schema(schema))
+        schema = json_schema(schema)
+    for described in (schema, _referred_to(schema)):
+        if isinstance(described.get("title"), str):
+            return cast("str", described["title"])
+    return json.dumps(schema, sort_keys=True, default=repr)
+
+
+def _referred_to(schema: dict[str, Any]) -> dict[str, Any]:
+    """What the schema of a recursive class refers to: itself, among its definitions."""
+    reference = schema.get("$ref")
+    definitions = schema.get("$defs")
+    if not isinstance(reference, str) or not isinstance(definitions, dict):
+        return {}
+    found = definitions.get(reference.rsplit("/", 1)[-1])
+    return found if isinstance(found, dict) else {}
 
 
 def json_schema(schema: Any) -> Any:

@@ -219,3 +219,38 @@ def test_a_model_bound_at_import_shows_the_calls_of_this_test_only(mock_llm_call
     assert BOUND_AT_IMPORT.prompt_count == 0
     BOUND_AT_IMPORT.prompt("Hello")
     assert BOUND_AT_IMPORT.call_history == mock_llm_calls.get_model("gpt-4o-mini").call_history != []
+
+
+def test_an_llm_imported_anew_from_scratch_is_mocked(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import importlib, sys
+        import llm
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", "still mocked")
+            llm.get_model("gpt-4o")
+            for name in [name for name in sys.modules if name.split(".")[0] == "llm"]:
+                del sys.modules[name]
+            again = importlib.import_module("llm")
+            model = again.get_model("gpt-4o")
+            assert again.Model is not llm.Model
+            assert isinstance(model, again.Model)
+            assert again.Conversation(model=model).prompt("Hi").text() == "still mocked"
+            from llm.default_plugins.openai_models import Chat
+            assert Chat("gpt-4o").prompt("Hi").text() == "still mocked"
+        """
+    )
+    pytester.runpytest_subprocess().assert_outcomes(passed=1)
+
+
+def test_every_name_can_be_made_unknown(mock_llm_responses: ResponseConfigurator) -> None:
+    mock_llm_responses.set_unknown("*")
+    for ask_for in (llm.get_model, llm.get_async_model):
+        with pytest.raises(llm.UnknownModelError):
+            ask_for("gpt-4o")
+
+
+def test_an_attachment_by_url_is_not_looked_up() -> None:
+    attachment = llm.Attachment(url="https://example.invalid/a.png")
+    assert llm.get_model("m").prompt("Hi", attachments=[attachment]).text()

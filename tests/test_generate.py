@@ -211,7 +211,7 @@ SCHEMAS: list[tuple[Any, Any]] = [
     ({"type": "string", "format": "of our own"}, "text"),
     ({"type": "string", "minLength": 6}, "textte"),
     ({"type": "string", "pattern": r"\d", "minLength": 3, "maxLength": 3}, "000"),
-    ({"pattern": "b", "allOf": [{"pattern": "a"}], "type": "string"}, "ba"),
+    ({"pattern": "^a+", "allOf": [{"pattern": "^aa$"}], "type": "string"}, "aa"),
     ({"required": ["a"]}, {"a": "text"}),
     ({"properties": {"a": {"type": "null"}}}, {}),
     ({"type": "object", "minProperties": 1, "properties": {"a": {"type": "null"}}}, {"a": None}),
@@ -249,12 +249,15 @@ def test_a_schema_gets_a_small_plausible_value(schema: Any, expected: Any) -> No
     assert json.dumps(instance(schema)) == json.dumps(expected)
 
 
-def test_every_process_generates_the_same(run_python: RunPython) -> None:
-    schemas = [model.model_json_schema() for model in MODELS if model is not Patterns]
+def test_every_process_generates_the_same_and_imports_hypothesis_for_patterns_only(run_python: RunPython) -> None:
+    schemas = [model.model_json_schema() for model in MODELS if model not in (Patterns, Containers)]
     schemas.append({"type": "string", "pattern": r"^[A-Z]{2}\d+$"})
     here = [instance(schema) for schema in schemas]
-    code = f"import json; from llm_mock.generate import instance; schemas = json.loads({json.dumps(schemas)!r}); "
-    done = run_python(f"{code}print(json.dumps([instance(schema) for schema in schemas]))", PYTHONHASHSEED="7")
+    code = (
+        f"import json, sys; from llm_mock.generate import instance; *rest, last = json.loads({json.dumps(schemas)!r}); "
+    )
+    code += "values = [instance(schema) for schema in rest]; assert 'hypothesis' not in sys.modules; "
+    done = run_python(f"{code}print(json.dumps([*values, instance(last)]))", PYTHONHASHSEED="7")
     assert done.returncode == 0, done.stderr
     assert done.stdout == json.dumps(here) + "\n"
 
@@ -316,13 +319,7 @@ def test_a_pattern_without_hypothesis_says_what_to_install(monkeypatch: pytest.M
     assert instance({"type": "string", "pattern": "^a$", "examples": ["b", "a"]}) == "a"
 
 
-def test_hypothesis_is_imported_for_patterns_only(run_python: RunPython) -> None:
-    code = "import sys; from llm_mock.generate import instance; instance({'type': 'string', 'minLength': 3}); "
-    done = run_python(f"{code}sys.exit('hypothesis' in sys.modules)")
-    assert done.returncode == 0, done.stderr
-
-
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=1, deadline=None)
 @given(st.integers())
 def test_patterns_work_inside_a_property_test(number: int) -> None:
     assert instance({"type": "string", "pattern": "^a{2}$"}) == "aa"
@@ -386,7 +383,7 @@ NESTED = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=40, deadline=None, derandomize=True, database=None)
 @given(NESTED)
 def test_what_is_generated_keeps_every_constraint(schema: Any) -> None:
     value = instance(schema)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
+import pickle
 from typing import Any
 
 import llm
@@ -12,7 +14,7 @@ import sqlite_utils
 from llm.migrations import migrate
 from pydantic import BaseModel, ValidationError
 
-from llm_mock import AsyncMockLLMModel, MockGetModel, MockLLMModel, create_mock_get_model
+from llm_mock import AsyncMockLLMModel, MockGetModel, MockLLMModel, Reply, create_mock_get_model
 
 
 class Answer(BaseModel):
@@ -104,6 +106,7 @@ def test_a_response_is_logged_by_llm(answer: Any, through: str) -> None:
     (row,) = database["turns" if "turns" in database.table_names() else "responses"].rows
     assert (row["model"], json.loads(row["options_json"])) == ("m", {"temperature": 0.5})
     assert json.loads(row["response_json"] or "null") == (answer if isinstance(answer, dict) else None)
+    database.close()
 
 
 def test_options_go_where_the_model_declares_them() -> None:
@@ -177,3 +180,37 @@ def test_messages_alone_are_a_prompt() -> None:
     model = MockLLMModel("m")
     model.prompt(messages=[llm.system("Be brief"), llm.user("Hello there")])
     assert model.call_history[0]["prompt"] == "Hello there"
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_a_response_can_be_logged_before_it_is_read(lazy: bool) -> None:
+    database = sqlite_utils.Database(memory=True)
+    migrate(database)
+    model, done = MockLLMModel("m", "Hello"), []
+    response = model.prompt("Hi", lazy=lazy)
+    response.on_done(done.append)
+    response.log_to_db(database)
+    database.close()
+    assert response.text() == "Hello"
+    assert (done, model.prompt_count) == ([response], 1)
+
+
+def test_looking_at_a_mock_changes_nothing() -> None:
+    get_model = create_mock_get_model()
+    get_model.add("m", Reply("queued"))
+    model = get_model("m")
+    script = pickle.dumps(get_model._script)
+    for look in (repr, str, copy.copy, copy.deepcopy, dir, vars, bool):
+        look(get_model)
+        look(model)
+        look(get_model._script)
+    assert pickle.dumps(get_model._script) == script
+    assert get_model.calls == []
+    assert model.prompt("Hi").text() == "queued"
+
+
+def test_replies_can_be_copied() -> None:
+    for reply in (Reply("Hello"), Reply(data={"a": 1}), Reply(error=ValueError("bad"))):
+        for copied in (copy.deepcopy(reply), pickle.loads(pickle.dumps(reply))):
+            assert (copied.content, repr(copied)) == (reply.content, repr(reply))
+            assert copied.raw_json() == reply.raw_json()

@@ -7,12 +7,13 @@ import json
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
+from unittest.mock import Mock
 
 import llm
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from llm_mock import InvalidReply, MockGetModel, MockLLMModel, Reply, create_mock_get_model
 
@@ -150,6 +151,16 @@ def test_data_that_contains_itself_is_refused() -> None:
         ({"chunks": ["a", 1]}, "not a chunk: 1"),
         ({"error": "no"}, "not an exception: 'no'"),
         ({"error_after": 1}, "error_after=1"),
+        ({"error": ValueError, "error_after": "1"}, "error_after='1'"),
+        ({"text": {"a": 1}}, r"not text: {"),
+        ({"text": b"x"}, "not text: b'x'"),
+        ({"usage": {"input": 3}}, "not usage: {"),
+        ({"usage": 5}, "not usage: 5"),
+        ({"tool_calls": [{"name": "x"}]}, "not a tool call: {"),
+        ({"tool_calls": 5}, "not a tool call: 5"),
+        ({"chunks": "Hello"}, "not a chunk: 'Hello'"),
+        ({"response_json": object()}, "no JSON value"),
+        ({"data": float("nan")}, "Out of range float"),
         ({"error": ValueError, "error_after": -1}, "error_after=-1"),
     ],
 )
@@ -234,6 +245,88 @@ def test_a_tool_is_called_by_the_real_chain() -> None:
     assert second["kwargs"]["tool_results"] == [{"name": "shout", "output": "HI"}]
 
 
+class Tree(BaseModel):
+    name: str
+    children: list[Tree] = []
+
+
+class Titled(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"title": "Renamed"})
+    name: str
+
+
+@pytest.mark.parametrize("schema", [Tree, Titled], ids=["recursive", "with a title of its own"])
+def test_every_class_is_known_by_the_name_in_its_schema(schema: type[BaseModel]) -> None:
+    get_model = create_mock_get_model()
+    get_model.set("m", {"name": "x"}, schema=schema)
+    assert get_model("m").prompt("Hi", schema=schema).json() == {"name": "x"}
+    assert get_model("m").conversation().prompt("Hi", schema=schema).text() == '{"name": "x"}'
+
+
+@pytest.mark.parametrize("schema", [5, Person(name="Ada"), TypeAdapter(int), int])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda schema: create_mock_get_model().set("m", "x", schema=schema),
+        lambda schema: MockLLMModel("m").assert_called_with(schema=schema),
+    ],
+)
+def test_what_is_no_schema_is_refused(use: Callable[[Any], None], schema: Any) -> None:
+    with pytest.raises(InvalidReply, match="This is not a schema"):
+        use(schema)
+
+
+def test_changing_the_history_changes_no_reply_and_no_other_record() -> None:
+    get_model = create_mock_get_model({"m": {"a": 1}})
+    for name in ("m", "other"):
+        get_model(name).prompt("Hi")
+        get_model(name).call_history[0]["response"].clear()
+        assert get_model(name).prompt("Hi").json()
+        assert get_model(name).call_history[1]["response"]
+
+
+def test_an_exception_is_raised_without_what_happened_to_it_before() -> None:
+    error = ValueError("bad")
+    get_model = create_mock_get_model({"m": error})
+
+    def ask_while_handling_another() -> None:
+        try:
+            raise KeyError("earlier")
+        except KeyError:
+            get_model("m").prompt("Hi")
+
+    with pytest.raises(ValueError, match="bad"):
+        ask_while_handling_another()
+    error.__notes__ = ["seen"]  # what add_note does, from Python 3.11 on
+    with pytest.raises(ValueError, match="bad") as caught:
+        get_model("m").prompt("Hi")
+    assert caught.value is error
+    assert (error.__context__, error.__notes__) == (None, [])
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def test_an_exception_that_cannot_be_printed_is_raised_all_the_same() -> None:
+    model = MockLLMModel("m", Unprintable())
+    with pytest.raises(Unprintable):
+        model.prompt("Hi")
+    assert model.call_history[0]["error"] == "Unprintable"
+
+
+def test_a_mock_of_unittest_is_a_function() -> None:
+    assert MockLLMModel("m", Mock(return_value="Hello")).prompt("Hi").text() == "Hello"
+    with pytest.raises(InvalidReply, match="returned what is not a reply: an object of type Mock"):
+        MockLLMModel("m", Mock()).prompt("Hi")
+
+
+def test_responses_must_be_a_mapping() -> None:
+    with pytest.raises(InvalidReply, match="not a mapping of model names to replies"):
+        create_mock_get_model(["x"])  # type: ignore[arg-type]
+
+
 LEVELS = ("model and schema", "any model and schema", "model", "any model")
 
 
@@ -264,7 +357,7 @@ def test_standing_answers_are_tried_in_order(order: list[str], levels: set[str],
 
 @given(
     st.recursive(
-        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
         lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
         max_leaves=8,
     )
@@ -312,8 +405,8 @@ def test_a_queued_reply_for_a_schema_waits_for_it() -> None:
     get_model.assert_all_replies_used()
 
 
-@pytest.mark.parametrize("times", [0, -1])
-def test_a_queued_reply_is_used_at_least_once(times: int) -> None:
+@pytest.mark.parametrize("times", [0, -1, 1.5, None])
+def test_a_queued_reply_is_used_at_least_once(times: Any) -> None:
     with pytest.raises(InvalidReply, match=f"times={times}"):
         create_mock_get_model().add("m", "x", times=times)
 

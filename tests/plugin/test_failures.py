@@ -177,3 +177,53 @@ def test_an_expected_failure_stays_one(pytester: pytest.Pytester) -> None:
         """
     )
     pytester.runpytest().assert_outcomes(xfailed=1, skipped=1)
+
+
+def test_what_models_say_cannot_disturb_the_terminal(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        r"""
+        import llm
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("a\nb", {"a": "\ud800\x9b[31m"})
+            mock_llm_responses.set_error("c", ValueError("\x1b[31mred"))
+            llm.get_model("a\nb").prompt("\x1b[2J" + "x" * 10)
+            try:
+                llm.get_model("c").prompt("Hi")
+            except ValueError:
+                pass
+            assert 0
+        """
+    )
+    result = pytester.runpytest("--junitxml=out.xml")
+    result.assert_outcomes(failed=1)
+    assert [line for line in result.outlines if "→" in line] == [
+        r"""  1. a b  '\x1b[2Jxxxxxxxxxx'  → {"a": "\ud800\x9b[31m"}""",
+        r"""  2. c  'Hi'  → raised: \x1b[31mred""",
+    ]
+
+
+def test_items_that_are_no_functions_show_their_own_calls(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        import llm, pytest
+
+        class Item(pytest.Item):
+            def runtest(self):
+                llm.get_model("m").prompt(f"from {self.name}")
+                assert self.name != "b"
+
+        class File(pytest.File):
+            def collect(self):
+                yield Item.from_parent(self, name="a")
+                yield Item.from_parent(self, name="b")
+
+        def pytest_collect_file(file_path, parent):
+            if file_path.suffix == ".items":
+                return File.from_parent(parent, path=file_path)
+        """
+    )
+    pytester.makefile(".items", some="")
+    result = pytester.runpytest()
+    result.assert_outcomes(passed=1, failed=1)
+    assert [line for line in result.outlines if "→" in line] == ["  1. m  'from b'  → {\"success\": true}"]

@@ -123,3 +123,90 @@ def test_a_name_that_nobody_knows_loads_no_plugins(pytester: pytest.Pytester) ->
         """
     )
     pytester.runpytest_subprocess().assert_outcomes(passed=1)
+
+
+CLEARED = """
+    import os
+    import llm
+    from click.testing import CliRunner
+    from llm.cli import cli
+
+    def test_it(monkeypatch, mock_llm_responses):
+        for name in list(os.environ):
+            if name != "HOME":
+                monkeypatch.delenv(name)
+        assert CliRunner().invoke(cli, ["Hello", "-m", "m"]).exit_code == 0
+        assert "llm-mock-" in str(llm.user_dir())
+"""
+
+
+@pytest.mark.parametrize("ini", ["", "llm_mock = false"])
+def test_a_test_that_clears_the_environment_stays_in_the_runs_folder(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, ini: str
+) -> None:
+    monkeypatch.setenv("HOME", str(pytester.path))
+    pytester.makeini(f"[pytest]\n{ini}")
+    pytester.makepyfile(CLEARED)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
+    assert not (pytester.path / ".config").exists()
+
+
+def test_calls_after_the_last_test_are_mocked_too(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import atexit, threading, time
+        import llm
+
+        class Provider(llm.Model):
+            model_id = "provider"
+            def execute(self, prompt, stream, response, conversation):
+                yield "REAL"
+
+        EARLY = llm.get_model("early")
+
+        def late():
+            for model in (EARLY, Provider(), llm.get_model("late")):
+                print("LATE", model.prompt("Hello").text(), llm.user_dir(), flush=True)
+
+        def test_it():
+            atexit.register(late)
+        """
+    )
+    result = pytester.runpytest_subprocess("-s")
+    assert len([line for line in result.outlines if 'LATE {"success": true}' in line and "llm-mock-" in line]) == 3
+
+
+def test_a_program_that_runs_pytest_gets_llm_back(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PFLOW_TESTING")
+    pytester.makepyfile(
+        test_it="import llm\ndef test_it(): assert llm.get_model('m').prompt('').text()",
+        program="""
+        import os
+        import pytest
+        os.environ["LLM_USER_PATH"] = "mine"
+        for arguments in (["test_it.py", "-q"], ["--nonsense"]):
+            pytest.main(arguments)
+            import llm
+            print("AFTER", type(llm.get_model("gpt-4o")).__name__, os.environ["LLM_USER_PATH"],
+                  os.environ.get("PFLOW_TESTING"))
+        """,
+    )
+    result = pytester.runpython("program.py")
+    assert [line for line in result.outlines if "AFTER" in line] == ["AFTER Chat mine None"] * 2
+
+
+def test_a_live_test_in_a_worker_has_the_users_folder(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LLM_USER_PATH", "of-the-user")
+    pytester.makepyfile(
+        """
+        import os
+        import pytest
+
+        @pytest.mark.llm_live
+        def test_it():
+            assert os.environ["LLM_USER_PATH"] == "of-the-user"
+        """
+    )
+    pytester.runpytest_subprocess("-n1", "--llm-mock-live").assert_outcomes(passed=1)

@@ -171,3 +171,17 @@ def test_a_run_inside_a_run_gives_the_outer_mock_back(pytester: pytest.Pytester)
     pytester.runpytest().assert_outcomes(passed=1)
     assert llm.get_model("m") is before
     assert before.prompt("Hello").json() == {"success": True}
+
+
+@pytest.mark.parametrize("arguments", [(), ("inner",), ("inner", "outer")])
+def test_an_inner_conftest_has_the_last_word(pytester: pytest.Pytester, arguments: tuple[str, ...]) -> None:
+    pytester.makeconftest("def pytest_llm_mock_configure(mock): mock.set('judge', 'outer'); mock.set('both', 'outer')")
+    folder = pytester.mkdir("inner")
+    (folder / "conftest.py").write_text("def pytest_llm_mock_configure(mock, config): mock.set('judge', 'inner')")
+    (folder / "test_inner.py").write_text(
+        "import llm\n"
+        "def test_it():\n"
+        "    assert [llm.get_model(name).prompt('').text() for name in ('judge', 'both')] == ['inner', 'outer']"
+    )
+    (pytester.mkdir("outer") / "test_outer.py").write_text("def test_it(): ...")
+    pytester.runpytest(*arguments).assert_outcomes(passed=1 if arguments == ("inner",) else 2)

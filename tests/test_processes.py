@@ -1,0 +1,226 @@
+"""Replies cross into a process that a test starts, and its calls and unused replies come back."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from llm_mock import InvalidReply, MockGetModel, ResponseConfigurator, assert_llm_called_times
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+ASK = """
+import sys, llm
+for name in sys.argv[1:]:
+    print(llm.get_model(name).prompt(f"from {name}", temperature=0.5).text(), flush=True)
+"""
+
+
+@pytest.fixture
+def run(mock_llm_calls: MockGetModel) -> Run:
+    """Run `python -c CODE ARGUMENTS` with the environment of this test's mock."""
+
+    def run_code(code: str, *arguments: str, check: bool = True, **variables: str) -> Any:
+        return subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            env=mock_llm_calls.environment(**variables),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=check,
+        )
+
+    return run_code
+
+
+def test_a_process_answers_as_the_test_configured(
+    run: Run, mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+) -> None:
+    mock_llm_responses.set("4o-mini", {"standing": True})
+    mock_llm_responses.set("*", "any model")
+    mock_llm_responses.add("m", "first", prompt="from m", turn=1)
+    mock_llm_responses.set_unknown("gone")
+    result = run(
+        """
+import llm
+for name in ("gpt-4o-mini", "m", "m"):
+    print(llm.get_model(name).prompt(f"from {name}").text())
+try:
+    llm.get_model("gone")
+except llm.UnknownModelError as error:
+    print(error)
+"""
+    )
+    assert result.stdout.splitlines() == ['{"standing": true}', "first", "any model", "'Unknown model: gone'"]
+    mock_llm_calls.assert_all_replies_used()
+    assert_llm_called_times(mock_llm_calls, "m", 2)
+    assert [call["prompt"] for call in mock_llm_calls.calls] == ["from gpt-4o-mini", "from m", "from m"]
+    assert [call["number"] for call in mock_llm_calls.calls] == [1, 2, 3]
+    mock_llm_calls.models["m"].assert_called_with("from m")
+
+
+def test_calls_of_both_processes_are_in_one_history(run: Run, mock_llm_calls: MockGetModel) -> None:
+    mock_llm_calls.get_model("m").prompt("before")
+    run(ASK, "m")
+    mock_llm_calls.get_model("m").prompt("after")
+    assert [(call["number"], call["prompt"]) for call in mock_llm_calls.calls] == [
+        (1, "before"),
+        (2, "from m"),
+        (3, "after"),
+    ]
+    assert mock_llm_calls.get_model("m").prompt_count == 3
+    assert mock_llm_calls.calls[1]["options"] == {"temperature": 0.5}
+
+
+def test_errors_cross_and_failed_calls_come_back(
+    run: Run, mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+) -> None:
+    mock_llm_responses.set_error("m", ConnectionError("no route"))
+    result = run(ASK, "m", check=False)
+    assert result.stderr.endswith("ConnectionError: no route\n")
+    assert mock_llm_calls.calls[0]["error"] == "no route"
+
+
+def test_unused_replies_are_those_of_the_test(
+    run: Run, mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+) -> None:
+    mock_llm_responses.add("m", "queued", times=3)
+    run(ASK, "m", "m")
+    message = mock_llm_calls.unused_replies()
+    assert message is not None
+    assert message.splitlines()[:2] == ["One queued reply was not asked for:", "  - m  → 'queued'"]
+    assert mock_llm_calls.get_model("m").prompt("here").text() == "queued"
+    assert mock_llm_calls.unused_replies() is None
+
+
+def test_processes_at_the_same_time_share_one_queue(
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+) -> None:
+    for number in range(8):
+        mock_llm_responses.add("m", f"queued {number}")
+    command = [sys.executable, "-c", ASK, *["m"] * 3]
+    environment = mock_llm_calls.environment()
+    processes = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    lines = [line for process in processes for line in process.communicate(timeout=60)[0].splitlines()]
+    assert sorted(lines) == [*(f"queued {number}" for number in range(8)), '{"success": true}']
+    assert len(mock_llm_calls.calls) == 9
+    mock_llm_calls.assert_all_replies_used()
+
+
+def test_what_is_configured_later_crosses_too(run: Run, mock_llm_responses: ResponseConfigurator) -> None:
+    mock_llm_responses.set("m", "early")
+    assert run(ASK, "m").stdout == "early\n"
+    mock_llm_responses.set("m", "late")
+    assert run(ASK, "m").stdout == "late\n"
+    mock_llm_responses.reset()
+    assert run(ASK, "m").stdout == '{"success": true}\n'
+
+
+def test_a_process_that_crashes_loses_nothing(run: Run, mock_llm_calls: MockGetModel) -> None:
+    result = run(ASK + "import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "m", "n", check=False)
+    assert result.returncode != 0
+    assert [call["prompt"] for call in mock_llm_calls.calls] == ["from m", "from n"]
+
+
+def test_a_report_that_was_cut_off_is_left_out(run: Run, mock_llm_calls: MockGetModel) -> None:
+    run(ASK, "m")
+    (report,) = Path(mock_llm_calls.environment()["LLM_MOCK_EXCHANGE"]).glob("sent-*")
+    with report.open("a") as file:
+        file.write('{"call": {"model_id"')
+    assert len(mock_llm_calls.calls) == 1
+
+
+def test_async_calls_and_the_llm_command_line_cross(run: Run, mock_llm_responses: ResponseConfigurator) -> None:
+    mock_llm_responses.set("m", "crossed")
+    code = """
+import asyncio, llm
+async def ask():
+    print(await llm.get_async_model("m").prompt("Hi").text())
+asyncio.run(ask())
+from click.testing import CliRunner
+from llm.cli import cli
+print(CliRunner().invoke(cli, ["Hi", "-m", "m"]).output, end="")
+"""
+    assert run(code).stdout == "crossed\ncrossed\n"
+
+
+def test_variables_can_be_added(mock_llm_calls: MockGetModel) -> None:
+    environment = mock_llm_calls.environment(PLANNER_MODE="fast")
+    assert (environment["PLANNER_MODE"], environment["PFLOW_TESTING"]) == ("fast", "1")
+
+
+def test_a_strict_test_learns_of_unexpected_calls(run: Run, mock_llm_calls: MockGetModel) -> None:
+    mock_llm_calls.settings = mock_llm_calls.settings._replace(strict=True)
+    result = run(ASK, "m", check=False)
+    assert "UnexpectedCall" in result.stderr
+    assert mock_llm_calls.problems[0].startswith("No reply was configured for this call:")
+    mock_llm_calls.problems.clear()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"response": lambda prompt: "x"}, {"response": "x", "prompt": lambda text: True}],
+    ids=["reply", "matcher"],
+)
+def test_a_function_without_a_name_cannot_cross(
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel, arguments: dict[str, Any]
+) -> None:
+    mock_llm_responses.add("m", **arguments, optional=True)
+    with pytest.raises(InvalidReply, match=r"This reply cannot be sent to another process: m  .*lambda"):
+        mock_llm_calls.environment()
+
+
+def answer(prompt: Any) -> str:
+    return f"named: {prompt.prompt}"
+
+
+def test_a_function_that_can_be_imported_there_crosses(run: Run, mock_llm_responses: ResponseConfigurator) -> None:
+    mock_llm_responses.set("m", answer)
+    assert run(ASK, "m", PYTHONPATH=str(Path(__file__).parent.parent)).stdout == "named: from m\n"
+
+
+def test_a_function_that_cannot_be_imported_there_fails_every_call(
+    run: Run, mock_llm_responses: ResponseConfigurator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only_here = ModuleType("only_here")
+    exec("def answer(prompt): return 'x'", vars(only_here))
+    monkeypatch.setitem(sys.modules, "only_here", only_here)
+    mock_llm_responses.set("m", only_here.answer)
+    result = run(ASK, "m", check=False)
+    assert "InvalidReply: The replies that the test configured cannot be read in this process" in result.stderr
+    assert "No module named 'only_here'" in result.stderr
+
+
+def test_a_process_that_outlives_its_test_is_not_disturbed(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import subprocess, sys
+        PROCESS = []
+
+        def test_starts(mock_llm_calls):
+            code = "import sys, llm; sys.stdin.read(); print(llm.get_model('m').prompt('late').text())"
+            PROCESS.append(subprocess.Popen([sys.executable, "-c", code], env=mock_llm_calls.environment(),
+                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+
+        def test_ends(mock_llm_calls):
+            assert PROCESS[0].communicate(timeout=60)[0] == '{"success": true}\\n'
+            assert mock_llm_calls.calls == []
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=2)
+
+
+def test_nothing_is_left_behind(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        "def test_it(mock_llm_calls): print('FOLDER', mock_llm_calls.environment()['LLM_MOCK_EXCHANGE'])"
+    )
+    result = pytester.runpytest_subprocess("-s")
+    (folder,) = [line.split()[-1] for line in result.outlines if "FOLDER" in line]
+    assert "llm-mock-exchange-" in folder
+    assert not Path(folder).exists()
