@@ -12,7 +12,7 @@ import llm
 import pytest
 from click.testing import CliRunner
 from llm import get_async_model, get_model
-from llm.cli import cli
+from llm.cli import cli, load_conversation
 
 from llm_mock import MockGetModel, MockLLMModel, ResponseConfigurator
 
@@ -68,6 +68,25 @@ def continue_logged_conversation() -> str:
     return ask_command_line("-c")
 
 
+def ask_with_template() -> str:
+    saved = CliRunner().invoke(cli, ["prompt", "$input", "-m", "4o-mini", "--system", "Be brief", "--save", "brief"])
+    assert saved.exit_code == 0, saved.output
+    return ask_command_line("-t", "brief")
+
+
+def conversation_of_the_log() -> str:
+    """What an application does that continues a conversation which it finds in `llm`'s log."""
+    ask_command_line("-m", "gpt-4o-mini")
+    conversation = load_conversation(None)
+    assert conversation is not None
+    return ask(conversation)
+
+
+def restored_response() -> str:
+    response = llm.Response.from_dict(llm.get_model("gpt-4o-mini").prompt("Hi").to_dict())
+    return str(response.reply("Hello").text())
+
+
 DOORS: dict[str, Callable[[], str]] = {
     "get_model": lambda: ask(llm.get_model("gpt-4o-mini")),
     "get_model by alias": lambda: ask(llm.get_model("4o-mini")),
@@ -83,6 +102,8 @@ DOORS: dict[str, Callable[[], str]] = {
     "command line": lambda: ask_command_line("-m", "4o-mini"),
     "command line, async": lambda: ask_command_line("-m", "4o-mini", "--async"),
     "command line, continued": continue_logged_conversation,
+    "command line, from a template": ask_with_template,
+    "conversation of the log": conversation_of_the_log,
     "model bound at import": lambda: ask(BOUND_AT_IMPORT),
     "async model bound at import": lambda: ask_async(ASYNC_BOUND_AT_IMPORT),
     "provider class": lambda: ask(Provider()),
@@ -92,6 +113,11 @@ DOORS: dict[str, Callable[[], str]] = {
     "chain": lambda: str(llm.get_model("gpt-4o-mini").chain("Hello").text()),
     "streaming of a provider class": lambda: "".join(Provider().prompt("Hello", stream=True)),
 }
+
+if hasattr(llm, "Message"):  # from llm 0.32 on
+    DOORS["response that was written down"] = restored_response
+    DOORS["messages"] = lambda: str(llm.get_model("gpt-4o-mini").prompt(messages=[llm.user("Hello")]).text())
+    DOORS["stream events"] = lambda: "".join(event.chunk for event in Provider().prompt("Hello").stream_events())
 
 
 @pytest.mark.parametrize("door", DOORS.values(), ids=DOORS.keys())
@@ -254,3 +280,24 @@ def test_every_name_can_be_made_unknown(mock_llm_responses: ResponseConfigurator
 def test_an_attachment_by_url_is_not_looked_up() -> None:
     attachment = llm.Attachment(url="https://example.invalid/a.png")
     assert llm.get_model("m").prompt("Hi", attachments=[attachment]).text()
+
+
+def test_llm_chat_is_mocked(mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel) -> None:
+    mock_llm_responses.add("gpt-4o-mini", "first answer", turn=1)
+    mock_llm_responses.add("gpt-4o-mini", "second answer", turn=2)
+    result = CliRunner().invoke(cli, ["chat", "-m", "4o-mini"], input="one\ntwo\nquit\n")
+    assert result.exit_code == 0, result.output
+    assert result.output.index("first answer") < result.output.index("second answer")
+    assert [call["prompt"] for call in mock_llm_calls.calls] == ["one", "two"]
+
+
+def test_llm_models_lists_what_is_registered() -> None:
+    result = CliRunner().invoke(cli, ["models", "-q", "gpt-4o-mini"])
+    assert "OpenAI Chat: gpt-4o-mini (aliases: 4o-mini)" in result.output
+    assert llm.get_model("gpt-4o-mini").prompt("Hi").json() == {"success": True}
+
+
+def test_the_provider_that_is_listed_can_be_asked(mock_llm_responses: ResponseConfigurator) -> None:
+    mock_llm_responses.set("gpt-4o-mini", "listed")
+    model = next(entry.model for entry in llm.get_models_with_aliases() if "4o-mini" in entry.aliases)
+    assert (str(model), ask(model)) == ("OpenAI Chat: gpt-4o-mini", "listed")

@@ -121,7 +121,7 @@ def test_a_failing_test_leaves_nothing_behind(pytester: pytest.Pytester) -> None
     pytester.runpytest().assert_outcomes(passed=2, failed=2)
 
 
-def test_unittest_asyncio_and_doctest_items_are_mocked(pytester: pytest.Pytester) -> None:
+def test_unittest_asyncio_anyio_and_doctest_items_are_mocked(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         '''
         import unittest
@@ -142,9 +142,15 @@ def test_unittest_asyncio_and_doctest_items_are_mocked(pytester: pytest.Pytester
         async def test_async(mock_llm_responses):
             mock_llm_responses.set("m", "later")
             assert await llm.get_async_model("m").prompt("Hello").text() == "later"
+
+        @pytest.mark.anyio
+        @pytest.mark.parametrize("anyio_backend", ["asyncio"])
+        async def test_anyio(mock_llm_responses):
+            mock_llm_responses.set("m", "later")
+            assert await llm.get_async_model("m").prompt("Hello").text() == "later"
         '''
     )
-    pytester.runpytest("--doctest-modules").assert_outcomes(passed=3)
+    pytester.runpytest("-p", "anyio", "--doctest-modules").assert_outcomes(passed=4)
 
 
 def test_a_thread_of_a_test_is_mocked(pytester: pytest.Pytester) -> None:
