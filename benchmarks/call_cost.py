@@ -10,7 +10,7 @@ from unittest.mock import Mock
 
 import llm
 from pydantic import BaseModel
-from table import Row, microseconds
+from table import Row, compared, microseconds
 from timing import Call, best_times
 
 from llm_mock import create_mock_get_model
@@ -110,13 +110,13 @@ def rows() -> Iterator[Row]:
     pairs = (
         ("`prompt(…).text()`", mocked, "bare `llm.Model`", bare, "≤ 2"),
         ("the same", mocked, "premade `unittest.mock`", premade_unittest_mock, "about 1"),
-        ("the same with a pydantic schema", mocked_with_schema, "bare `llm.Model`", bare_with_schema, "≤ 0.25"),
+        ("with a pydantic schema, reply validated", mocked_with_schema, "bare `llm.Model`", bare_with_schema, "≤ 0.25"),
         ("create the mock, get a model, prompt", created, "nested `unittest.mock`", created_unittest_mock, "≤ 0.25"),
     )
     makers = {make.__name__: make for _, ours, _, other, _ in pairs for make in (ours, other)}
     times = best_times(makers)
     for what, ours, name, other, goal in pairs:
-        yield _row(what, times[ours.__name__], name, times[other.__name__], goal)
+        yield compared(what, times[ours.__name__], name, times[other.__name__], goal)
     yield from _peer_rows()
 
 
@@ -127,13 +127,9 @@ def _peer_rows() -> Iterator[Row]:
     for package, (api, _) in PEERS.items():
         name = f"{package} {versions[package] or ''}".strip()
         if package in times:
-            yield _row("`prompt(…).text()`", times["ours"], f"{name}, {api}", times[package])
+            yield compared("`prompt(…).text()`", times["ours"], f"{name}, {api}", times[package])
         else:
             yield Row("`prompt(…).text()`", microseconds(times["ours"]), f"{name}, {api}: not installed")
-
-
-def _row(what: str, ours: float, name: str, other: float, goal: str = "") -> Row:
-    return Row(what, microseconds(ours), f"{name}: {microseconds(other)}", ours / other, goal)
 
 
 def _version(package: str) -> str | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from environment import environment
 from table import Row
 
 IMPORTS = 25
@@ -82,15 +82,7 @@ def _calls(tests: int, conftest: str, arguments: tuple[str, ...]) -> int:
 def _run(probe: str, folder: Path, *arguments: str) -> str:
     """The last line that a probe prints. It sees no plugin that it does not name, and caches bytecode as usual."""
     command = [sys.executable, str(Path(__file__).with_name(probe)), *arguments]
-    done = subprocess.run(command, cwd=folder, env=_environment(folder), capture_output=True, text=True)
+    done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True)
     if not done.stdout:
         raise RuntimeError(f"{probe} printed nothing:\n{done.stderr}")
     return done.stdout.splitlines()[-1]
-
-
-def _environment(folder: Path) -> dict[str, str]:
-    """The environment without what would change the figures; every file is written to the folder."""
-    changing = ("PYTEST_", "PFLOW_", "PYTHONDONTWRITEBYTECODE")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(changing)}
-    own = {"PYTHONHASHSEED": "0", "PYTHONPYCACHEPREFIX": str(folder / "bytecode"), "TMPDIR": str(folder)}
-    return kept | own | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}

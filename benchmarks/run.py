@@ -9,7 +9,9 @@ from importlib.metadata import version
 
 import call_cost
 import growth
+import llm_cost
 import plugin_cost
+import whole_runs
 from table import markdown
 
 
@@ -17,7 +19,7 @@ def main() -> None:
     """Measure everything and print the table."""
     if os.environ.get("PFLOW_TESTING"):
         sys.exit("Unset PFLOW_TESTING: it mocks `llm` in this process, so nothing is left to compare with.")
-    rows = [*plugin_cost.rows(), *growth.rows(), *call_cost.rows()]
+    rows = [*plugin_cost.rows(), *whole_runs.rows(), *growth.rows(), *call_cost.rows(), *llm_cost.rows()]
     print(markdown(rows))
     versions = ", ".join(f"{package} {version(package)}" for package in ("llm", "pydantic", "pytest"))
     print(f"\nPython {platform.python_version()}, {versions}.")

@@ -31,6 +31,11 @@ def markdown(rows: Iterable[Row]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
+def compared(what: str, ours: float, name: str, other: float, goal: str = "") -> Row:
+    """The row of two times in seconds, shown in microseconds."""
+    return Row(what, microseconds(ours), f"{name}: {microseconds(other)}", ours / other, goal)
+
+
 def microseconds(seconds: float) -> str:
     """A time, to three digits at most."""
     figure = seconds * 1e6

@@ -151,6 +151,7 @@ class AnsweringMock(ResponseConfigurator):
             Exception: the configured error, unless chunks come before it.
             UnexpectedCall: nothing was configured for the call, and calls are checked strictly.
         """
+        __tracebackhide__ = True
         record = self._record(model_id, prompt, passed, conversation)
         try:
             answer = self._decide(record, prompt)
@@ -163,6 +164,7 @@ class AnsweringMock(ResponseConfigurator):
 
     async def answer_async(self, model_id: str, prompt: llm.Prompt, conversation: Any) -> Answered:
         """The asynchronous twin of `answer`: a reply function may be a coroutine function."""
+        __tracebackhide__ = True
         record = self._record(model_id, prompt, None, conversation)
         try:
             answer = self._decide(record, prompt)
@@ -190,6 +192,7 @@ class AnsweringMock(ResponseConfigurator):
         """A model was called."""
 
     def _decide(self, record: CallRecord, prompt: llm.Prompt) -> Answer:
+        __tracebackhide__ = True
         answer = self._find(record) or self.state(record["model_id"]).answer
         if answer is not None:
             return answer
@@ -216,6 +219,7 @@ class AnsweringMock(ResponseConfigurator):
             yield from self._outer._near_misses(record)
 
     def _check(self, record: CallRecord, reply: Reply, prompt: llm.Prompt) -> None:
+        __tracebackhide__ = True
         if reply is DEFAULT_REPLY or not (prompt.schema or reply.tool_calls):
             return
         if problem := check_reply(record, reply, prompt, self.settings):
@@ -223,10 +227,12 @@ class AnsweringMock(ResponseConfigurator):
             raise problem
 
     def _ask(self, function: Callable[[llm.Prompt], Any], prompt: llm.Prompt) -> Reply:
+        __tracebackhide__ = True
         result = function(prompt)
         return as_reply(function, _run(result) if inspect.iscoroutine(result) else result)
 
     def _finish(self, record: CallRecord, reply: Reply) -> Answered:
+        __tracebackhide__ = True
         if reply.error is None or reply.error_after is not None:
             record["response"] = reply.outcome
             record["input_tokens"], record["output_tokens"] = reply.tokens(record)

@@ -163,6 +163,7 @@ def _replace(owner: Any, name: str, replacement: Callable[..., Any]) -> None:
 
     @functools.wraps(original)
     def replaced(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
         return replacement(original, *args, **kwargs)
 
     setattr(owner, name, replaced)

@@ -60,6 +60,7 @@ class MockLLMModel(_Scripted, llm.Model):
         Raises:
             Exception: the error that was configured for this call.
         """
+        __tracebackhide__ = True
         prompt = kwargs.pop("prompt_text", prompt) if prompt is None else prompt
         for_llm, others = split_arguments(self, kwargs) if kwargs else ({}, {})
         response: Any = super().prompt(prompt, **for_llm)
@@ -72,6 +73,7 @@ class MockLLMModel(_Scripted, llm.Model):
 
     def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> Iterator[str]:
         """Called by `llm` to produce the response."""
+        __tracebackhide__ = True
         answered = getattr(response, "decided", None)
         if answered is None:
             mock = self.mock() or MockGetModel()
@@ -86,6 +88,7 @@ class AsyncMockLLMModel(_Scripted, llm.AsyncModel):
 
     async def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> AsyncGenerator[str, None]:
         """Called by `llm` to produce the response."""
+        __tracebackhide__ = True
         mock = self.mock() or MockGetModel()
         for chunk in deliver(await mock.answer_async(self.model_id, prompt, conversation), stream, response):
             yield chunk

@@ -268,6 +268,7 @@ def as_reply(function: ReplyFunction, result: Any) -> Reply:
     Raises:
         InvalidReply: it is none, or another function.
     """
+    __tracebackhide__ = True
     try:
         answer = as_answer(result)
     except InvalidReply:

@@ -102,6 +102,7 @@ def deliver(answered: Answered, stream: bool, response: Any) -> Iterator[Any]:
     Raises:
         Exception: the reply's error, once `error_after` chunks were streamed.
     """
+    __tracebackhide__ = True
     reply, record = answered
     error = reply.exception()
     if reply.reasoning is not None:

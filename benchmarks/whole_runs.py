@@ -1,0 +1,101 @@
+"""What the plugin costs a whole test run, from the start of the process to its end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+
+from environment import environment
+from table import Row
+
+TESTS, ROUNDS = 1_000, 3
+WITH_PLUGIN, WITHOUT_PLUGIN = ("-p", "llm_mock.pytest_plugin"), ("-p", "no:llm_mock")
+
+ASKING = """
+def test_{number:04}():
+    assert llm.get_model("m").prompt("x").text()
+"""
+
+EMPTY = """
+def test_{number:04}():
+    pass
+"""
+
+UNITTEST_MOCK = """
+from unittest.mock import Mock
+
+import llm
+import pytest
+
+get_model = Mock()
+get_model.return_value.prompt.return_value.text.return_value = "Hello!"
+
+@pytest.fixture(autouse=True)
+def no_real_model(monkeypatch):
+    monkeypatch.setattr(llm, "get_model", get_model)
+"""
+
+
+class WholeRun:
+    """A test suite, to be run again and again.
+
+    Args:
+        test: the source of a test, where its number goes in.
+        conftest: the source of the conftest file.
+        arguments: the arguments for pytest.
+    """
+
+    def __init__(self, test: str, conftest: str, arguments: tuple[str, ...]) -> None:
+        self._tests = "import llm\n" * (test is ASKING) + "".join(test.format(number=number) for number in range(TESTS))
+        self._conftest = conftest
+        self._command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+
+    def write(self, folder: Path) -> None:
+        """Write the test suite to a new folder."""
+        folder.mkdir()
+        (folder / "test_many.py").write_text(self._tests)
+        (folder / "conftest.py").write_text(self._conftest)
+
+    def seconds(self, folder: Path) -> float:
+        """Run the tests of the folder; all must pass."""
+        start = perf_counter()
+        done = subprocess.run(self._command, cwd=folder, env=environment(folder), capture_output=True, text=True)
+        seconds = perf_counter() - start
+        if done.returncode or f"{TESTS} passed" not in done.stdout:
+            raise RuntimeError(f"{' '.join(self._command)} failed:\n{done.stdout}{done.stderr}")
+        return seconds
+
+
+RUNS = {
+    "asking": WholeRun(ASKING, "", WITH_PLUGIN),
+    "asking a unittest.mock": WholeRun(ASKING, UNITTEST_MOCK, WITHOUT_PLUGIN),
+    "empty": WholeRun(EMPTY, "", WITH_PLUGIN),
+    "empty without": WholeRun(EMPTY, "", WITHOUT_PLUGIN),
+}
+
+
+def rows() -> Iterator[Row]:
+    """The rows of the table."""
+    seconds = _fastest_rounds()
+    for what, ours, beside, other in (
+        ("tests that ask a model", "asking", "patched with a premade `unittest.mock`", "asking a unittest.mock"),
+        ("empty tests", "empty", "without the plugin", "empty without"),
+    ):
+        ratio = seconds[ours] / seconds[other]
+        yield Row(f"a run of {TESTS:,} {what}", f"{seconds[ours]:.2f} s", f"{beside}: {seconds[other]:.2f} s", ratio)
+
+
+def _fastest_rounds() -> dict[str, float]:
+    """Seconds of the fastest of several runs. They take turns; the first of each also writes bytecode."""
+    times: dict[str, list[float]] = {name: [] for name in RUNS}
+    with tempfile.TemporaryDirectory() as parent:
+        for name, run in RUNS.items():
+            run.write(Path(parent, name))
+        for _ in range(ROUNDS):
+            for name, run in RUNS.items():
+                times[name].append(run.seconds(Path(parent, name)))
+    return {name: min(seconds) for name, seconds in times.items()}
