@@ -26,7 +26,7 @@ class Decision(BaseModel):
     confidence: float
 
 
-class BareModel(llm.Model):  # type: ignore[misc]
+class BareModel(llm.Model):
     """The least that `llm` lets a model be."""
 
     model_id = "bare"

@@ -44,7 +44,7 @@ class BareCaller(BareModel):
             yield ANSWER
 
 
-class BareAsyncModel(llm.AsyncModel):  # type: ignore[misc]
+class BareAsyncModel(llm.AsyncModel):
     """The least that `llm` lets an async model be."""
 
     model_id = "bare-async"

@@ -81,7 +81,7 @@ class AnsweringMock(ResponseConfigurator):
     def note_problem(self, message: str) -> None:
         """Keep what was wrong with a call, for the test to fail with although the application goes on."""
         self._problems.append(message)
-        if self._exchange is not None:
+        if self._exchange is not None and not self._exchange.mine:
             self._exchange.send_problem(message)
 
     @property
@@ -250,14 +250,17 @@ class AnsweringMock(ResponseConfigurator):
         self._report(record)
 
     def _report(self, record: CallRecord) -> None:
-        if self._exchange is not None:
+        if self._exchange is not None and not self._exchange.mine:
             self._exchange.send_call(record)
         if logger.isEnabledFor(logging.DEBUG):
             logger.debug(explain.call_line(record))
 
     def _receive(self) -> None:
-        """Take in what other processes sent."""
+        """Take in what other processes sent; in such a process, what the test configured meanwhile."""
         if self._exchange is None:
+            return
+        if not self._exchange.mine:
+            self._reload()
             return
         for call in self._exchange.received_calls():
             call["number"] = next(self._numbers)
@@ -265,6 +268,9 @@ class AnsweringMock(ResponseConfigurator):
             self.state(call["model_id"]).calls.append(call)
             self._calls.append(call)
         self._problems.extend(self._exchange.received_problems())
+
+    def _reload(self) -> None:
+        """Read what the test configured, where that is another process."""
 
 
 def _message(error: BaseException) -> str:

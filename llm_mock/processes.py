@@ -35,18 +35,21 @@ class Exchange:
 
     Args:
         folder: where it is.
+        mine: whether this is the process of the test, which receives what the others send.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, mine: bool = False) -> None:
         self.folder = folder
+        self.mine = mine
         self._positions: dict[Path, int] = {}
+        self._version = (0, 0)
         self._calls: list[CallRecord] = []
         self._problems: list[str] = []
 
     @classmethod
     def create(cls) -> Exchange:
         """A new one, that is removed with the object or at the end of the process."""
-        exchange = cls(Path(tempfile.mkdtemp(prefix="llm-mock-exchange-")))
+        exchange = cls(Path(tempfile.mkdtemp(prefix="llm-mock-exchange-")), mine=True)
         weakref.finalize(exchange, _remove, exchange.folder, os.getpid())
         return exchange
 
@@ -62,7 +65,12 @@ class Exchange:
             _check_sendable(mock._script)
             levels.append((mock._script, mock._unknown, mock.settings))
             mock = mock._outer
-        levels[0][0].exchange = self
+        script: Script = levels[0][0]
+        if script.exchange is None:
+            for reply in script.queued():
+                for _ in range(reply.times - reply.remaining):
+                    self.use(reply)
+            script.exchange = self
         temporary = self.folder / f"script-{os.getpid()}"
         temporary.write_bytes(pickle.dumps(levels))
         temporary.replace(self.folder / "script")
@@ -73,12 +81,12 @@ class Exchange:
         levels[0][0].exchange = self
         return levels
 
-    def changed(self) -> int:
-        """A number that differs whenever what is configured was written anew."""
+    def version(self) -> tuple[int, int]:
+        """What differs when `share` wrote anew; the same for ever once the test is over."""
         with contextlib.suppress(FileNotFoundError):
             status = (self.folder / "script").stat()
-            return hash((status.st_mtime_ns, status.st_ino))
-        return 0
+            self._version = (status.st_mtime_ns, status.st_ino)
+        return self._version
 
     def use(self, reply: QueuedReply) -> bool:
         """Use a queued reply once more; False where other processes have used it up."""

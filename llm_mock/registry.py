@@ -210,6 +210,14 @@ class MockGetModel(AnsweringMock):
     def join(self, exchange: Exchange) -> None:
         """Answer from the replies that a test configured in another process, and report calls to it."""
         self._exchange = exchange
+        self._version = (0, 0)
+        self._reload()
+
+    def _reload(self) -> None:
+        exchange = cast("Exchange", self._exchange)
+        if self._version == exchange.version():
+            return
+        self._version = exchange.version()
         try:
             (self._script, self._unknown, self.settings), *outer = exchange.levels()
         except FileNotFoundError:  # the test is over

@@ -90,7 +90,8 @@ def test_errors_cross_and_failed_calls_come_back(
 def test_unused_replies_are_those_of_the_test(
     run: Run, mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
 ) -> None:
-    mock_llm_responses.add("m", "queued", times=3)
+    mock_llm_responses.add("m", "queued", times=4)
+    mock_llm_calls.get_model("m").prompt("before")
     run(ASK, "m", "m")
     message = mock_llm_calls.unused_replies()
     assert message is not None
@@ -120,6 +121,30 @@ def test_what_is_configured_later_crosses_too(run: Run, mock_llm_responses: Resp
     assert run(ASK, "m").stdout == "late\n"
     mock_llm_responses.reset()
     assert run(ASK, "m").stdout == '{"success": true}\n'
+
+
+def test_what_is_configured_meanwhile_reaches_a_process_that_runs(
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+) -> None:
+    code = """
+import sys, llm
+for line in sys.stdin:
+    print(llm.get_model("m").prompt(line.strip()).text(), flush=True)
+"""
+    command = [sys.executable, "-c", code]
+    environment = mock_llm_calls.environment()
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    ) as process:
+        assert process.stdin and process.stdout  # noqa: PT018
+        answers = []
+        for number in range(3):
+            mock_llm_responses.add("m", f"answer {number}")
+            process.stdin.write(f"question {number}\n")
+            answers.append(process.stdout.readline())
+            assert mock_llm_calls.calls[-1]["prompt"] == f"question {number}"
+        process.stdin.close()
+    assert answers == ["answer 0\n", "answer 1\n", "answer 2\n"]
 
 
 def test_a_process_that_crashes_loses_nothing(run: Run, mock_llm_calls: MockGetModel) -> None:
