@@ -156,7 +156,8 @@ class AnsweringMock(ResponseConfigurator):
         try:
             answer = self._decide(record, prompt)
             reply = answer if isinstance(answer, Reply) else self._ask(answer, prompt)
-            self._check(record, reply, prompt)
+            if prompt.schema or reply.tool_calls:
+                self._check(record, reply, prompt)
         except BaseException as error:
             self._fail(record, error)
             raise
@@ -171,7 +172,8 @@ class AnsweringMock(ResponseConfigurator):
             if not isinstance(answer, Reply):
                 result = answer(prompt)
                 answer = as_reply(answer, await result if inspect.isawaitable(result) else result)
-            self._check(record, answer, prompt)
+            if prompt.schema or answer.tool_calls:
+                self._check(record, answer, prompt)
         except BaseException as error:
             self._fail(record, error)
             raise
@@ -180,8 +182,9 @@ class AnsweringMock(ResponseConfigurator):
     def _record(
         self, model_id: str, prompt: llm.Prompt, passed: Mapping[str, Any] | None, conversation: Any
     ) -> CallRecord:
-        self._receive()
-        state = self.state(model_id)
+        if self._exchange is not None:
+            self._receive()
+        state = self._states.get(model_id) or self.state(model_id)
         record = new_record(next(self._numbers), model_id, prompt, passed, conversation)
         self._note_model(model_id)
         state.calls.append(record)
@@ -193,7 +196,7 @@ class AnsweringMock(ResponseConfigurator):
 
     def _decide(self, record: CallRecord, prompt: llm.Prompt) -> Answer:
         __tracebackhide__ = True
-        answer = self._find(record) or self.state(record["model_id"]).answer
+        answer = self._find(record) or self._states[record["model_id"]].answer
         if answer is not None:
             return answer
         if self.settings.strict:
@@ -220,7 +223,7 @@ class AnsweringMock(ResponseConfigurator):
 
     def _check(self, record: CallRecord, reply: Reply, prompt: llm.Prompt) -> None:
         __tracebackhide__ = True
-        if reply is DEFAULT_REPLY or not (prompt.schema or reply.tool_calls):
+        if reply is DEFAULT_REPLY:
             return
         if problem := check_reply(record, reply, prompt, self.settings):
             self.note_problem(str(problem))
@@ -236,13 +239,13 @@ class AnsweringMock(ResponseConfigurator):
         if reply.error is None or reply.error_after is not None:
             record["response"] = reply.outcome
             record["input_tokens"], record["output_tokens"] = reply.tokens(record)
-        error = reply.exception()
-        if error is not None:
-            self._fail(record, error)
-            if reply.error_after is None:
-                raise error
-        else:
+        if reply.error is None:
             self._report(record)
+            return reply, record
+        error = reply.exception()
+        self._fail(record, error)
+        if reply.error_after is None:
+            raise error
         return reply, record
 
     def _fail(self, record: CallRecord, error: BaseException) -> None:

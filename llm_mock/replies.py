@@ -94,6 +94,7 @@ class Reply:
     attachments: tuple[llm.Attachment, ...]
     invalid: bool
     notes: tuple[str, ...]
+    estimated_tokens: int
     usage: llm.Usage | Mapping[str, int] | None
     resolved_model: str | None
     response_json: Any
@@ -139,6 +140,7 @@ class Reply:
         fields.update(reasoning=reasoning, attachments=tuple(attachments), invalid=invalid)
         fields["chunks"] = None if chunks is None else _checked_chunks(chunks)
         fields["content"] = json_text(data) if given["data"] else text or "".join(map(_text_of, self.chunks or ()))
+        fields["estimated_tokens"] = estimate_tokens(len(self.content))
         fields["data"] = json.loads(self.content) if given["data"] else UNSET
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -161,15 +163,18 @@ class Reply:
         usage = self.usage
         if usage is None:
             sent = record["prompt_length"] + len(record["kwargs"].get("system", ""))
-            return estimate_tokens(sent), estimate_tokens(len(self.content))
+            return estimate_tokens(sent), self.estimated_tokens
         if isinstance(usage, Mapping):
             return usage.get("input_tokens"), usage.get("output_tokens")
         return usage.input, usage.output
 
-    def exception(self) -> BaseException | None:
-        """What to raise: the configured instance, without the traceback of an earlier raise, or a new one."""
-        if self.error is None:
-            return None
+    def usage_details(self) -> Any:
+        """What else was scripted about the usage."""
+        usage = self.usage
+        return usage.get("details") if isinstance(usage, Mapping) else getattr(usage, "details", None)
+
+    def exception(self) -> BaseException:
+        """What to raise for `error`: the configured instance, as it was before any earlier raise, or a new one."""
         error = exception_from(self.error).with_traceback(None)
         error.__context__ = None
         if hasattr(error, "__notes__"):

@@ -104,7 +104,7 @@ def deliver(answered: Answered, stream: bool, response: Any) -> Iterator[Any]:
     """
     __tracebackhide__ = True
     reply, record = answered
-    error = reply.exception()
+    error = None if reply.error is None else reply.exception()
     if reply.reasoning is not None:
         yield StreamEvent(type="reasoning", chunk=reply.reasoning)
     for position, chunk in enumerate(reply.stream(stream)):
@@ -115,10 +115,10 @@ def deliver(answered: Answered, stream: bool, response: Any) -> Iterator[Any]:
         raise error
     if reply.tool_calls:
         yield from _make_tool_calls(reply, record, response)
-    usage = reply.usage
-    details = usage.get("details") if isinstance(usage, Mapping) else getattr(usage, "details", None)
+    details = None if reply.usage is None else reply.usage_details()
     response.set_usage(input=record["input_tokens"], output=record["output_tokens"], details=details)
-    response.attachments.extend(reply.attachments)
+    if reply.attachments:
+        response.attachments.extend(reply.attachments)
     if reply.resolved_model:
         response.set_resolved_model(reply.resolved_model)
     response.response_json = reply.raw_json()
