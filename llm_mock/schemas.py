@@ -5,6 +5,7 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import weakref
@@ -70,21 +71,24 @@ def violations(schema: dict[str, Any], value: Any) -> Iterator[str]:
     """
     from jsonschema.exceptions import SchemaError
 
-    try:
-        validator = _validator(json.dumps(schema, sort_keys=True))
-    except SchemaError:
-        return
-    for error in sorted(validator.iter_errors(value), key=lambda error: list(map(str, error.absolute_path))):
-        yield f"{_path(error.absolute_path)}: {error.message}"
+    with contextlib.suppress(SchemaError):
+        validator = _validator(json.dumps(schema))
+        for error in sorted(validator.iter_errors(value), key=lambda error: list(map(str, error.absolute_path))):
+            yield f"{_path(error.absolute_path)}: {error.message}"
 
 
-def text_violations(schema: dict[str, Any], text: str) -> list[str]:
+def text_violations(schema: dict[str, Any], text: str) -> tuple[str, ...]:
     """What is wrong with the text of an answer to a call that asked for a schema."""
+    return _text_violations(json.dumps(schema), text)
+
+
+@functools.lru_cache(maxsize=256)
+def _text_violations(schema: str, text: str) -> tuple[str, ...]:
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
-        return [f"the text is no JSON: {error}"]
-    return list(violations(schema, value))
+        return (f"the text is no JSON: {error}",)
+    return tuple(violations(json.loads(schema), value))
 
 
 @functools.lru_cache(maxsize=256)

@@ -96,7 +96,7 @@ def _fits(matcher: TextMatcher, text: str) -> bool:
 class QueuedReply:
     """A reply that is used `remaining` more times, before any standing answer."""
 
-    __slots__ = ("answer", "matchers", "model", "optional", "position", "remaining", "schema", "times")
+    __slots__ = ("answer", "conditional", "matchers", "model", "optional", "position", "remaining", "schema", "times")
 
     def __init__(
         self, model: str, schema: str | None, answer: Answer, times: int, matchers: Matchers, optional: bool
@@ -107,6 +107,7 @@ class QueuedReply:
         self.answer = answer
         self.times = self.remaining = times
         self.matchers = matchers
+        self.conditional = bool(matchers)
         self.optional = optional
 
     def misses(self, call: CallRecord) -> list[str]:
@@ -193,12 +194,19 @@ class Script:
             return None
 
     def _first_of(self, keys: list[Key], call: CallRecord) -> QueuedReply | None:
-        firsts = (self._first(self._queues[key], call) for key in keys if key in self._queues)
-        return min((reply for reply in firsts if reply), key=lambda reply: reply.position, default=None)
+        found: QueuedReply | None = None
+        for key in keys:
+            if queue := self._queues.get(key):
+                first = self._first(queue, call)
+                if first is not None and (found is None or first.position < found.position):
+                    found = first
+        return found
 
     def _first(self, queue: deque[QueuedReply], call: CallRecord) -> QueuedReply | None:
-        fitting = (reply for reply in queue if not reply.matchers or next(reply.matchers.misses(call), None) is None)
-        return next(fitting, None)
+        for reply in queue:
+            if not reply.conditional or next(reply.matchers.misses(call), None) is None:
+                return reply
+        return None
 
     def _use_up(self, reply: QueuedReply) -> None:
         queue = self._queues[reply.model, reply.schema]
