@@ -171,8 +171,8 @@ def _replace(owner: Any, name: str, replacement: Callable[..., Any]) -> None:
 
 def _forget_models_of_another(llm: ModuleType) -> None:
     """Where `llm` was imported anew from scratch, have the mocked models derive from its new classes."""
-    model = sys.modules.get("llm_mock.model")
-    if model is None or issubclass(model.MockLLMModel, llm.Model):
+    model = getattr(sys.modules.get("llm_mock.model"), "MockLLMModel", None)
+    if model is None or issubclass(model, llm.Model):  # None while that module is what imports `llm`
         return
     package = sys.modules["llm_mock"]
     for name in ("accept", "embedding", "model", "response"):

@@ -44,8 +44,7 @@ class MockEmbeddingModel(llm.EmbeddingModel):  # type: ignore[name-defined, misc
             mock: which mock answers when the model is called; by default one of its own.
         """
         self.model_id: str = model_id or self.model_id
-        own_mock = MockGetModel()
-        self.mock = mock or (lambda: own_mock)
+        self.mock = mock or MockGetModel().itself
         if dimensions is not None:
             self.dimensions = dimensions
 

@@ -31,8 +31,7 @@ class _Scripted(AcceptsAnything, ModelHistory):
             mock: which mock answers when the model is called; by default one of its own.
         """
         self.model_id = self.model_name = model_name or self.model_id
-        own_mock = MockGetModel()
-        self.mock = mock or (lambda: own_mock)
+        self.mock = mock or MockGetModel().itself
         if default_response is not None:
             self.default_response = default_response
 

@@ -54,7 +54,7 @@ class MockGetModel(AnsweringMock):
         self._outer: MockGetModel | None = outer
         self.models: dict[str, MockLLMModel] = {}
         """Every model that was asked for or called, by its id."""
-        self._answering: Any = boundary.active if at_boundary else lambda: self
+        self._answering: Any = boundary.active if at_boundary else self.itself
         self._sync_models: dict[str, MockLLMModel] = {}
         self._async_models: dict[str, AsyncMockLLMModel] = {}
         self._embedding_models: dict[str, MockEmbeddingModel] = {}
@@ -74,6 +74,10 @@ class MockGetModel(AnsweringMock):
 
             name = cast("str", llm.get_default_model())  # type: ignore[no-untyped-call]
         return self.get_model(name)
+
+    def itself(self) -> MockGetModel:
+        """This mock: what answers the models that it handed out, away from the boundary."""
+        return self
 
     def __repr__(self) -> str:
         return f"<MockGetModel: {len(self.models)} models, {len(self.calls)} calls>"

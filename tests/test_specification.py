@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import time
@@ -130,6 +131,7 @@ def test_parallel_tests_no_interference(pytester: pytest.Pytester) -> None:
 
 @pytest.mark.benchmark
 def test_mock_performance() -> None:
+    gc.collect()  # a full collection of what the imports left would take longer than all that follows
     start = time.time()
     for _ in range(1000):
         model = create_mock_get_model()("test")

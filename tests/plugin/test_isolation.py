@@ -107,6 +107,21 @@ def test_a_run_that_never_imports_llm_does_not_pay_for_it(pytester: pytest.Pytes
     pytester.runpytest_subprocess("-p", "no:hypothesispytest").assert_outcomes(passed=1)
 
 
+def test_the_package_may_be_what_imports_llm_first(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import sys
+        assert "llm" not in sys.modules
+        from llm_mock import AsyncMockLLMModel, MockEmbeddingModel, MockLLMModel, create_mock_get_model
+
+        def test_it(mock_llm_responses):
+            assert create_mock_get_model({"m": "x"})("m").prompt("Hi").text() == "x"
+            assert MockLLMModel("m").prompt("Hi").json() == {"success": True}
+        """
+    )
+    pytester.runpytest_subprocess("-p", "no:hypothesispytest").assert_outcomes(passed=1)
+
+
 def test_a_name_that_nobody_knows_loads_no_plugins(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
