@@ -47,7 +47,7 @@ class AcceptsAnything:
         return self.server_side_tools
 
     def __str__(self) -> str:
-        return self.shown or f"{type(self).__name__}: {getattr(self, 'model_id', '')}"
+        return self.shown or super().__str__()
 
     def _validate_attachments(self, attachments: Any = None) -> None:
         if not isinstance(self.attachment_types, AnyAttachmentType):  # else `llm` would ask a URL for its type

@@ -44,9 +44,15 @@ class MockEmbeddingModel(llm.EmbeddingModel):  # type: ignore[name-defined, misc
             mock: which mock answers when the model is called; by default one of its own.
         """
         self.model_id: str = model_id or self.model_id
-        self.mock = mock or MockGetModel().itself
+        if mock is not None:
+            self.mock = mock  # type: ignore[method-assign]
         if dimensions is not None:
             self.dimensions = dimensions
+
+    def mock(self) -> MockGetModel | None:
+        """Says which mock answers when the model is called; None lets the real model of that id answer."""
+        self.mock = MockGetModel().itself  # type: ignore[method-assign]
+        return self.mock()
 
     @property
     def _state(self) -> EmbeddingState:

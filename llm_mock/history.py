@@ -6,7 +6,7 @@ PYTEST_DONT_REWRITE
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -161,10 +161,22 @@ class ModelHistory:
     """The history of one model, for its mock to keep and for tests to look at."""
 
     model_id: str = ""
-    model_name: str
-    mock: Callable[[], MockGetModel | None]
-    """Says which mock answers when the model is called; None lets the real model of that id answer."""
     is_llm_mock = True
+
+    def mock(self) -> MockGetModel | None:
+        """Says which mock answers when the model is called; None lets the real model of that id answer.
+
+        A model that was not given one makes one of its own here, also when a subclass did not call our `__init__`.
+        """
+        from llm_mock.registry import MockGetModel
+
+        self.mock = MockGetModel().itself  # type: ignore[method-assign]
+        return self.mock()
+
+    @property
+    def model_name(self) -> str:
+        """The same as `model_id`."""
+        return self.model_id
 
     @property
     def _state(self) -> ModelState:

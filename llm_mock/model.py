@@ -30,8 +30,9 @@ class _Scripted(AcceptsAnything, ModelHistory):
             default_response: the reply where nothing else was configured, by default `{"success": True}`.
             mock: which mock answers when the model is called; by default one of its own.
         """
-        self.model_id = self.model_name = model_name or self.model_id
-        self.mock = mock or MockGetModel().itself
+        self.model_id = model_name or self.model_id
+        if mock is not None:
+            self.mock = mock  # type: ignore[method-assign]
         if default_response is not None:
             self.default_response = default_response
 
@@ -66,7 +67,8 @@ class MockLLMModel(_Scripted, llm.Model):
         if mock := self.mock():
             response.__class__ = MockResponse
             response.passed = plain(others) if others else NOTHING_PASSED
-            if not (mock.settings.lazy if lazy is None else lazy):
+            scripted = type(self).execute is MockLLMModel.execute  # else a subclass answers by itself
+            if scripted and not (mock.settings.lazy if lazy is None else lazy):
                 response.decided = mock.answer(self.model_id, response.prompt, response.passed, None)
         return response  # type: ignore[no-any-return]
 

@@ -214,3 +214,53 @@ def test_replies_can_be_copied() -> None:
         for copied in (copy.deepcopy(reply), pickle.loads(pickle.dumps(reply))):
             assert (copied.content, repr(copied)) == (reply.content, repr(reply))
             assert copied.raw_json() == reply.raw_json()
+
+
+def test_a_subclass_need_not_call_the_constructor() -> None:
+    class Fake(MockLLMModel):
+        model_id = "fake"
+
+        def __init__(self) -> None:
+            self.own = 1
+
+    class AsyncFake(AsyncMockLLMModel):
+        model_id = "fake"
+
+        def __init__(self) -> None:
+            self.own = 1
+
+    one, other = Fake(), Fake()
+    one.default_response = "Hello"
+    assert one.prompt("Hi").text() == "Hello"
+    assert (one.prompt_count, other.prompt_count, one.model_name) == (1, 0, "fake")
+    assert asyncio.run(text_of(AsyncFake())) == '{"success": true}'
+    assert (str(one), str(AsyncFake())) == ("Fake: fake", "AsyncFake (async): fake")
+
+
+async def text_of(model: AsyncMockLLMModel) -> str:
+    return str(await model.prompt("Hi").text())
+
+
+def test_a_subclass_may_answer_by_itself() -> None:
+    class Own(MockLLMModel):
+        def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> Any:
+            yield "own answer"
+
+    model = Own("m", ValueError("never"))
+    assert model.prompt("Hi").text() == model.conversation().prompt("Hi").text() == "own answer"
+    assert model.call_history == []
+
+
+def test_a_subclass_declares_what_it_does_not_support() -> None:
+    class Small(MockLLMModel):
+        supports_tools = False
+        supports_schema = False
+        attachment_types = frozenset({"image/png"})
+
+    for arguments in (
+        {"tools": [len_of]},
+        {"schema": Answer},
+        {"attachments": [llm.Attachment(type="audio/wav", content=b"x")]},
+    ):
+        with pytest.raises(ValueError, match="does not support"):
+            Small("m").prompt("Hi", **arguments)

@@ -7,7 +7,7 @@ from planner.errors import PlannerError
 from planner.retry import Retry
 from planner.schemas import ComponentChoice
 
-from llm_mock import MockGetModel, ResponseConfigurator, assert_llm_called_times
+from llm_mock import MockGetModel, Reply, ResponseConfigurator, assert_llm_called_times
 
 MODEL = "gpt-4o-mini"
 
@@ -31,7 +31,12 @@ def test_a_model_that_recovers_after_two_failures_is_asked_three_times(
 
 @pytest.mark.parametrize(
     "bad_answer",
-    ["Sure! I would read the file.", {"parts": ["read-file"]}, {"components": []}, {"components": ["teleport"]}],
+    [
+        Reply("Sure! I would read the file.", invalid=True),
+        Reply(data={"parts": ["read-file"]}, invalid=True),
+        Reply(data={"components": []}, invalid=True),
+        {"components": ["teleport"]},
+    ],
     ids=["plain text", "another schema", "empty", "unknown component"],
 )
 def test_a_bad_answer_is_asked_again(mock_llm_responses: ResponseConfigurator, bad_answer: object) -> None:
