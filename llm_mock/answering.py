@@ -6,7 +6,6 @@ PYTEST_DONT_REWRITE
 from __future__ import annotations
 
 import inspect
-import itertools
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
@@ -15,7 +14,7 @@ from llm_mock import explain
 from llm_mock.check import Settings, check_reply
 from llm_mock.configurator import ResponseConfigurator
 from llm_mock.errors import InvalidReply, UnexpectedCall, UnusedReplies
-from llm_mock.history import CallRecord, Totals, add_call, new_record
+from llm_mock.history import CallRecord, Numbers, Totals, add_call, new_record
 from llm_mock.replies import DEFAULT_REPLY, Answer, Reply, as_answer, as_reply
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ class AnsweringMock(ResponseConfigurator):
         self._calls: list[CallRecord] = []
         self._problems: list[str] = []
         self._states: dict[str, ModelState] = {}
-        self._numbers = itertools.count(1)
+        self._numbers = Numbers()
 
     @property
     def calls(self) -> list[CallRecord]:
@@ -185,7 +184,7 @@ class AnsweringMock(ResponseConfigurator):
         if self._exchange is not None:
             self._receive()
         state = self._states.get(model_id) or self.state(model_id)
-        record = new_record(next(self._numbers), model_id, prompt, passed, conversation)
+        record = new_record(self._numbers.next(), model_id, prompt, passed, conversation)
         self._note_model(model_id)
         state.calls.append(record)
         self._calls.append(record)
@@ -266,7 +265,7 @@ class AnsweringMock(ResponseConfigurator):
             self._reload()
             return
         for call in self._exchange.received_calls():
-            call["number"] = next(self._numbers)
+            call["number"] = self._numbers.next()
             self._note_model(call["model_id"])
             self.state(call["model_id"]).calls.append(call)
             self._calls.append(call)

@@ -6,6 +6,7 @@ PYTEST_DONT_REWRITE
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -55,6 +56,23 @@ class CallRecord(TypedDict):
     """What the answer cost, as scripted or estimated. None for an error."""
     configured: bool
     """Whether a reply was configured for the call; if not, it was answered by default."""
+
+
+class Numbers:
+    """Counts from 1, under threads too. A copy goes on from where the original is."""
+
+    def __init__(self, last: int = 0) -> None:
+        self._last = last
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[type, tuple[int]]:
+        return Numbers, (self._last,)
+
+    def next(self) -> int:
+        """The next number."""
+        with self._lock:
+            self._last += 1
+            return self._last
 
 
 Totals = dict[str, int]

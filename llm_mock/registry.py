@@ -5,7 +5,6 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
@@ -14,6 +13,7 @@ from llm_mock import boundary, explain
 from llm_mock.answering import AnsweringMock
 from llm_mock.check import Settings
 from llm_mock.errors import InvalidReply
+from llm_mock.history import Numbers
 from llm_mock.replies import Reply, exception_from
 from llm_mock.script import ANY_MODEL, Script
 
@@ -251,7 +251,7 @@ class MockGetModel(AnsweringMock):
         self._embedding_states.clear()
         self.models.clear()
         self._calls.clear()
-        self._numbers = itertools.count(1)
+        self._numbers = Numbers()
         if self._exchange is not None:
             self._share_script()
 

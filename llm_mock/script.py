@@ -5,7 +5,6 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
-import itertools
 import re
 import threading
 from collections import deque
@@ -135,7 +134,7 @@ class Script:
         self.exchange: Exchange | None = None
         """Where processes that use these replies together tell each other which they used."""
         self._queues: dict[Key, deque[QueuedReply]] = {}
-        self._positions = itertools.count()
+        self._next_position = 0
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -147,7 +146,8 @@ class Script:
     def queue(self, reply: QueuedReply) -> None:
         """Have a reply given to the next calls that match, after those queued earlier."""
         with self._lock:
-            reply.position = next(self._positions)
+            reply.position = self._next_position
+            self._next_position += 1
             self._queues.setdefault((reply.model, reply.schema), deque()).append(reply)
 
     def queued(self) -> list[QueuedReply]:

@@ -106,23 +106,23 @@ def test_every_model_in_order_of_the_calls() -> None:
 
 def test_no_call_of_many_threads_is_lost() -> None:
     get_model = create_mock_get_model()
-    get_model.add("m", "queued", times=8 * 50)
+    get_model.add("m", "queued", times=16_000)
     answers: list[str] = []
 
     def ask(thread: int) -> None:
-        for number in range(100):
+        for number in range(1000):
             answers.append(get_model("m").prompt(f"{thread}:{number}").text())
 
-    threads = [threading.Thread(target=ask, args=(thread,)) for thread in range(8)]
+    threads = [threading.Thread(target=ask, args=(thread,)) for thread in range(32)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert get_model("m").prompt_count == 800
-    assert answers.count("queued") == 400
-    for number in range(8):
+    assert get_model("m").prompt_count == 32_000
+    assert answers.count("queued") == 16_000
+    for number in range(32):
         own = [call["prompt"] for call in get_model.calls if call["prompt"].startswith(f"{number}:")]
-        assert own == [f"{number}:{call}" for call in range(100)]
+        assert own == [f"{number}:{call}" for call in range(1000)]
 
 
 def test_long_prompts_and_many_calls_are_cut_in_messages() -> None:
