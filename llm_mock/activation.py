@@ -17,17 +17,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from llm_mock import boundary
-from llm_mock.boundary import USER_FOLDER_VARIABLE
+from llm_mock.boundary import EXCHANGE_VARIABLE, TESTING_VARIABLE, USER_FOLDER_VARIABLE
 from llm_mock.check import Settings
 from llm_mock.registry import MockGetModel
 
-VARIABLE = "PFLOW_TESTING"
 FALSE_VALUES = frozenset({"", "0", "false", "no", "off"})
 
 
 def is_requested(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether an environment asks for the mock. Unset, empty, 0, false, no and off, in any case, do not."""
-    return environment.get(VARIABLE, "").strip().lower() not in FALSE_VALUES
+    return environment.get(TESTING_VARIABLE, "").strip().lower() not in FALSE_VALUES
 
 
 def start() -> None:
@@ -39,7 +38,7 @@ def start() -> None:
     """
     if is_requested():
         boundary.attach(own_user_folder=True)
-        folder = os.environ.get("LLM_MOCK_EXCHANGE")
+        folder = os.environ.get(EXCHANGE_VARIABLE)
         boundary.activate(_mock_of_the_test(Path(folder)) if folder else MockGetModel(at_boundary=True))
 
 
@@ -84,7 +83,7 @@ class TestRun:
 
     def start(self) -> None:
         """Set everything up, once."""
-        self._environment = {name: os.environ.get(name) for name in (VARIABLE, USER_FOLDER_VARIABLE)}
+        self._environment = {name: os.environ.get(name) for name in (TESTING_VARIABLE, USER_FOLDER_VARIABLE)}
         self.user_environment: Mapping[str, str | None] = self._environment
         """The variables of whoever runs the tests; a worker is told them by its controller."""
         self._folder = tempfile.mkdtemp(prefix="llm-mock-") if self.mock else None
@@ -94,13 +93,13 @@ class TestRun:
         self._previous_refusal = boundary.set_refusal(self._refuse_real_models)
         self._previous_folder = boundary.set_user_folder(self._folder)
         if self._folder is None:
-            os.environ[VARIABLE] = "0"
+            os.environ[TESTING_VARIABLE] = "0"
             return
         atexit.register(self._remove_folder)
         os.environ[USER_FOLDER_VARIABLE] = self._folder
         if self._within_opted_out_run:
-            os.environ[VARIABLE] = "1"
-        os.environ.setdefault(VARIABLE, "1")
+            os.environ[TESTING_VARIABLE] = "1"
+        os.environ.setdefault(TESTING_VARIABLE, "1")
         boundary.attach()
 
     def stop(self) -> None:
@@ -127,7 +126,7 @@ class TestRun:
     def live(self) -> Iterator[None]:
         """Leave `llm` alone meanwhile: real models, with the user's own folder and keys."""
         mocked = {name: os.environ.get(name) for name in self._environment}
-        _set_environment({**self.user_environment, VARIABLE: "0"})
+        _set_environment({**self.user_environment, TESTING_VARIABLE: "0"})
         boundary.set_live(True)
         try:
             yield

@@ -80,7 +80,7 @@ class AnsweringMock(ResponseConfigurator):
     def note_problem(self, message: str) -> None:
         """Keep what was wrong with a call, for the test to fail with although the application goes on."""
         self._problems.append(message)
-        if self._exchange is not None and not self._exchange.mine:
+        if self._exchange is not None:
             self._exchange.send_problem(message)
 
     @property
@@ -252,7 +252,7 @@ class AnsweringMock(ResponseConfigurator):
         self._report(record)
 
     def _report(self, record: CallRecord) -> None:
-        if self._exchange is not None and not self._exchange.mine:
+        if self._exchange is not None:
             self._exchange.send_call(record)
         if logger.isEnabledFor(logging.DEBUG):
             logger.debug(explain.call_line(record))

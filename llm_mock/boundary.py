@@ -34,6 +34,8 @@ from llm_mock import explain
 from llm_mock.errors import LLMTooOld, RealModelCall
 
 USER_FOLDER_VARIABLE = "LLM_USER_PATH"
+TESTING_VARIABLE = "PFLOW_TESTING"
+EXCHANGE_VARIABLE = "LLM_MOCK_EXCHANGE"
 MODELS, EMBEDDING_MODELS = "get_models_with_aliases", "get_embedding_models_with_aliases"
 
 
@@ -142,11 +144,14 @@ def _attach_to(llm: ModuleType) -> None:
     _forget_models_of_another(llm)
     _replace(llm, "user_dir", _own_user_folder)
     _replace(llm, "get_models_with_aliases", _mocked_listing)
-    _replace(llm, "get_model_aliases", functools.partial(_mocked_aliases, "model"))
-    _replace(llm, "get_async_model_aliases", functools.partial(_mocked_aliases, "async_model"))
     _replace(llm, "get_embedding_models_with_aliases", _mocked_embedding_listing)
     _replace(llm, "get_embedding_models", _mocked_embedding_models)
-    _replace(llm, "get_embedding_model_aliases", _mocked_embedding_aliases)
+    for table, hand_out in (
+        ("get_model_aliases", functools.partial(_hand_out, "model")),
+        ("get_async_model_aliases", functools.partial(_hand_out, "async_model")),
+        ("get_embedding_model_aliases", _hand_out_embedding_model),
+    ):
+        _replace(llm, table, functools.partial(_mocked_aliases, hand_out))
     for name in ("embed", "embed_multi"):
         _replace(llm.EmbeddingModel, name, _guarded_embedding)
     _replace(llm.Response, "_iter_events" if hasattr(llm.Response, "_iter_events") else "__iter__", _guarded_iterator)
@@ -287,9 +292,9 @@ def _mocked(entry: Any, mock: Mock) -> Any:
     )
 
 
-def _mocked_aliases(kind: str, original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def _mocked_aliases(hand_out: Callable[[Mock, str], Any], original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     mock = active()
-    return original() if mock is None else _Aliases(original, functools.partial(_hand_out, kind, mock))
+    return original() if mock is None else _Aliases(original, functools.partial(hand_out, mock))
 
 
 def _hand_out(kind: str, mock: Mock, name: str) -> Any:
@@ -318,11 +323,6 @@ def _mocked_embedding_models(original: Callable[[], list[Any]]) -> list[Any]:
 
 def _mocked_embedding_model(model: Any, mock: Mock) -> Any:
     return model if _runs_itself(model) else mock.get_embedding_model(model.model_id)
-
-
-def _mocked_embedding_aliases(original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    mock = active()
-    return original() if mock is None else _Aliases(original, functools.partial(_hand_out_embedding_model, mock))
 
 
 def _hand_out_embedding_model(mock: Mock, name: str) -> Any:

@@ -23,8 +23,6 @@ from llm_mock.script import QueuedReply, Script
 if TYPE_CHECKING:
     from llm_mock.history import CallRecord
 
-EXCHANGE_VARIABLE = "LLM_MOCK_EXCHANGE"
-
 
 class Exchange:
     """The folder, seen from one process.
@@ -102,14 +100,16 @@ class Exchange:
         return sum((self.folder / f"used-{reply.position}-{number}").exists() for number in range(reply.times))
 
     def send_call(self, call: CallRecord) -> None:
-        """Report a call that was answered, or that failed."""
+        """Report a call that was answered, or that failed, to the process of the test."""
         self._send({"call": call})
 
     def send_problem(self, message: str) -> None:
-        """Report what was wrong with a call."""
+        """Report what was wrong with a call to the process of the test."""
         self._send({"problem": message})
 
     def _send(self, line: dict[str, Any]) -> None:
+        if self.mine:
+            return
         with contextlib.suppress(OSError):  # the test is over
             file = os.open(self.folder / f"sent-{os.getpid()}", os.O_CREAT | os.O_APPEND | os.O_WRONLY)
             os.write(file, json.dumps(line).encode() + b"\n")
@@ -154,7 +154,7 @@ def _remove(folder: Path, process: int) -> None:
 
 def _check_sendable(script: Script) -> None:
     __tracebackhide__ = True
-    for described, parts in script.parts():
+    for described, parts, _ in script.configured():
         try:
             pickle.loads(pickle.dumps(parts))
         except Exception as error:

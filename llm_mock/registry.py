@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from llm_mock import boundary, explain
 from llm_mock.answering import AnsweringMock
+from llm_mock.boundary import EXCHANGE_VARIABLE, TESTING_VARIABLE
 from llm_mock.check import Settings
 from llm_mock.errors import InvalidReply
 from llm_mock.history import Numbers
@@ -88,7 +89,7 @@ class MockGetModel(AnsweringMock):
         Raises:
             llm.UnknownModelError: the name was made unknown by `set_unknown`.
         """
-        model = self._sync_model(self._known(name))
+        model = self._sync_model(self._known(name, self._model_id_of(name)))
         self.models.setdefault(model.model_id, model)
         return model
 
@@ -112,11 +113,10 @@ class MockGetModel(AnsweringMock):
 
     def forget_models(self) -> None:
         """Hand out new models from now on, with the same replies and history."""
-        mock: MockGetModel | None = self
-        while mock is not None:
-            for models in (mock.models, mock._sync_models, mock._async_models, mock._embedding_models):
-                models.clear()
-            mock = mock._outer
+        for models in (self.models, self._sync_models, self._async_models, self._embedding_models):
+            models.clear()
+        if self._outer is not None:
+            self._outer.forget_models()
 
     def get_async_model(self, name: str) -> AsyncMockLLMModel:
         """The asynchronous model of an id or alias; it shares replies and history with the synchronous one.
@@ -124,7 +124,7 @@ class MockGetModel(AnsweringMock):
         Raises:
             llm.UnknownModelError: the name was made unknown by `set_unknown`.
         """
-        model_id = self._known(name)
+        model_id = self._known(name, self._model_id_of(name))
         if model_id not in self._async_models:
             from llm_mock.model import AsyncMockLLMModel
 
@@ -138,11 +138,7 @@ class MockGetModel(AnsweringMock):
         Raises:
             llm.UnknownModelError: the name was made unknown by `set_unknown`.
         """
-        model_id = boundary.embedding_model_id_of(name) if self._at_boundary else name
-        if self.is_unknown(model_id):
-            import llm
-
-            raise llm.UnknownModelError(f"Unknown model: {name}")
+        model_id = self._known(name, boundary.embedding_model_id_of(name) if self._at_boundary else name)
         if model_id not in self._embedding_models:
             from llm_mock.embedding import MockEmbeddingModel
 
@@ -174,8 +170,7 @@ class MockGetModel(AnsweringMock):
         real = boundary.registered_model(kind, model_id) if self.settings.autospec else None
         return None if real is None else self.listed(real)
 
-    def _known(self, name: str) -> str:
-        model_id = self._model_id_of(name)
+    def _known(self, name: str, model_id: str) -> str:
         if self.is_unknown(model_id):
             import llm
 
@@ -203,13 +198,14 @@ class MockGetModel(AnsweringMock):
         Raises:
             InvalidReply: a reply cannot be sent to another process.
         """
-        from llm_mock.processes import EXCHANGE_VARIABLE, Exchange
+        from llm_mock.processes import Exchange
 
         __tracebackhide__ = True
         if self._exchange is None:
             self._exchange = Exchange.create()
             self._share_script()
-        return {**os.environ, "PFLOW_TESTING": "1", EXCHANGE_VARIABLE: str(self._exchange.folder), **variables}
+        ours = {TESTING_VARIABLE: "1", EXCHANGE_VARIABLE: str(self._exchange.folder)}
+        return {**os.environ, **ours, **variables}
 
     def join(self, exchange: Exchange) -> None:
         """Answer from the replies that a test configured in another process, and report calls to it."""
@@ -252,8 +248,7 @@ class MockGetModel(AnsweringMock):
         self.models.clear()
         self._calls.clear()
         self._numbers = Numbers()
-        if self._exchange is not None:
-            self._share_script()
+        self._share_script()
 
 
 def create_mock_get_model(

@@ -9,6 +9,7 @@ import re
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from llm_mock import explain
@@ -214,20 +215,16 @@ class Script:
         if not queue:
             del self._queues[reply.model, reply.schema]
 
-    def parts(self) -> Iterator[tuple[str, Any]]:
-        """Every configured reply with all that belongs to it, and how it reads."""
+    def configured(self) -> Iterator[tuple[str, Any, Callable[[CallRecord], Iterable[str]]]]:
+        """Every configured reply: how it reads, all that belongs to it, and what says why a call does not fit."""
         for reply in self.queued():
-            yield explain.queued_reply(reply), reply
+            yield explain.queued_reply(reply), reply, reply.misses
         for model, error in self.errors.items():
-            yield explain.standing_answer(model, None, error), error
+            yield explain.standing_answer(model, None, error), error, partial(_misses, model, None)
         for (model, schema), answer in self.standing.items():
-            yield explain.standing_answer(model, schema, answer), answer
+            yield explain.standing_answer(model, schema, answer), answer, partial(_misses, model, schema)
 
     def near_misses(self, call: CallRecord) -> Iterator[tuple[list[str], str]]:
         """Every configured reply that does not answer a call: why not, and how it reads."""
-        for reply in self.queued():
-            yield reply.misses(call), explain.queued_reply(reply)
-        for model, error in self.errors.items():
-            yield list(_misses(model, None, call)), explain.standing_answer(model, None, error)
-        for (model, schema), answer in self.standing.items():
-            yield list(_misses(model, schema, call)), explain.standing_answer(model, schema, answer)
+        for text, _, misses in self.configured():
+            yield list(misses(call)), text
