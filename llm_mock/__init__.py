@@ -13,21 +13,31 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from llm_mock.configurator import ResponseConfigurator as ResponseConfigurator
+    from llm_mock.cost import assert_cost_below as assert_cost_below
+    from llm_mock.cost import assert_tokens_below as assert_tokens_below
     from llm_mock.embedding import MockEmbeddingModel as MockEmbeddingModel
+    from llm_mock.errors import EndlessToolCalls as EndlessToolCalls
+    from llm_mock.errors import ErrorNotRebuilt as ErrorNotRebuilt
+    from llm_mock.errors import InvalidBudget as InvalidBudget
+    from llm_mock.errors import InvalidLatency as InvalidLatency
     from llm_mock.errors import InvalidReply as InvalidReply
     from llm_mock.errors import InvalidToolCall as InvalidToolCall
     from llm_mock.errors import LegacyMockWarning as LegacyMockWarning
     from llm_mock.errors import LLMMockError as LLMMockError
     from llm_mock.errors import LLMTooOld as LLMTooOld
+    from llm_mock.errors import MissingExtra as MissingExtra
     from llm_mock.errors import QueuedReplyNotAllowed as QueuedReplyNotAllowed
     from llm_mock.errors import RealModelCall as RealModelCall
     from llm_mock.errors import SchemaViolation as SchemaViolation
     from llm_mock.errors import SchemaViolationWarning as SchemaViolationWarning
     from llm_mock.errors import UnexpectedCall as UnexpectedCall
+    from llm_mock.errors import UnknownMisbehaviour as UnknownMisbehaviour
     from llm_mock.errors import UnusedReplies as UnusedReplies
     from llm_mock.history import CallRecord as CallRecord
     from llm_mock.history import assert_llm_called_times as assert_llm_called_times
     from llm_mock.history import assert_prompt_contains as assert_prompt_contains
+    from llm_mock.latency import Latency as Latency
+    from llm_mock.misbehaviour import Misbehaviour as Misbehaviour
     from llm_mock.model import AsyncMockLLMModel as AsyncMockLLMModel
     from llm_mock.model import MockLLMModel as MockLLMModel
     from llm_mock.registry import MockGetModel as MockGetModel
@@ -41,9 +51,17 @@ _MODULES = {
     "AsyncMockLLMModel": "model",
     "BrokenToolCall": "replies",
     "CallRecord": "history",
+    "EndlessToolCalls": "errors",
+    "ErrorNotRebuilt": "errors",
+    "InvalidBudget": "errors",
+    "InvalidLatency": "errors",
     "InvalidReply": "errors",
     "LLMMockError": "errors",
+    "Latency": "latency",
+    "Misbehaviour": "misbehaviour",
+    "MissingExtra": "errors",
     "UnexpectedCall": "errors",
+    "UnknownMisbehaviour": "errors",
     "SchemaViolationWarning": "errors",
     "SchemaViolation": "errors",
     "RealModelCall": "errors",
@@ -57,8 +75,10 @@ _MODULES = {
     "Reply": "replies",
     "ResponseConfigurator": "configurator",
     "UnusedReplies": "errors",
+    "assert_cost_below": "cost",
     "assert_llm_called_times": "history",
     "assert_prompt_contains": "history",
+    "assert_tokens_below": "cost",
     "create_mock_get_model": "registry",
 }
 

@@ -123,6 +123,18 @@ class TestRun:
             atexit.unregister(self._remove_folder)
 
     @contextmanager
+    def as_user(self) -> Iterator[None]:
+        """Look into the `llm` user folder of whoever runs the tests meanwhile; models stay mocked."""
+        mocked = {USER_FOLDER_VARIABLE: os.environ.get(USER_FOLDER_VARIABLE)}
+        _set_environment({USER_FOLDER_VARIABLE: self.user_environment[USER_FOLDER_VARIABLE]})
+        previous = boundary.set_user_folder(None)
+        try:
+            yield
+        finally:
+            boundary.set_user_folder(previous)
+            _set_environment(mocked)
+
+    @contextmanager
     def live(self) -> Iterator[None]:
         """Leave `llm` alone meanwhile: real models, with the user's own folder and keys."""
         mocked = {name: os.environ.get(name) for name in self._environment}

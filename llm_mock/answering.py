@@ -5,7 +5,9 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import json
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
@@ -13,15 +15,22 @@ from typing import TYPE_CHECKING, Any, cast
 from llm_mock import explain
 from llm_mock.check import Settings, check_reply
 from llm_mock.configurator import ResponseConfigurator
-from llm_mock.errors import InvalidReply, UnexpectedCall, UnusedReplies
+from llm_mock.delivery import Delivery
+from llm_mock.errors import EndlessToolCalls, InvalidReply, UnexpectedCall, UnusedReplies
 from llm_mock.history import CallRecord, Numbers, Totals, add_call, new_record
 from llm_mock.replies import DEFAULT_REPLY, Answer, Reply, as_answer, as_reply
+from llm_mock.script import ANY_MODEL
 
 if TYPE_CHECKING:
     import llm
 
+    from llm_mock.delivery import DeliveredAnswer, Deliverer
+    from llm_mock.details import Kept, KeptCalls
+    from llm_mock.latency import Latency, SlowDelivery
+    from llm_mock.misbehaviour import Misbehaviour
 
-Answered = tuple[Reply, CallRecord]
+
+Answered = tuple[Reply | Delivery, CallRecord]
 """What a call was answered with, and its record."""
 
 logger = logging.getLogger("llm_mock")
@@ -68,14 +77,25 @@ class AnsweringMock(ResponseConfigurator):
         self._outer = outer
         self._calls: list[CallRecord] = []
         self._problems: list[str] = []
+        self.cassette: Deliverer | None = None
+        """What answers the calls for which this mock has no reply, in place of the outer mock."""
+        self.misbehaviour: Misbehaviour | None = None
+        """What the models do wrong: it changes the replies to the calls of this mock."""
         self._states: dict[str, ModelState] = {}
         self._numbers = Numbers()
+        self.kept: KeptCalls | None = None if outer is None or outer.kept is None else outer.kept.another()
+        """Every call with its details, where a report was asked for."""
 
     @property
     def calls(self) -> list[CallRecord]:
         """Every call of every model, in order, those of other processes included."""
         self._receive()
         return self._calls
+
+    def kept_calls(self, start: int = 0) -> list[Kept]:
+        """The calls that are kept for a report, with their details, from a position on."""
+        self._receive()
+        return [] if self.kept is None else self.kept.since(start)
 
     def note_problem(self, message: str) -> None:
         """Keep what was wrong with a call, for the test to fail with although the application goes on."""
@@ -88,6 +108,27 @@ class AnsweringMock(ResponseConfigurator):
         """What was wrong with calls, for the test to fail with although the application went on."""
         self._receive()
         return self._problems
+
+    def misbehave(self, name: str, times: int | None = None) -> Misbehaviour:
+        """Have the models do something wrong from now on; the marker `llm_mock_misbehaviour` does so for a test.
+
+        Args:
+            name: what; the command `llm-mock misbehaviours` lists it.
+            times: in how many calls, the first ones that it can be applied to. By default in all of them.
+
+        Returns:
+            What also says to which calls it was applied. Assigning None to `misbehaviour` ends it.
+
+        Raises:
+            UnknownMisbehaviour: there is none of that name, or `times` is below 1.
+        """
+        from llm_mock.misbehaviour import Misbehaviour
+
+        __tracebackhide__ = True
+        self.misbehaviour = Misbehaviour(name, times)
+        self.settings = self.settings._replace(misbehaviour=(name, times))
+        self._share_script()
+        return self.misbehaviour
 
     def state(self, model_id: str) -> ModelState:
         """What this mock knows of a model id; its default response starts as that of the outer mock."""
@@ -131,7 +172,12 @@ class AnsweringMock(ResponseConfigurator):
             raise UnusedReplies(f"{message}\n{explain.were_made(self.calls)}")
 
     def unused_replies(self) -> str | None:
-        """What to say of the queued replies that were not asked for; None when there are none."""
+        """What to say of the queued replies that were not asked for; None when there are none, or the models misbehave.
+
+        An application that meets a misbehaving model may rightly stop early.
+        """
+        if self.misbehaviour is not None:
+            return None
         unused = [reply for reply in self._script.queued() if not reply.optional]
         return explain.unused_replies(unused, self.calls) if unused else None
 
@@ -154,7 +200,11 @@ class AnsweringMock(ResponseConfigurator):
         record = self._record(model_id, prompt, passed, conversation)
         try:
             answer = self._decide(record, prompt)
+            if isinstance(answer, Delivery):
+                return answer, record
             reply = answer if isinstance(answer, Reply) else self._ask(answer, prompt)
+            if self.misbehaviour is not None:
+                reply = self.misbehaviour.change(record, prompt, reply)
             if prompt.schema or reply.tool_calls:
                 self._check(record, reply, prompt)
         except BaseException as error:
@@ -168,9 +218,13 @@ class AnsweringMock(ResponseConfigurator):
         record = self._record(model_id, prompt, None, conversation)
         try:
             answer = self._decide(record, prompt)
+            if isinstance(answer, Delivery):
+                return answer, record
             if not isinstance(answer, Reply):
                 result = answer(prompt)
                 answer = as_reply(answer, await result if inspect.isawaitable(result) else result)
+            if self.misbehaviour is not None:
+                answer = self.misbehaviour.change(record, prompt, answer)
             if prompt.schema or answer.tool_calls:
                 self._check(record, answer, prompt)
         except BaseException as error:
@@ -188,13 +242,20 @@ class AnsweringMock(ResponseConfigurator):
         self._note_model(model_id)
         state.calls.append(record)
         self._calls.append(record)
+        if self.kept is not None:
+            self.kept.asked(record, prompt, conversation)
         return record
 
     def _note_model(self, model_id: str) -> None:
         """A model was called."""
 
-    def _decide(self, record: CallRecord, prompt: llm.Prompt) -> Answer:
+    def _decide(self, record: CallRecord, prompt: llm.Prompt) -> Answer | Delivery:
         __tracebackhide__ = True
+        if self.misbehaviour is not None and (error := self.misbehaviour.error(record)):
+            return error
+        if self.cassette is not None:
+            found = self._script.find(record) or self.cassette.answer(self, record, prompt)
+            return found.as_reply() if self.misbehaviour is not None and isinstance(found, Delivery) else found
         answer = self._find(record) or self._states[record["model_id"]].answer
         if answer is not None:
             return answer
@@ -235,25 +296,61 @@ class AnsweringMock(ResponseConfigurator):
 
     def _finish(self, record: CallRecord, reply: Reply) -> Answered:
         __tracebackhide__ = True
+        slow = self._slow(record, reply) if self.settings.slow or reply.latency is not None else None
+        if slow is not None:
+            reply = slow.reply
         if reply.error is None or reply.error_after is not None:
             record["response"] = reply.outcome
             record["input_tokens"], record["output_tokens"] = reply.tokens(record)
+            if self.kept is not None:
+                self.kept.answered(record, reply)
         if reply.error is None:
             self._report(record)
-            return reply, record
+            return slow or reply, record
         error = reply.exception()
         self._fail(record, error)
         if reply.error_after is None:
             raise error
-        return reply, record
+        return slow or reply, record
+
+    def _slow(self, record: CallRecord, reply: Reply) -> SlowDelivery | None:
+        """A reply with its times; None for one that comes at once, as an error does."""
+        if reply.error is not None and reply.error_after is None:
+            return None
+        latency = reply.latency or self._latency_of(record["model_id"])
+        return None if latency is None else latency.slow(reply, record)
+
+    def _latency_of(self, model_id: str) -> Latency | None:
+        latencies = self._script.latencies
+        latency = latencies.get(model_id) or latencies.get(ANY_MODEL)
+        return self._outer._latency_of(model_id) if latency is None and self._outer is not None else latency
+
+    def delivered(self, record: CallRecord, answer: DeliveredAnswer) -> None:
+        """Complete the record of a call that a `Delivery` answered."""
+        record["response"] = answer.content
+        if record["kwargs"]["schema"] is not None:
+            with contextlib.suppress(json.JSONDecodeError):
+                record["response"] = json.loads(answer.content)
+        record["input_tokens"], record["output_tokens"] = answer.usage.input, answer.usage.output
+        if self.kept is not None:
+            self.kept.answered(record, answer)
+        self._report(record)
+
+    def not_delivered(self, record: CallRecord, error: BaseException) -> None:
+        """Complete the record of a call that a `Delivery` answered with an error."""
+        self._fail(record, error)
 
     def _fail(self, record: CallRecord, error: BaseException) -> None:
         record["error"] = _message(error)
+        if isinstance(error, EndlessToolCalls):
+            self.note_problem(str(error))
+        if self.kept is not None:
+            self.kept.failed(record, error)
         self._report(record)
 
     def _report(self, record: CallRecord) -> None:
         if self._exchange is not None:
-            self._exchange.send_call(record)
+            self._exchange.send_call(record if self.kept is None else self.kept.for_another_process(record))
         if logger.isEnabledFor(logging.DEBUG):
             logger.debug(explain.call_line(record))
 
@@ -263,9 +360,17 @@ class AnsweringMock(ResponseConfigurator):
             return
         if not self._exchange.mine:
             self._reload()
+            if self.settings.details and self.kept is None:
+                from llm_mock.details import KeptCalls
+
+                self.kept = KeptCalls()
             return
         for call in self._exchange.received_calls():
             call["number"] = self._numbers.next()
+            if self.misbehaviour is not None:
+                self.misbehaviour.received(call)
+            if self.kept is not None:
+                self.kept.received(call)
             self._note_model(call["model_id"])
             self.state(call["model_id"]).calls.append(call)
             self._calls.append(call)

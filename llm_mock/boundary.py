@@ -216,11 +216,17 @@ def _numbers(version: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", version)[:2]]
 
 
-def tool_call(name: str, arguments: dict[str, Any], call_id: str) -> Any:
+def tool_call(name: str, arguments: dict[str, Any], call_id: str | None) -> Any:
     """An `llm` tool call."""
     import llm.models
 
     return llm.models.ToolCall(name, arguments, call_id)
+
+
+def let_pass(response: Any, seconds: float) -> None:
+    """Have an `llm` response that is being read take so many seconds more, on its own clock only."""
+    if response._start is not None:
+        response._start -= seconds
 
 
 def turn_of(prompt: Any, conversation: Any) -> int:
@@ -514,6 +520,79 @@ def is_async(model: Any) -> bool:
     import llm
 
     return isinstance(model, (llm.AsyncModel, llm.AsyncKeyModel))
+
+
+# Recording a model
+
+
+def real_model(prompt: Any, response: Any) -> tuple[Any, dict[str, Any]]:
+    """The real model behind a prompt, and the key that it needs.
+
+    Args:
+        prompt: the prompt; that of a model made by hand names it, else the registered one is meant.
+        response: the `llm` response that it is to complete.
+
+    Returns:
+        The model, and further arguments for its `execute`.
+
+    Raises:
+        llm.UnknownModelError: no plugin registers it.
+        llm.NeedsKeyException: its key is not known.
+    """
+    import llm
+
+    model = prompt.model
+    if is_mock(model):
+        kind = "async_model" if is_async(model) else "model"
+        registered = _registered_by.__wrapped__(MODELS, frozenset(), 0)
+        found = getattr(registered.get(model.model_id), kind, None)
+        if found is None:
+            raise llm.UnknownModelError(f"Unknown model: {model.model_id}")
+        model = found
+    if isinstance(model, (llm.KeyModel, llm.AsyncKeyModel)):
+        return model, {"key": model.get_key(response._key)}
+    if model.needs_key and model is not prompt.model:
+        model.key = model.get_key(response._key)
+    return model, {}
+
+
+def stored_keys() -> list[str]:
+    """The keys that `llm` has stored for whoever runs the process."""
+    import llm
+
+    keys = llm.load_keys()  # type: ignore[no-untyped-call]
+    return [key for key in keys.values() if isinstance(key, str)]
+
+
+def execute(model: Any, response: Any, arguments: dict[str, Any]) -> Any:
+    """Have a real model execute a response: its chunks, as an iterator or an asynchronous one."""
+    prompt = response.prompt
+    if prompt.model is not model:
+        prompt.model = model
+        given = prompt.options
+        prompt.options = model.Options(**{name: getattr(given, name) for name in given.model_fields_set})
+    return model.execute(
+        prompt, stream=response.stream, response=response, conversation=response.conversation, **arguments
+    )
+
+
+def outcome_of(response: Any) -> dict[str, Any]:
+    """What a real model has completed of its response, without its chunks."""
+    usage = {"input": response.input_tokens, "output": response.output_tokens, "details": response.token_details}
+    return {
+        "tool_calls": response._tool_calls,
+        "attachments": response.attachments,
+        "usage": usage,
+        "resolved_model": response.resolved_model,
+        "response_json": response.response_json,
+    }
+
+
+def attachment(kind: str | None, url: str | None, content: bytes | None) -> Any:
+    """An `llm` attachment."""
+    import llm
+
+    return llm.Attachment(type=kind, url=url, content=content)
 
 
 # Embedding

@@ -18,6 +18,7 @@ from llm_mock.replies import BrokenToolCall, Reply
 if TYPE_CHECKING:
     import llm
 
+    from llm_mock.cost import Prices
     from llm_mock.history import CallRecord
 
 
@@ -34,6 +35,14 @@ class Settings(NamedTuple):
     """Models that `llm` knows refuse what the real ones would refuse."""
     generate: bool = False
     """A call for a schema that no configured reply fits is answered with a generated instance."""
+    prices: Prices = ()
+    """What models cost, where the project says so."""
+    slow: bool = False
+    """Some model has a latency."""
+    details: bool = False
+    """Other processes report the details of their calls too, for a report."""
+    misbehaviour: tuple[str, int | None] | None = None
+    """What the models do wrong in other processes too, and how often in each."""
 
 
 def check_reply(record: CallRecord, reply: Reply, prompt: llm.Prompt, settings: Settings) -> LLMMockError | None:

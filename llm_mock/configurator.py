@@ -14,6 +14,8 @@ from llm_mock.replies import Reply, as_answer, exception_from
 from llm_mock.script import Matchers, QueuedReply, Script, TextMatcher
 
 if TYPE_CHECKING:
+    from llm_mock.check import Settings
+    from llm_mock.latency import Latency
     from llm_mock.model import MockLLMModel
     from llm_mock.processes import Exchange
 
@@ -29,6 +31,8 @@ class ResponseConfigurator:
     answer for model and schema, for any model and the schema, for the model, for any model, and else by the model's
     `default_response`.
     """
+
+    settings: Settings
 
     def __init__(self, *, at_boundary: bool = False, standing_only: bool = False) -> None:
         """
@@ -154,3 +158,41 @@ class ResponseConfigurator:
         if self._at_boundary:
             self._unknown.add(boundary.embedding_model_id_of(model))
         self._share_script()
+
+    def set_latency(self, model: str, latency: Latency | None) -> None:
+        """Have a model take its time, as `Latency` says; a reply that has a latency of its own takes that one.
+
+        Args:
+            model: id, alias, or `"*"` for any model that has none of its own here.
+            latency: how long its replies take. None ends it; then that of the whole run counts, if there is one.
+
+        Raises:
+            InvalidLatency: it is none.
+        """
+        from llm_mock.latency import checked
+
+        __tracebackhide__ = True
+        model_id = self._model_id_of(model)
+        if latency is None:
+            self._script.latencies.pop(model_id, None)
+        else:
+            self._script.latencies[model_id] = checked(latency)
+            self.settings = self.settings._replace(slow=True)
+        self._share_script()
+
+    def set_price(self, model: str, input: Any, output: Any) -> None:
+        """Say what a model costs, before the price that its provider asks.
+
+        Args:
+            model: id or alias, or a glob of ids such as `"ollama/*"`. Of several that fit the one set last counts.
+            input: US dollars for a million tokens of input.
+            output: the same for the output.
+
+        Raises:
+            InvalidBudget: one is not an amount from 0.
+        """
+        from llm_mock.cost import price
+
+        __tracebackhide__ = True
+        prices = (*self.settings.prices, price(self._model_id_of(model), input, output))
+        self.settings = self.settings._replace(prices=prices)

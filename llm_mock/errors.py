@@ -22,8 +22,32 @@ class LLMTooOld(LLMMockError):
     """The installed `llm` does not have what was asked for."""
 
 
+class MissingExtra(LLMMockError, ImportError):
+    """A library is not installed that this feature needs; the message says how to install it."""
+
+
+class InvalidBudget(LLMMockError, ValueError):
+    """An amount, a price or a number of tokens is none."""
+
+
+class InvalidLatency(LLMMockError, ValueError):
+    """A latency that no model can have."""
+
+
 class UnexpectedCall(LLMMockError, AssertionError):
     """A call that no configured reply fits, where calls are checked strictly."""
+
+
+class UnknownMisbehaviour(LLMMockError, ValueError):
+    """No misbehaviour of the catalogue was named."""
+
+
+class EndlessToolCalls(LLMMockError, AssertionError):
+    """The application lets a model call tools without end."""
+
+
+class ErrorNotRebuilt(LLMMockError):
+    """The exception that a description names cannot be made here."""
 
 
 class RealModelCall(LLMMockError, AssertionError):
@@ -48,3 +72,15 @@ class UnusedReplies(LLMMockError, AssertionError):
 
 class LegacyMockWarning(UserWarning):
     """A module that the project mocked by hand is still replaced by its old mock."""
+
+
+class InvalidFile(LLMMockError):
+    """A file cannot be read, or does not hold what it should; the message names file and line."""
+
+
+class CassetteMiss(LLMMockError, AssertionError):
+    """A call that the test's cassette does not hold, where nothing may be recorded."""
+
+
+class NotRecordable(LLMMockError):
+    """A call, or what a model answered, that a cassette cannot hold."""

@@ -11,7 +11,7 @@ from llm_mock.accept import AcceptsAnything, AnyOptions, split_arguments
 from llm_mock.answering import ModelState
 from llm_mock.history import ModelHistory, plain
 from llm_mock.registry import MockGetModel
-from llm_mock.response import NOTHING_PASSED, MockResponse, deliver
+from llm_mock.response import NOTHING_PASSED, MockResponse, deliver, deliver_async
 
 
 class _Scripted(AcceptsAnything, ModelHistory):
@@ -64,7 +64,8 @@ class MockLLMModel(_Scripted, llm.Model):
         prompt = kwargs.pop("prompt_text", prompt) if prompt is None else prompt
         for_llm, others = split_arguments(self, kwargs) if kwargs else ({}, {})
         response: Any = super().prompt(prompt, **for_llm)
-        if mock := self.mock():
+        mock = self.mock()
+        if mock and mock.cassette is None:  # what was recorded is played back as `llm` gave it
             response.__class__ = MockResponse
             response.passed = plain(others) if others else NOTHING_PASSED
             scripted = type(self).execute is MockLLMModel.execute  # else a subclass answers by itself
@@ -91,5 +92,6 @@ class AsyncMockLLMModel(_Scripted, llm.AsyncModel):
         """Called by `llm` to produce the response."""
         __tracebackhide__ = True
         mock = self.mock() or MockGetModel()
-        for chunk in deliver(await mock.answer_async(self.model_id, prompt, conversation), stream, response):
+        answered = await mock.answer_async(self.model_id, prompt, conversation)
+        async for chunk in deliver_async(answered, stream, response):
             yield chunk

@@ -9,9 +9,15 @@ import logging
 import sys
 from collections.abc import Generator, Iterator
 from importlib.machinery import ModuleSpec, PathFinder
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from llm_mock.cassettes import Cassette, CassetteConfig
+    from llm_mock.cost import Prices
+    from llm_mock.history import CallRecord
+    from llm_mock.misbehaviour import Misbehaviour
 
 
 class _OwnModules:
@@ -39,11 +45,28 @@ RUN = pytest.StashKey[TestRun]()
 EARLIER_CALLS = pytest.StashKey[int]()
 ASKED = pytest.StashKey[set[Any]]()
 LEGACY = pytest.StashKey[LegacyMockDetector]()
+BUDGET_OF_RUN, BUDGETS_OF_TESTS = "llm_mock_budget_of_run", "llm_mock_budgets_of_tests"
+MISBEHAVIOUR = "llm_mock_misbehaviour"
+CASSETTE_CLAIMS = pytest.StashKey[dict[str, str]]()
+CASSETTE = pytest.StashKey[Any]()
+UNUSED_RECORDINGS = pytest.StashKey[list[str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("llm_mock", "mocking of the llm library")
     group.addoption("--llm-mock-live", action="store_true", help="Run the tests marked llm_live, with real models.")
+    group.addoption(
+        "--llm-mock-record",
+        metavar="MODE",
+        help="Record mode of the tests with a cassette: none, once, new_episodes, all or rewrite.",
+    )
+    group.addoption(
+        "--llm-mock-report",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="Write every test's calls to PATH: a page (.html) or data (.json). May be given more than once.",
+    )
     parser.addini("llm_mock", "Mock llm in the whole run (default: true).", type="bool", default=True)
     parser.addini("llm_mock_lazy", "Decide a call when its response is read (default: false).", type="bool")
     parser.addini("llm_mock_strict", "A call that no configured reply fits fails (default: false).", type="bool")
@@ -52,6 +75,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("llm_mock_schema", "A reply that breaks the schema: warn (default), error or off.", default="warn")
     parser.addini("llm_mock_real_models", "A real model that executes: answer (default) or refuse.", default="answer")
     parser.addini("llm_mock_passthrough", "Globs of the ids of models that run for real.", type="args")
+    parser.addini("llm_mock_record", "The record mode of cassettes (default: none).", default="none")
+    parser.addini("llm_mock_unused_recordings", "Recorded calls not asked for: report or error.", default="report")
+    parser.addini("llm_mock_max_cost", "What the calls of the run may cost together, in US dollars.", default="")
+    parser.addini("llm_mock_max_tokens", "How many tokens the calls of the run may take together.", default="")
+    parser.addini("llm_mock_prices", "Prices, each model = input output, US dollars a million.", type="linelist")
     parser.addini("llm_mock_legacy_modules", "Old mocks to warn of, each module=Text.", type="linelist")
 
 
@@ -88,10 +116,29 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "llm_mock_strict(strict=True): whether a call that no configured reply fits fails the test."
     )
+    config.addinivalue_line(
+        "markers",
+        "llm_mock_misbehaviour(*names, times=None): run the test once for each misbehaviour of the models, by default "
+        "all that `llm-mock misbehaviours` lists; in every call that it can be applied to, or in the first `times`.",
+    )
+    config.addinivalue_line(
+        "markers", "llm_mock_cassette(name=None, record=None): record the test's calls, and replay them from then on."
+    )
+    config.addinivalue_line(
+        "markers", "llm_mock_budget(cost=None, tokens=None): what the test's calls may use: US dollars, tokens."
+    )
     run = _start(config)
     if hasattr(config, "workerinput"):
         run.user_environment = config.workerinput["llm_mock_environment"]
     config.pluginmanager.register(_EveryTest() if run.mock else _OnRequest(), "llm_mock_fixtures")
+    if config.getoption("--llm-mock-report") or config.getoption("xmlpath", None):
+        from llm_mock.report import plugins
+
+        plugins.register(config, run.mock)
+    if any(config.getini(f"llm_mock_{name}") for name in ("max_cost", "max_tokens", "prices")):
+        from llm_mock.budget import budget_of_run
+
+        config.pluginmanager.register(budget_of_run(config, run.mock), BUDGET_OF_RUN)
     try:
         config.stash[LEGACY] = LegacyMockDetector(config.getini("llm_mock_legacy_modules"))
     except ValueError as error:
@@ -148,7 +195,20 @@ def _settings(config: pytest.Config) -> Settings:
         schema=_choice(config, "llm_mock_schema", "warn", "error", "off"),
         autospec=_boolean(config, "llm_mock_autospec"),
         generate=_boolean(config, "llm_mock_generate"),
+        prices=_prices(config),
     )
+
+
+def _prices(config: pytest.Config) -> Prices:
+    lines = config.getini("llm_mock_prices")
+    if not lines:
+        return ()
+    from llm_mock.cost import prices_from
+
+    try:
+        return prices_from(lines)
+    except LLMMockError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def _choice(config: pytest.Config, name: str, *values: str) -> str:
@@ -179,23 +239,59 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         mock.add_totals(mock.calls)
         if hasattr(session.config, "workeroutput"):
             session.config.workeroutput["llm_mock_totals"] = mock.totals
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["llm_mock_unused"] = session.config.stash.get(UNUSED_RECORDINGS, [])
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     mock = node.config.stash[RUN].mock
+    output = getattr(node, "workeroutput", {})
     if mock is not None:
-        add_totals(mock.totals, getattr(node, "workeroutput", {}).get("llm_mock_totals", {}))
+        add_totals(mock.totals, output.get("llm_mock_totals", {}))
+    node.config.stash.setdefault(UNUSED_RECORDINGS, []).extend(output.get("llm_mock_unused", []))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if unused := config.stash.get(UNUSED_RECORDINGS, []):
+        from llm_mock.cassettes.explain import remove_unused
+
+        terminalreporter.section("Recorded LLM calls that were not asked for")
+        terminalreporter.write_line("\n".join([*sorted(unused), remove_unused()]))
+    _write_totals(terminalreporter, config)
+
+
+def _write_totals(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     mock = config.stash[RUN].mock
     if mock is None or not mock.totals:
         return
     something_to_say = any(sums["unconfigured"] for sums in mock.totals.values())
     if config.get_verbosity() > (-1 if something_to_say else 0):
         terminalreporter.section("LLM calls of the run")
-        terminalreporter.write_line(explain.totals(mock.totals))
+        budget = config.pluginmanager.get_plugin(BUDGET_OF_RUN)
+        terminalreporter.write_line(explain.totals(mock.totals, budget and budget.models))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    node: Any = metafunc.definition
+    markers: list[pytest.Mark] = []
+    while node is not None and not markers:  # the closest ones; `iter_markers` would cost every test more
+        for marker in node.own_markers:
+            if marker.name == MISBEHAVIOUR:
+                markers.append(marker)
+        node = node.parent
+    if not markers:
+        return
+    from llm_mock.misbehaviour import marked
+
+    try:
+        chosen = marked(markers)
+    except LLMMockError as error:
+        raise pytest.fail.Exception(f"In {metafunc.definition.nodeid}: {error}", pytrace=False) from None
+    if MISBEHAVIOUR not in metafunc.fixturenames:
+        metafunc.fixturenames.append(MISBEHAVIOUR)  # else it could not be parametrized
+    metafunc.parametrize(MISBEHAVIOUR, chosen, ids=[name for name, _ in chosen], indirect=True)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -208,11 +304,39 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.skip(reason=explain.skipped_live_test()))
         if "llm_mock_strict" in markers:
             _use_fixture(item, "_llm_mock_strict")
+        if MISBEHAVIOUR in markers:
+            _use_misbehaviour(item)
+        if "llm_mock_budget" in markers:
+            _watch_budget(item)
+        if "llm_mock_cassette" in markers:
+            _use_fixture(item, "llm_mock_cassette")
+    with_cassette = [item for item in items if item.get_closest_marker("llm_mock_cassette")]
+    if with_cassette:
+        from llm_mock.cassettes.for_test import conflicting_claims
+
+        config.stash[CASSETTE_CLAIMS] = conflicting_claims(with_cassette)
+
+
+def _watch_budget(item: pytest.Item) -> None:
+    from llm_mock.budget import BudgetsOfTests, budget_of
+
+    budget_of(item)  # a marker that gives none is an error before the first test
+    manager = item.config.pluginmanager
+    if not manager.has_plugin(BUDGETS_OF_TESTS):
+        manager.register(BudgetsOfTests(_calls_of_test), BUDGETS_OF_TESTS)
 
 
 def _use_fixture(item: pytest.Item, name: str) -> None:
     """Set a fixture up before all others of a test; other items than functions have none."""
     getattr(item, "fixturenames", []).insert(0, name)
+
+
+def _use_misbehaviour(item: Any) -> None:
+    """Set the misbehaviour up after all other fixtures of a test: it is for the test, not for what prepares it."""
+    if MISBEHAVIOUR not in getattr(getattr(item, "callspec", None), "params", ()):
+        item.add_marker(pytest.mark.skip(reason=explain.misbehaviour_needs_function(item.nodeid)))
+    elif MISBEHAVIOUR not in item.fixturenames:
+        item.fixturenames.append(MISBEHAVIOUR)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -225,10 +349,19 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     if warning := item.config.stash[LEGACY].check():
         _warn(item, warning)
-    result = yield
-    mock: Any = boundary.active()
-    if mock is not None and (message := next(iter(mock.problems), None) or mock.unused_replies()):
-        pytest.fail(message, pytrace=False)
+    cassette = item.stash.get(CASSETTE, None)
+    passed = False
+    try:
+        result = yield
+        mock: Any = boundary.active()
+        if mock is not None and (message := next(iter(mock.problems), None) or mock.unused_replies()):
+            pytest.fail(message, pytrace=False)
+        if mock is not None and mock.misbehaviour is not None and not mock.misbehaviour.calls:
+            pytest.skip(explain.misbehaviour_not_applied(mock.misbehaviour, mock.calls))
+        passed = True
+    finally:
+        if cassette is not None:
+            cassette.finish(passed)
     return result
 
 
@@ -248,11 +381,22 @@ def pytest_runtest_makereport(
     report = yield
     if report.outcome == "failed" and call.when != "teardown":
         mock: Any = boundary.active()
-        of_the_run = mock is not None and mock is item.config.stash[RUN].mock
-        calls = mock.calls[item.stash.get(EARLIER_CALLS, 0) if of_the_run else 0 :] if mock is not None else []
-        if calls:
+        if mock is not None and mock.misbehaviour is not None:
+            report.sections.append(("LLM misbehaviour", explain.misbehaviour_applied(mock.misbehaviour)))
+        if calls := _calls_of_test(item):
             report.sections.append(("LLM calls", explain.call_list(calls)))
+    elif report.outcome == "skipped" and isinstance(report.longrepr, tuple) and report.longrepr[0] == __file__:
+        report.longrepr = (str(item.path), (item.location[1] or 0) + 1, report.longrepr[2])  # not where we skipped it
     return report
+
+
+def _calls_of_test(item: pytest.Item) -> list[CallRecord] | None:
+    """The calls of a test so far; None where they are not mocked."""
+    mock: Any = boundary.active()
+    if mock is None:
+        return None
+    calls: list[CallRecord] = mock.calls
+    return calls[item.stash.get(EARLIER_CALLS, 0) :] if mock is item.config.stash[RUN].mock else calls
 
 
 @pytest.fixture
@@ -261,12 +405,52 @@ def mock_llm_responses(mock_llm_calls: MockGetModel) -> ResponseConfigurator:
     return mock_llm_calls
 
 
+@pytest.fixture(scope="session")
+def llm_mock_cassette_config() -> CassetteConfig:
+    """How calls are found in cassettes, and what never gets into one; a project overrides it."""
+    from llm_mock.cassettes import CassetteConfig
+
+    return CassetteConfig()
+
+
+@pytest.fixture
+def llm_mock_cassette(request: pytest.FixtureRequest, mock_llm_calls: MockGetModel) -> Iterator[Cassette]:
+    """The cassette of this test: its calls are replayed from it, and recorded in it; see `--llm-mock-record`."""
+    from llm_mock.cassettes.for_test import CassetteOfTest
+
+    config = request.config
+    unused = config.stash.setdefault(UNUSED_RECORDINGS, [])
+    conflict = config.stash.get(CASSETTE_CLAIMS, {}).get(request.node.nodeid)
+    try:
+        own = CassetteOfTest(request, config.stash[RUN], conflict, unused.append)
+    except LLMMockError as error:
+        pytest.fail(str(error), pytrace=False)
+    request.node.stash[CASSETTE] = own
+    mock_llm_calls.autospec()
+    mock_llm_calls.cassette = own.cassette
+    yield own.cassette
+    mock_llm_calls.cassette = None
+    own.finish_late()
+
+
 @pytest.fixture
 def debug_llm(mock_llm_calls: MockGetModel, caplog: pytest.LogCaptureFixture) -> Iterator[MockGetModel]:
     """Log each call as it happens (logger `llm_mock`, level DEBUG), and print every model's calls after the test."""
     caplog.set_level(logging.DEBUG, logger="llm_mock")
     yield mock_llm_calls
     print(explain.calls_by_model(mock_llm_calls.models))
+
+
+@pytest.fixture
+def llm_mock_misbehaviour(
+    request: pytest.FixtureRequest, mock_llm_calls: MockGetModel
+) -> Iterator[Misbehaviour | None]:
+    """What the models do wrong in this run of the test: `name`, `description`, `calls`; None without the marker."""
+    if not hasattr(request, "param"):
+        yield None
+        return
+    yield mock_llm_calls.misbehave(*request.param)
+    mock_llm_calls.misbehaviour = None
 
 
 @pytest.fixture
@@ -299,6 +483,8 @@ class _OnRequest:
         """The mock of this test; tests that do not ask for it use real models."""
         run = _new_run(pytestconfig, mocked=True, within_opted_out_run=True)
         run.start()
+        if collector := pytestconfig.pluginmanager.get_plugin("llm_mock_collector"):
+            collector.attach(run.mock)
         try:
             yield from _mock_one_test()
         finally:

@@ -13,7 +13,7 @@ from llm_mock import boundary, explain
 from llm_mock.answering import AnsweringMock
 from llm_mock.boundary import EXCHANGE_VARIABLE, TESTING_VARIABLE
 from llm_mock.check import Settings
-from llm_mock.errors import InvalidReply
+from llm_mock.errors import InvalidReply, LLMMockError
 from llm_mock.history import Numbers
 from llm_mock.replies import Reply, exception_from
 from llm_mock.script import ANY_MODEL, Script
@@ -197,10 +197,13 @@ class MockGetModel(AnsweringMock):
 
         Raises:
             InvalidReply: a reply cannot be sent to another process.
+            LLMMockError: the calls of this mock are recorded or replayed, which another process cannot do.
         """
         from llm_mock.processes import Exchange
 
         __tracebackhide__ = True
+        if self.cassette is not None:
+            raise LLMMockError(explain.cassette_beside_process())
         if self._exchange is None:
             self._exchange = Exchange.create()
             self._share_script()
@@ -230,6 +233,10 @@ class MockGetModel(AnsweringMock):
             mock._outer = MockGetModel(at_boundary=True, standing_only=True, settings=settings)
             mock._outer._script, mock._outer._unknown = script, unknown
             mock = mock._outer
+        if self.misbehaviour is None and self.settings.misbehaviour is not None:
+            from llm_mock.misbehaviour import Misbehaviour
+
+            self.misbehaviour = Misbehaviour(*self.settings.misbehaviour)
 
     def set_response(self, model: str, response: Any) -> None:
         """The same as `set` without a schema."""

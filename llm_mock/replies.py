@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from llm.parts import StreamEvent
 
     from llm_mock.history import CallRecord
+    from llm_mock.latency import Latency
 
 CHARACTERS_PER_TOKEN = 4
 
@@ -81,9 +82,11 @@ class Reply:
         error: an exception (or its class) that is raised instead of the answer, or after `error_after` chunks of it.
         error_after: how many chunks are streamed before `error` is raised; without streaming none is.
         invalid: the answer breaks the schema that is asked for on purpose, so that is not reported.
+        latency: how long the answer takes, in place of what was set for the model.
 
     Raises:
         InvalidReply: `data` is not JSON, two contents were given, or `error` is no exception.
+        InvalidLatency: `latency` is no `Latency`.
         LLMTooOld: the installed `llm` has no stream events.
     """
 
@@ -93,6 +96,7 @@ class Reply:
     reasoning: str | None
     attachments: tuple[llm.Attachment, ...]
     invalid: bool
+    latency: Latency | None
     notes: tuple[str, ...]
     estimated_tokens: int
     usage: llm.Usage | Mapping[str, int] | None
@@ -118,6 +122,7 @@ class Reply:
         error: BaseException | type[BaseException] | None = None,
         error_after: int | None = None,
         invalid: bool = False,
+        latency: Latency | None = None,
     ) -> None:
         __tracebackhide__ = True
         given = {"text": text is not None, "data": data is not UNSET, "chunks": chunks is not None}
@@ -136,6 +141,7 @@ class Reply:
         fields.update(error=error, error_after=error_after, usage=usage, resolved_model=resolved_model)
         fields["response_json"] = None if response_json is None else json.loads(json_text(response_json))
         fields["tool_calls"] = _checked_tool_calls(tool_calls)
+        fields["latency"] = None if latency is None else _checked_latency(latency)
         fields["notes"] = tuple(getattr(error, "__notes__", ()))
         fields.update(reasoning=reasoning, attachments=tuple(attachments), invalid=invalid)
         fields["chunks"] = None if chunks is None else _checked_chunks(chunks)
@@ -313,6 +319,13 @@ def _checked_tool_calls(tool_calls: Any) -> tuple[Any, ...]:
         if not (hasattr(call, "name") and isinstance(getattr(call, "arguments", None), dict)):
             raise InvalidReply(explain.no_tool_call(call))
     return copy.deepcopy(frozen)
+
+
+def _checked_latency(latency: Any) -> Latency:
+    from llm_mock.latency import checked
+
+    __tracebackhide__ = True
+    return checked(latency)
 
 
 def _is_event(chunk: Any) -> bool:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import llm
 
 from llm_mock import boundary
+from llm_mock.delivery import Delivery
 
 try:
-    from llm.parts import StreamEvent
+    from llm.parts import StreamEvent as StreamEvent
 except ImportError:  # before llm 0.32
     StreamEvent = None  # type: ignore[assignment, misc]
 
@@ -104,6 +105,9 @@ def deliver(answered: Answered, stream: bool, response: Any) -> Iterator[Any]:
     """
     __tracebackhide__ = True
     reply, record = answered
+    if isinstance(reply, Delivery):
+        yield from reply.deliver(response)
+        return
     error = None if reply.error is None else reply.exception()
     if reply.reasoning is not None:
         yield StreamEvent(type="reasoning", chunk=reply.reasoning)
@@ -122,6 +126,18 @@ def deliver(answered: Answered, stream: bool, response: Any) -> Iterator[Any]:
     if reply.resolved_model:
         response.set_resolved_model(reply.resolved_model)
     response.response_json = reply.raw_json()
+
+
+async def deliver_async(answered: Answered, stream: bool, response: Any) -> AsyncIterator[Any]:
+    """The asynchronous twin of `deliver`."""
+    __tracebackhide__ = True
+    reply = answered[0]
+    if isinstance(reply, Delivery):
+        async for chunk in reply.deliver_async(response):
+            yield chunk
+        return
+    for chunk in deliver(answered, stream, response):
+        yield chunk
 
 
 def _make_tool_calls(reply: Reply, record: CallRecord, response: Any) -> Iterator[Any]:

@@ -17,6 +17,7 @@ from llm_mock.replies import Answer, Reply
 
 if TYPE_CHECKING:
     from llm_mock.history import CallRecord
+    from llm_mock.latency import Latency
     from llm_mock.processes import Exchange
 
 ANY_MODEL = "*"
@@ -132,6 +133,7 @@ class Script:
         self.side_effect: Reply | None = None
         self.errors: dict[str, Reply] = {}
         self.standing: dict[Key, Answer] = {}
+        self.latencies: dict[str, Latency] = {}
         self.exchange: Exchange | None = None
         """Where processes that use these replies together tell each other which they used."""
         self._queues: dict[Key, deque[QueuedReply]] = {}

@@ -11,11 +11,15 @@ from collections.abc import Callable
 import llm.cli  # noqa: F401
 import pytest
 
+import llm_mock.cassettes.for_test
 import llm_mock.model  # noqa: F401
 
 pytest_plugins = ["pytester"]
 
-NESTED_OPTIONS = "-p no:cacheprovider -p no:randomly -p no:anyio -o asyncio_default_fixture_loop_scope=function"
+UNNEEDED_PLUGINS = ("cacheprovider", "randomly", "anyio", "hypothesispytest")
+NESTED_OPTIONS = " ".join(
+    [*(f"-p no:{plugin}" for plugin in UNNEEDED_PLUGINS), "-o asyncio_default_fixture_loop_scope=function"]
+)
 
 RunPython = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -22,7 +22,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = ("README.md", "MIGRATION_GUIDE.md")
 PARTS = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$|^#+ (?P<title>[^\n]+)$", re.MULTILINE | re.DOTALL)
-FILE_NAME = re.compile(r"\A# ([\w./-]+\.(?:py|toml|ini|yml))\n")
+FILE_NAME = re.compile(r"\A# ([\w./-]+\.(?:py|toml|ini|ya?ml))\n")
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Section:
             self.output += text
         elif language == "console":
             self.console += text
-        elif language in ("python", "toml", "ini"):
+        elif language in ("python", "toml", "ini", "yaml"):
             named = FILE_NAME.match(text)
             name = named[1] if named else "test_section.py"
             self.files[name] = self.files.get(name, "") + text

@@ -17,7 +17,14 @@ def write_summary(workflow: Workflow, retry: Retry) -> str:
         retry: how often to ask.
 
     Raises:
-        PlannerError: the model failed.
+        PlannerError: the model gave no usable answer.
     """
     prompt = f"Say in two sentences what this workflow does.\n{workflow.model_dump_json()}"
-    return retry.until_answered(lambda: SUMMARY_MODEL.prompt(prompt).text())
+
+    def ask() -> str:
+        summary = SUMMARY_MODEL.prompt(prompt).text()
+        if not summary.strip():
+            raise ValueError("the summary is empty")
+        return summary
+
+    return retry.until_answered(ask)

@@ -1,0 +1,306 @@
+"""The cassette of one test: finds recorded calls, records new ones."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from llm_mock import boundary, provider_errors
+from llm_mock.cassettes import explain, schema, storage
+from llm_mock.cassettes.config import CassetteConfig
+from llm_mock.cassettes.miss import nearest
+from llm_mock.cassettes.recording import AnswerCollector, PlayedAnswer, as_reply, play, request_of
+from llm_mock.delivery import Delivery
+from llm_mock.errors import CassetteMiss, LLMMockError, NotRecordable
+from llm_mock.redaction import REDACTED, default_redactor
+
+if TYPE_CHECKING:
+    import llm
+
+    from llm_mock.answering import AnsweringMock
+    from llm_mock.history import CallRecord
+    from llm_mock.redaction import Redactor
+    from llm_mock.replies import Reply
+
+RecordMode = Literal["none", "once", "new_episodes", "all", "rewrite"]
+
+RealModel = Callable[["llm.Prompt", Any], tuple[Any, dict[str, Any]]]
+"""Given a prompt and its response: the real model that is to execute it, and further arguments of `execute`."""
+
+
+class _Recorded:
+    """A call that was made by this run, at its place among them."""
+
+    def __init__(self, request: schema.Request) -> None:
+        self.request = request
+        self.response: schema.Response | None = None
+        self.contents: dict[str, bytes] = {}
+
+
+class Cassette:
+    """The recorded calls of one test.
+
+    Args:
+        path: the file.
+        mode: what is recorded: `none` nothing; `once` everything if there is no file yet; `new_episodes` what the file
+            does not hold; `all` everything, in place of what the file holds for the same call; `rewrite` everything,
+            in a new file.
+        config: how calls are found.
+        redactor: what never gets into the file.
+        real_model: gives the real model for a prompt.
+
+    Raises:
+        InvalidFile: the file cannot be read, or is no cassette; the message names the line.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        mode: RecordMode = "none",
+        config: CassetteConfig | None = None,
+        redactor: Redactor | None = None,
+        real_model: RealModel | None = None,
+    ) -> None:
+        self.path = path
+        self.mode = mode
+        self.config = config or CassetteConfig()
+        self._redactor = redactor or default_redactor(patterns=self.config.redact)
+        self._real_model = real_model
+        self._exists = path.exists()
+        self._content = storage.read(path, tolerant=mode == "rewrite") if self._exists else storage.Content()
+        self._recorded: list[_Recorded] = []
+        self._lock = threading.Lock()
+        self._unused: dict[str, deque[int]] = {}
+        for position, call in enumerate(self.calls):
+            self._unused.setdefault(self._key(call.request), deque()).append(position)
+        self._redacted = {key: _any_secret(key) for key in self._unused if REDACTED in key}
+
+    def __repr__(self) -> str:
+        return f"<Cassette {self.path}: {len(self.calls)} calls, record mode {self.mode}>"
+
+    @property
+    def calls(self) -> Sequence[schema.Call]:
+        """The calls that the file holds, in order."""
+        return self._content.calls
+
+    @property
+    def replays(self) -> bool:
+        """Whether recorded calls are replayed."""
+        return self.mode not in ("all", "rewrite")
+
+    @property
+    def records(self) -> bool:
+        """Whether calls that were not recorded are made for real, and recorded."""
+        return self.mode not in ("none", "once") or (self.mode == "once" and not self._exists)
+
+    @property
+    def recorded(self) -> list[_Recorded]:
+        """The calls that were recorded by this run, in order."""
+        return [call for call in self._recorded if call.response is not None]
+
+    def unused(self) -> list[schema.Call]:
+        """The recorded calls that nobody asked for, in order."""
+        if not self.replays:
+            return []
+        return [self.calls[position] for position in sorted(p for left in self._unused.values() for p in left)]
+
+    def answer(self, mock: AnsweringMock, record: CallRecord, prompt: llm.Prompt) -> Delivery:
+        """Find the recorded answer to a call, or have it made for real and recorded.
+
+        Raises:
+            CassetteMiss: it was not recorded, and nothing may be recorded.
+        """
+        __tracebackhide__ = True
+        request = self._cleaned(request_of(record, prompt))
+        with self._lock:
+            position = self._take(self._key(request)) if self.replays else None
+        if position is not None:
+            return _Replay(self.calls[position].response, self._content.contents, mock, record)
+        if self.records:
+            return _Recording(self, request, mock, record)
+        message = self._explain_miss(request)
+        mock.note_problem(message)
+        raise CassetteMiss(message)
+
+    def _take(self, key: str) -> int | None:
+        """The position of the next recorded call with a key. What was redacted may have been anything."""
+        keys = [key, *(redacted for redacted, pattern in self._redacted.items() if pattern.fullmatch(key))]
+        return next((self._unused[found].popleft() for found in keys if self._unused.get(found)), None)
+
+    def _cleaned(self, request: schema.Request) -> schema.Request:
+        plain = request.plain()
+        cleaned = self._redactor.clean(plain)
+        return request if cleaned == plain else schema.Request.model_validate(cleaned)
+
+    def _key(self, request: schema.Request) -> str:
+        parts = [self.config.normalized(request.part(part)) for part in self.config.match]
+        return json.dumps(parts, sort_keys=True, ensure_ascii=False)
+
+    def _explain_miss(self, request: schema.Request) -> str:
+        if not self._exists:
+            return explain.no_cassette(self.path, request.plain())
+        key = self._key(request)
+        times = sum(self._key(call.request) == key for call in self.calls)
+        if times:
+            return explain.recording_used_up(self.path, request.plain(), times)
+        difference = nearest(request, [call.request for call in self.calls], self.config)
+        return explain.cassette_miss(self.path, request.plain(), len(self.calls), difference)
+
+    def start(self, request: schema.Request) -> _Recorded:
+        """Take the place of a call that is now made for real."""
+        recorded = _Recorded(request)
+        with self._lock:
+            self._recorded.append(recorded)
+        return recorded
+
+    def real_model(self, prompt: llm.Prompt, response: Any) -> tuple[Any, dict[str, Any]]:
+        """The real model that is to execute a prompt, and further arguments of its `execute`. Its key is a secret."""
+        model, arguments = (self._real_model or boundary.real_model)(prompt, response)
+        for key in (arguments.get("key"), getattr(model, "key", None)):
+            if isinstance(key, str):
+                self._redactor.hide(key)
+        return model, arguments
+
+    def save(self, passed: bool) -> str | None:
+        """Write what was recorded, if anything was.
+
+        Args:
+            passed: whether the test did. If not, a file that would be replaced stays, and errors are not recorded.
+
+        Returns:
+            What to tell whoever runs the test; None for nothing.
+
+        Raises:
+            LLMMockError: the file cannot be written; an old one is as it was.
+        """
+        recorded = self.recorded
+        if not passed:
+            recorded = [call for call in recorded if call.response and call.response.error is None]
+        if not recorded and not (self.mode == "rewrite" and self._exists and passed):
+            return None
+        if not passed and not self.replays and self._exists:
+            return explain.cassette_kept(self.path, len(recorded))
+        calls = self._merged([self._as_call(call) for call in recorded])
+        contents = {**self._content.contents, **{digest: c for call in recorded for digest, c in call.contents.items()}}
+        storage.write(self.path, calls, contents)
+        return None
+
+    def _as_call(self, recorded: _Recorded) -> schema.Call:
+        assert recorded.response is not None
+        response = schema.Response.model_validate(self._redactor.clean(recorded.response.plain()))
+        return schema.Call(request=self._cleaned(recorded.request), response=response)
+
+    def _merged(self, recorded: Sequence[schema.Call]) -> list[schema.Call]:
+        if self.replays:
+            return [*self.calls, *recorded]
+        old: dict[str, deque[int]] = {}
+        for position, call in enumerate(self.calls):
+            old.setdefault(self._key(call.request), deque()).append(position)
+        merged: list[schema.Call | None] = list(self.calls)
+        renewed: list[schema.Call] = []
+        for call in recorded:
+            positions = old.get(self._key(call.request))
+            if positions:
+                position = positions.popleft()
+                call = storage.unless_volatile(self.calls[position], call)
+                merged[position] = call if self.mode == "all" else None
+            else:
+                merged.append(call)
+            renewed.append(call)
+        return renewed if self.mode == "rewrite" else [call for call in merged if call]
+
+
+def _any_secret(key: str) -> re.Pattern[str]:
+    return re.compile(".+?".join(map(re.escape, key.split(REDACTED))), re.DOTALL)
+
+
+class _Replay(Delivery):
+    """A recorded answer."""
+
+    def __init__(
+        self, response: schema.Response, contents: Mapping[str, bytes], mock: AnsweringMock, record: CallRecord
+    ) -> None:
+        self._response, self._contents, self._mock, self._record = response, contents, mock, record
+
+    def deliver(self, response: Any) -> Iterator[Any]:
+        __tracebackhide__ = True
+        try:
+            yield from play(self._response, self._contents, response)
+        except Exception as error:
+            self._mock.not_delivered(self._record, error)
+            raise
+        self._mock.delivered(self._record, PlayedAnswer(self._response, self._contents))
+
+    def as_reply(self) -> Reply:
+        return as_reply(self._response, self._contents)
+
+
+class _Recording(Delivery):
+    """The answer of a real model, that is recorded."""
+
+    def __init__(self, cassette: Cassette, request: schema.Request, mock: AnsweringMock, record: CallRecord) -> None:
+        self._cassette, self._mock, self._record = cassette, mock, record
+        self._recorded = cassette.start(request)
+        self._collector = AnswerCollector()
+
+    def deliver(self, response: Any) -> Iterator[Any]:
+        chunks = self._execute(response)
+        with _Ending(self, response):
+            for chunk in chunks:
+                self._collector.add(chunk)
+                yield chunk
+
+    async def deliver_async(self, response: Any) -> AsyncIterator[Any]:
+        chunks = self._execute(response)
+        with _Ending(self, response):
+            async for chunk in chunks:
+                self._collector.add(chunk)
+                yield chunk
+
+    def _execute(self, response: Any) -> Any:
+        try:
+            model, arguments = self._cassette.real_model(response.prompt, response)
+        except Exception as error:
+            self._mock.note_problem(explain.cannot_record(self._record, error))
+            self._mock.not_delivered(self._record, error)
+            raise
+        return boundary.execute(model, response, arguments)
+
+    def end(self, response: Any, error: BaseException | None) -> None:
+        """Keep the answer, or the error."""
+        try:
+            self._keep(response, error)
+        except LLMMockError as problem:
+            self._mock.note_problem(explain.call_not_recordable(self._record, problem))
+        answer = self._recorded.response
+        if error is not None:
+            self._mock.not_delivered(self._record, error)
+        elif answer is not None:
+            self._mock.delivered(self._record, PlayedAnswer(answer, self._recorded.contents))
+
+    def _keep(self, response: Any, error: BaseException | None) -> None:
+        unfinished = isinstance(error, GeneratorExit)
+        if error is not None and not unfinished and not isinstance(error, Exception):
+            return  # interrupted, or cancelled by the application
+        described = None if error is None or unfinished else provider_errors.describe(error)
+        if error is not None and not unfinished and described is None:
+            raise NotRecordable(explain.error_not_recordable(error))
+        answer, contents = self._collector.answer(response, described, unfinished)
+        self._recorded.response, self._recorded.contents = answer, contents
+
+
+class _Ending:
+    """Ends a recording, however the stream ends."""
+
+    def __init__(self, recording: _Recording, response: Any) -> None:
+        self._recording, self._response = recording, response
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        self._recording.end(self._response, error)

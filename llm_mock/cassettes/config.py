@@ -1,0 +1,96 @@
+"""How a project wants its calls recorded and found again."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from typing import Any, get_args
+
+from llm_mock.cassettes import explain
+from llm_mock.cassettes.schema import RequestPart
+from llm_mock.errors import LLMMockError
+
+DATES = re.compile(
+    r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b"
+    r"|\b\d{1,2}:\d{2}:\d{2}(?:\.\d+)?\b"
+)
+"""Dates and times as in ISO 8601."""
+IDS = re.compile(
+    r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|\b[0-9A-HJKMNP-TV-Z]{26}\b|\b[0-9a-f]{32,64}\b"
+)
+"""UUIDs, ULIDs and hexadecimal digests."""
+TEMPORARY_PATHS = re.compile(
+    rf"(?:{re.escape(tempfile.gettempdir())}|/tmp|/private/var/folders|/var/folders)[^\s\"'`<>|:,;)]*"
+)
+"""Paths in the folder for temporary files, such as those of `tmp_path`."""
+
+NORMALIZED = "…"
+
+Normalizer = Callable[[str], str] | Iterable["str | re.Pattern[str]"]
+
+
+@dataclass(frozen=True)
+class CassetteConfig:
+    """How calls are found in a cassette, and what never gets into one.
+
+    Return one from a fixture `llm_mock_cassette_config`, of any scope, in a conftest, a module or a class.
+
+    Args:
+        match: which parts of a call must be those of a recorded one: of `model`, `turn`, `system`, `prompt` (with
+            its attachments and tool results), `options`, `schema`, `tools`.
+        normalize: what does not count in texts: regular expressions (`DATES`, `IDS`, `TEMPORARY_PATHS`, your own),
+            or a function that is given a text and returns what of it counts. It is applied to both sides before
+            they are compared; the file holds the texts as they were.
+        redact: regular expressions of what never gets into a file, beside what has the form of a key, the keys of
+            `llm`, and environment variables named …KEY, …TOKEN, …SECRET or …PASSWORD.
+
+    Raises:
+        LLMMockError: a part to match is unknown, or an expression is none.
+    """
+
+    match: tuple[RequestPart, ...] = get_args(RequestPart)
+    normalize: Normalizer = ()
+    redact: tuple[str | re.Pattern[str], ...] = ()
+
+    def __post_init__(self) -> None:
+        unknown = [part for part in self.match if part not in get_args(RequestPart)]
+        if unknown or isinstance(self.match, str):
+            raise LLMMockError(explain.bad_cassette_match(self.match, get_args(RequestPart)))
+        try:
+            patterns = () if callable(self.normalize) else tuple(re.compile(pattern) for pattern in self.normalize)
+            redacted = tuple(re.compile(pattern) for pattern in self.redact)
+        except (re.error, TypeError) as error:
+            raise LLMMockError(explain.bad_cassette_pattern(error)) from None
+        object.__setattr__(self, "match", tuple(self.match))
+        object.__setattr__(self, "redact", redacted)
+        object.__setattr__(self, "normalize", self.normalize if callable(self.normalize) else patterns)
+
+    def normalized(self, value: Any) -> Any:
+        """A JSON value in which what does not count is replaced by `…`."""
+        if not self.normalize:
+            return value
+        if isinstance(value, str):
+            return self._normalized_text(value)
+        if isinstance(value, dict):
+            return {name: self.normalized(item) for name, item in value.items()}
+        return [self.normalized(item) for item in value] if isinstance(value, list) else value
+
+    def _normalized_text(self, text: str) -> str:
+        if callable(self.normalize):
+            return self.normalize(text)
+        for pattern in self.normalize:
+            text = re.sub(pattern, NORMALIZED, text)
+        return text
+
+    @classmethod
+    def from_fixture(cls, value: Any) -> CassetteConfig:
+        """What the fixture `llm_mock_cassette_config` gave.
+
+        Raises:
+            LLMMockError: it gave something else than a `CassetteConfig`.
+        """
+        if not isinstance(value, cls):
+            raise LLMMockError(explain.no_cassette_config(value, [field.name for field in fields(cls)]))
+        return value

@@ -1,0 +1,137 @@
+"""What a cassette file holds."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import pydantic
+
+VERSION = 1
+
+RequestPart = Literal["model", "turn", "system", "prompt", "options", "schema", "tools"]
+
+
+class _Strict(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid", populate_by_name=True, protected_namespaces=())
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON values, without what is at its default."""
+        return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
+
+class Tool(_Strict):
+    """A tool that was offered."""
+
+    name: str
+    description: str | None = None
+    input_schema: dict[str, Any] = {}
+
+
+class ToolResult(_Strict):
+    """What a tool had given."""
+
+    name: str
+    output: str
+    attachments: list[Attachment] = []
+
+
+class Attachment(_Strict):
+    """An attachment: what was sent, by its hash; what came back, in the file or beside it."""
+
+    type: str | None = None
+    url: str | None = None
+    sha256: str | None = None
+    bytes: int | None = None
+    """Its size."""
+    content: str | None = None
+    """The content of a small one that came back, as base64."""
+    file: str | None = None
+    """The name of the file beside the cassette that holds a larger one that came back."""
+
+
+class Request(_Strict):
+    """What was asked."""
+
+    model: str
+    turn: int = 1
+    system: str = ""
+    prompt: str = ""
+    tool_results: list[ToolResult] = []
+    attachments: list[Attachment] = []
+    options: dict[str, Any] = {}
+    schema_: dict[str, Any] | None = pydantic.Field(default=None, alias="schema")
+    tools: list[Tool] = []
+
+    def part(self, name: str) -> Any:
+        """One of the parts by which a call is found."""
+        if name == "prompt":
+            return [
+                self.prompt,
+                [result.plain() for result in self.tool_results],
+                [a.plain() for a in self.attachments],
+            ]
+        if name == "tools":
+            return [tool.plain() for tool in self.tools]
+        return getattr(self, "schema_" if name == "schema" else name)
+
+
+class Event(_Strict):
+    """Consecutive stream events of one kind, with their text together."""
+
+    type: str = "text"
+    text: str = ""
+    chunks: list[int] = []
+    """The length of each piece; empty for one piece, and ignored when the text was edited."""
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    server_executed: bool = False
+    redacted: bool = False
+    part_index: int | None = None
+    message_index: int = 0
+    provider_metadata: dict[str, Any] | None = None
+
+
+class ToolCall(_Strict):
+    """A tool call that the model made."""
+
+    name: str
+    arguments: dict[str, Any] = {}
+    tool_call_id: str | None = None
+
+
+class Usage(_Strict):
+    """The tokens that the provider counted."""
+
+    input: int | None = None
+    output: int | None = None
+    details: dict[str, Any] | None = None
+
+
+class Response(_Strict):
+    """What was answered."""
+
+    events: list[Event] = []
+    tool_calls: list[ToolCall] = []
+    attachments: list[Attachment] = []
+    usage: Usage = Usage()
+    resolved_model: str | None = None
+    raw: dict[str, Any] | list[Any] | None = pydantic.Field(default=None, alias="json")
+    """The provider's payload."""
+    error: dict[str, Any] | None = None
+    """The exception that was raised, after the events."""
+    unfinished: bool = False
+    """The application stopped reading here."""
+
+
+class Call(_Strict):
+    """One recorded call."""
+
+    request: Request
+    response: Response
+
+
+class CassetteFile(_Strict):
+    """The whole file."""
+
+    version: Literal[1]
+    calls: list[Call] = []

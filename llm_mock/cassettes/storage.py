@@ -1,0 +1,152 @@
+"""Reading and writing cassette files."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import mimetypes
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from llm_mock.cassettes import explain, schema
+from llm_mock.errors import InvalidFile, LLMMockError
+from llm_mock.files import write_atomically
+from llm_mock.yaml_files import Document, Inline, dump, load
+
+LARGEST_INLINE = 4096
+"""The size in bytes up to which an attachment that came back is kept in the file itself."""
+HEADER = "# Recorded by pytest-llm-mock. To record it anew: pytest --llm-mock-record=rewrite\n"
+VOLATILE = {
+    "id",
+    "created",
+    "created_at",
+    "completed_at",
+    "system_fingerprint",
+    "tool_call_id",
+    "call_id",
+    "request_id",
+}
+"""Fields that differ whenever the same answer is given again."""
+
+
+class Content(NamedTuple):
+    """What a cassette holds: its calls, and the content of their attachments by hash."""
+
+    calls: Sequence[schema.Call] = ()
+    contents: Mapping[str, bytes] = MappingProxyType({})
+
+
+def read(path: Path, tolerant: bool = False) -> Content:
+    """Read a cassette.
+
+    Args:
+        path: the file.
+        tolerant: take a file that is none as empty; it is about to be replaced.
+
+    Raises:
+        InvalidFile: it cannot be read, or is no cassette; the message names the line.
+    """
+    try:
+        document = load(path)
+        _check_version(document)
+        calls = document.as_model(schema.CassetteFile).calls
+        return Content(calls, _contents(document, calls))
+    except InvalidFile as error:
+        if tolerant:
+            return Content()
+        raise InvalidFile(explain.bad_cassette(error)) from None
+
+
+def _check_version(document: Document) -> None:
+    data = document.data
+    if not isinstance(data, dict):
+        raise document.error("is no cassette: it should hold `version` and `calls`")
+    version = data.get("version")
+    if version != schema.VERSION or isinstance(version, bool):
+        raise document.error(explain.cassette_version(version, schema.VERSION), ["version"])
+
+
+def _contents(document: Document, calls: Sequence[schema.Call]) -> dict[str, bytes]:
+    contents = {}
+    for position, call in enumerate(calls):
+        for number, attachment in enumerate(call.response.attachments):
+            if attachment.sha256:
+                where: list[str | int] = ["calls", position, "response", "attachments", number]
+                contents[attachment.sha256] = _content(document, attachment, where)
+    return contents
+
+
+def _content(document: Document, attachment: schema.Attachment, where: list[str | int]) -> bytes:
+    try:
+        if attachment.file is not None:
+            content = (document.path.parent / Path(attachment.file).name).read_bytes()
+        else:
+            content = base64.b64decode(attachment.content or "", validate=True)
+    except (OSError, ValueError) as error:
+        raise document.error(f"the attachment cannot be read: {error}", where) from None
+    if hashlib.sha256(content).hexdigest() != attachment.sha256:
+        raise document.error("the content of the attachment is not that of its sha256", where)
+    return content
+
+
+def write(path: Path, calls: Sequence[schema.Call], contents: Mapping[str, bytes]) -> None:
+    """Write a cassette, or remove it when there are no calls.
+
+    Raises:
+        LLMMockError: that is not possible; an old file is as it was.
+    """
+    try:
+        files: dict[str, bytes] = {}
+        plain = [_plain(call, path, contents, files) for call in calls]
+        for name, content in files.items():
+            if not (path.parent / name).exists():
+                write_atomically(path.parent / name, content)
+        if calls:
+            text = HEADER + dump({"version": schema.VERSION, "calls": plain})
+            if not path.exists() or path.read_bytes() != text.encode():
+                write_atomically(path, text)
+        else:
+            path.unlink(missing_ok=True)
+        for stale in path.parent.glob(f"{_glob_escaped(path.stem)}.attachment-*"):
+            if stale.name not in files:
+                stale.unlink()
+    except (OSError, UnicodeEncodeError) as error:
+        raise LLMMockError(explain.cassette_not_written(path, error)) from None
+
+
+def _glob_escaped(name: str) -> str:
+    return "".join(f"[{char}]" if char in "*?[" else char for char in name)
+
+
+def _plain(call: schema.Call, path: Path, contents: Mapping[str, bytes], files: dict[str, bytes]) -> dict[str, Any]:
+    """A call as it stands in the file; what of it belongs beside the file is added to `files`."""
+    plain = call.plain()
+    for event in plain["response"].get("events", []):
+        if "chunks" in event:
+            event["chunks"] = Inline(event["chunks"])
+    for attachment in plain["response"].get("attachments", []):
+        if digest := attachment.get("sha256"):
+            attachment.pop("file", None)
+            attachment.pop("content", None)
+            if len(contents[digest]) <= LARGEST_INLINE:
+                attachment["content"] = base64.b64encode(contents[digest]).decode()
+            else:
+                suffix = mimetypes.guess_extension(attachment.get("type") or "") or ".bin"
+                attachment["file"] = f"{path.stem}.attachment-{digest[:16]}{suffix}"
+                files[attachment["file"]] = contents[digest]
+    return plain
+
+
+def unless_volatile(old: schema.Call, new: schema.Call) -> schema.Call:
+    """The new recording of a call, or the old one where they differ only in what differs every time."""
+    same = _stable(old.response.plain()) == _stable(new.response.plain())
+    return old if same else new
+
+
+def _stable(value: Any) -> Any:
+    if isinstance(value, dict):
+        kept = {name: item for name, item in value.items() if name not in VOLATILE and name != "chunks"}
+        return {name: item if name == "arguments" else _stable(item) for name, item in kept.items()}
+    return [_stable(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,34 @@
+"""Writing files."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from pathlib import Path
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write a file so that at any moment it is the old one or the whole new one; missing folders are made.
+
+    Args:
+        path: the file.
+        content: what it is to hold; text as UTF-8.
+
+    Raises:
+        OSError: it cannot be written; an old file is as it was.
+        UnicodeEncodeError: the text is none that UTF-8 has; an old file is as it was.
+    """
+    data = content if isinstance(content, bytes) else content.encode()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name[:60]}.{os.getpid()}-{threading.get_ident()}")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

@@ -1,0 +1,116 @@
+"""Keeps keys, tokens and passwords out of files that are written."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import quote
+
+REDACTED = "[redacted]"
+SHORTEST_SECRET = 8
+"""Shorter values of variables are not looked for in texts: they would be found in innocent ones."""
+
+_SECRET_VARIABLE = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
+_SECRET_FIELD = re.compile(
+    r"(?:.*[_-])?(?:api[_-]?key|authorization|(?:access|refresh|id|auth|session|bearer)[_-]?token|token|client[_-]?secret"
+    r"|secret|password|passwd|private[_-]?key|(?:set[_-])?cookie)",
+    re.IGNORECASE,
+)
+# Each pattern keeps its first group, if it has one, and hides the rest.
+_PATTERNS = (
+    r"()\bsk-(?=[\w-]*\d)[\w-]{12,}",  # OpenAI, Anthropic, OpenRouter, DeepSeek, …
+    r"()\b(?:gsk|hf|r8|xai|pplx|tgp|fw|nvapi|pa|csk|voyage)[_-](?=\w*\d)\w{16,}",  # Groq, Hugging Face, …
+    r"()\bAIza[\w-]{30,}",  # Google
+    r"()\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",  # Amazon
+    r"()\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,})",  # GitHub, GitLab, Slack
+    r"()\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*",  # JSON web tokens
+    r"(\b[Bb]earer\s+)(?=\S*\d)[\w.~+/=-]{8,}",
+    r"(\b[Bb]asic\s+)[A-Za-z0-9+/]{12,}={0,2}(?=[\s\"']|$)",
+    r"(\b[a-z][a-z0-9+.-]*://[^\s/:@]*:)[^\s/@]+(?=@)",  # the password in a URL
+    r"([?&](?:api[_-]?key|key|token|sig|signature|access_token)=)[^&\s\"']{8,}",
+    r'("(?:api[_-]?key|authorization|access_token|client_secret|password)"\s*:\s*")(?:[^"\\]|\\.)+(?=")',
+    r"()-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
+)
+_KNOWN_FORMS = re.compile("|".join(f"(?:{pattern})" for pattern in _PATTERNS), re.DOTALL)
+
+
+class Redactor:
+    """Replaces what is secret by `[redacted]`.
+
+    Secret are: the given values, also as base64 or in a URL; what has the form of a key of a known provider, of a
+    bearer token, a private key or a password in a URL; and the texts of fields whose name says so (`authorization`,
+    `api_key`, `password`, …).
+
+    Args:
+        secrets: values that must not be written; those of fewer than 8 characters are not looked for.
+        patterns: further regular expressions of what is secret.
+    """
+
+    def __init__(self, secrets: Iterable[str] = (), patterns: Iterable[str | re.Pattern[str]] = ()) -> None:
+        self._forms: set[str] = set()
+        self._secrets: re.Pattern[str] | None = None
+        self._patterns = [re.compile(pattern) for pattern in patterns]
+        self.hide(*secrets)
+
+    def hide(self, *secrets: str) -> None:
+        """Take further values as secret."""
+        forms = {form for secret in secrets if len(secret) >= SHORTEST_SECRET for form in _forms(secret)}
+        if not forms <= self._forms:
+            self._forms |= forms
+            longest_first = sorted(self._forms, key=lambda form: (-len(form), form))
+            self._secrets = re.compile("|".join(map(re.escape, longest_first)))
+
+    def clean(self, value: Any) -> Any:
+        """A copy of a JSON value without secrets; of a text the text."""
+        if isinstance(value, str):
+            return self._clean_text(value)
+        if isinstance(value, Mapping):
+            return {self.clean(name): self._clean_field(str(name), item) for name, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self.clean(item) for item in value]
+        return value
+
+    def _clean_field(self, name: str, value: Any) -> Any:
+        if isinstance(value, str) and value and _SECRET_FIELD.fullmatch(name) and _is_no_word(name, value):
+            return REDACTED
+        return self.clean(value)
+
+    def _clean_text(self, text: str) -> str:
+        if self._secrets is not None:
+            text = self._secrets.sub(REDACTED, text)
+        text = _KNOWN_FORMS.sub(_hide, text)
+        for pattern in self._patterns:
+            text = pattern.sub(REDACTED, text)
+        return text
+
+
+def _is_no_word(name: str, value: str) -> bool:
+    """Whether the text of a secret field can be one: `token` is also what a provider calls a piece of text."""
+    return name.lower() != "token" or (len(value) >= 16 and any(char.isdigit() for char in value))
+
+
+def _hide(match: re.Match[str]) -> str:
+    return next((group for group in match.groups() if group), "") + REDACTED
+
+
+def _forms(secret: str) -> Iterable[str]:
+    encoded = base64.b64encode(secret.encode(errors="surrogateescape")).decode().rstrip("=")
+    return secret, quote(secret, safe=""), encoded
+
+
+def default_redactor(
+    secrets: Iterable[str] = (),
+    patterns: Iterable[str | re.Pattern[str]] = (),
+    environment: Mapping[str, str] = os.environ,
+) -> Redactor:
+    """A redactor that also hides the values of environment variables named …KEY, …TOKEN, …SECRET or …PASSWORD.
+
+    Args:
+        secrets: further values to hide.
+        patterns: further regular expressions of what is secret.
+        environment: the variables.
+    """
+    return Redactor([*secrets, *(v for name, v in environment.items() if _SECRET_VARIABLE.search(name))], patterns)

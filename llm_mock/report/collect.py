@@ -1,0 +1,126 @@
+"""Collects the calls of each test where tests run: in the only process, or in each xdist worker.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from llm_mock import boundary
+from llm_mock.details import Kept, KeptCalls
+from llm_mock.registry import MockGetModel
+from llm_mock.report.calls import as_json, cost_of
+
+MOCK = pytest.StashKey[MockGetModel]()
+OWN = pytest.StashKey["list[Kept]"]()
+SHIPPED = "llm_mock_calls"
+"""The attribute of a report, and the key of xdist's `workeroutput`, under which calls travel: JSON, in ASCII."""
+PROPERTIES = ("llm_calls", "llm_input_tokens", "llm_output_tokens", "llm_cost_usd")
+
+
+class CallCollector:
+    """A pytest plugin that hands the calls of a test on with the report of its teardown.
+
+    Args:
+        run_mock: the mock of the whole run; None where the project opted out.
+        detailed: whether there is a report to write; else only JUnit properties are made.
+        junit: whether pytest writes a JUnit file.
+    """
+
+    def __init__(self, run_mock: MockGetModel | None, detailed: bool, junit: bool) -> None:
+        self._run_mock = run_mock
+        self._detailed = detailed
+        self._junit = junit
+        self._seen = 0
+        self._outside: list[dict[str, Any]] = []
+        self._started = False
+        if run_mock is not None:
+            self.attach(run_mock)
+
+    def attach(self, mock: MockGetModel) -> None:
+        """Have a mock, and those that are put on top of it from now on, keep every call."""
+        mock.kept = KeptCalls(self._detailed)
+        mock.settings = mock.settings._replace(details=self._detailed)
+        for call in mock.calls:
+            mock.kept.received(call)
+
+    def pytest_runtest_logstart(self) -> None:
+        self._take_outside("between tests" if self._started else "before the first test")
+        self._started = True
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        active: Any = boundary.active()
+        if active is not None and active is not self._run_mock:
+            item.stash[MOCK] = active
+        if call.when == "call":
+            item.stash[OWN] = self._new_calls_of_the_run()
+        else:
+            self._take_outside(f"{call.when} of {item.nodeid}")
+        shipped = self._ship(item) if call.when == "teardown" else None
+        report = yield
+        if shipped is not None:
+            setattr(report, SHIPPED, shipped)
+        return report
+
+    def _new_calls_of_the_run(self) -> list[Kept]:
+        """The calls that reached the mock of the run since the last time."""
+        new = self._run_mock.kept_calls(self._seen) if self._run_mock is not None else []
+        self._seen += len(new)
+        return new
+
+    def _take_outside(self, during: str) -> None:
+        if new := self._new_calls_of_the_run():
+            self._outside.append({"during": during, "calls": new})
+
+    def _ship(self, item: pytest.Item) -> str | None:
+        mock = item.stash.get(MOCK, None)
+        kept = item.stash.get(OWN, [])  # of an item that has no fixtures, and so no mock of its own
+        if mock is not None:
+            kept = mock.kept_calls() + kept
+        _forget(item)
+        mock = mock or self._run_mock
+        if self._junit:
+            _set_properties(item, kept, mock)
+        return self.shipped(as_json(kept, mock)) if self._detailed else None
+
+    def shipped(self, calls: list[dict[str, Any]]) -> str:
+        """Calls of a test, and those outside tests since the last time, as they travel."""
+        outside, self._outside = self._outside, []
+        groups = [{**group, "calls": as_json(group["calls"], self._run_mock)} for group in outside]
+        return json.dumps({"calls": calls, "outside": groups}, default=repr)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        self._take_outside("after the last test" if self._started else "before the first test")
+        if self._detailed and hasattr(session.config, "workeroutput"):
+            session.config.workeroutput[SHIPPED] = self.shipped([])
+
+
+def _forget(item: pytest.Item) -> None:
+    """Let the mock go, and begin anew where a test is run again."""
+    if MOCK in item.stash:
+        del item.stash[MOCK]
+    if OWN in item.stash:
+        del item.stash[OWN]
+
+
+def _set_properties(item: pytest.Item, kept: list[Kept], mock: Any) -> None:
+    """Tell pytest's JUnit file what the test's calls took."""
+    item.user_properties[:] = [each for each in item.user_properties if each[0] not in PROPERTIES]
+    if not kept:
+        return
+    records = [record for record, _ in kept]
+    values: list[Any] = [len(records), *(sum(r[n] or 0 for r in records) for n in ("input_tokens", "output_tokens"))]
+    costs = [cost_of(record, mock) for record in records]
+    if None not in costs:
+        values.append(f"{sum(filter(None, costs), Decimal(0)):f}")
+    item.user_properties.extend(zip(PROPERTIES, values, strict=False))

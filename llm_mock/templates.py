@@ -1,0 +1,147 @@
+"""Replies for the patterns that tests need again and again: plain functions, each gives a `Reply`.
+
+Example:
+    >>> from llm_mock import templates
+    >>> templates.classification("spam", confidence=0.9).content
+    '{"label": "spam", "confidence": 0.9}'
+
+Each takes what `Reply` takes, too: `usage`, `resolved_model`, `response_json` and the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import cycle, islice
+from typing import TYPE_CHECKING, Any
+
+from llm_mock.replies import Reply, as_answer, json_text
+
+if TYPE_CHECKING:
+    import llm
+
+REFUSAL = "I'm sorry, but I can't help with that."
+SENTENCES = (
+    "The first thing to look at is what was asked.",
+    "Several answers are possible, and each has its price.",
+    "A short example shows where they differ.",
+    "What holds for a small case need not hold for a large one.",
+    "It helps to write down what is known before guessing the rest.",
+    "Most of the time the simple way is good enough.",
+    "There are exceptions, and they are worth a paragraph of their own.",
+    "In the end it depends on what comes next.",
+)
+
+
+def classification(label: str, *, confidence: float | None = None, field: str = "label", **details: Any) -> Reply:
+    """A label, as a classifier gives it: `{"label": "spam"}`.
+
+    Args:
+        label: the class.
+        confidence: from 0 to 1; a second field, where it is given.
+        field: the name of the label's field.
+        details: what else `Reply` takes.
+    """
+    data: dict[str, Any] = {field: label}
+    return Reply(data=data if confidence is None else {**data, "confidence": confidence}, **details)
+
+
+def extraction(*records: Any, field: str = "items", **details: Any) -> Reply:
+    """What was extracted from a text, a list under `items`, as `llm.schema_dsl(…, multi=True)` asks for it.
+
+    Args:
+        records: mappings or pydantic instances, one for each thing that was found; none says that nothing was.
+        field: the name of the list's field.
+        details: what else `Reply` takes.
+    """
+    return Reply(data={field: list(records)}, **details)
+
+
+def yes_no(answer: bool, reason: str, *, field: str = "answer", **details: Any) -> Reply:
+    """A decision with its reason: `{"answer": true, "reason": "…"}`.
+
+    Args:
+        answer: the decision.
+        reason: why.
+        field: the name of the decision's field.
+        details: what else `Reply` takes.
+    """
+    return Reply(data={field: answer, "reason": reason}, **details)
+
+
+class ToolCallThenAnswer:
+    """A reply function: calls a tool, and answers once there is a result; see `tool_call`."""
+
+    def __init__(self, call: Reply, then: Any) -> None:
+        self.call = call
+        self.then = then
+
+    def __call__(self, prompt: llm.Prompt) -> Any:
+        """The reply to one call of the model."""
+        if not prompt.tool_results:
+            return self.call
+        answer = as_answer(self.then)
+        return answer if isinstance(answer, Reply) else answer(prompt)
+
+
+def tool_call(
+    name: str, arguments: Mapping[str, Any] | None = None, *, then: Any, **details: Any
+) -> ToolCallThenAnswer:
+    """A tool call, then an answer: two replies of the model, in one standing answer.
+
+    Example:
+        `mock_llm_responses.set("gpt-4o-mini", templates.tool_call("weather", {"city": "Rome"}, then="Sunny."))`
+
+    Args:
+        name: the tool that is called, one of those that are offered.
+        arguments: what it is called with.
+        then: the answer once the tool's result is there: any reply, such as a function of the prompt, which has the
+            result in `prompt.tool_results[0].output`.
+        details: what else `Reply` takes, for the reply that calls the tool.
+
+    Returns:
+        A reply function, for `set` or for `add(…, times=2)`.
+    """
+    from llm.models import ToolCall
+
+    as_answer(then)  # so that what is no reply is refused here
+    return ToolCallThenAnswer(Reply(tool_calls=[ToolCall(name, dict(arguments or {}))], **details), then)
+
+
+def refusal(text: str = REFUSAL, **details: Any) -> Reply:
+    """The model declines, in plain text, whatever schema was asked for.
+
+    Args:
+        text: what it says.
+        details: what else `Reply` takes.
+    """
+    return Reply(text, **{"invalid": True, **details})
+
+
+def truncated(content: Any, *, after: int | None = None, **details: Any) -> Reply:
+    """An answer that ends in the middle because the limit of output tokens was reached.
+
+    `response_json` says so as `llm`'s OpenAI models do: `"finish_reason": "length"`. Another provider's payload can
+    be given instead, such as `response_json={"stop_reason": "max_tokens"}`.
+
+    Args:
+        content: the whole answer: text, or anything that has a JSON form.
+        after: how many characters come; by default the first half.
+        details: what else `Reply` takes.
+    """
+    whole = content if isinstance(content, str) else json_text(content)
+    text = whole[: len(whole) // 2 if after is None else after]
+    payload = {"content": text, "role": "assistant", "finish_reason": "length"}
+    return Reply(text, **{"invalid": True, "response_json": payload, **details})
+
+
+def long_answer(words: int = 1000, **details: Any) -> Reply:
+    """A long text, streamed word by word, always the same.
+
+    Args:
+        words: how many words.
+        details: what else `Reply` takes.
+    """
+    paragraph = [f"{word} " for word in " ".join(SENTENCES).split()]
+    paragraph[-1] = paragraph[-1].rstrip() + "\n\n"
+    chunks = list(islice(cycle(paragraph), words))
+    return Reply(chunks=[*chunks[:-1], *(last.rstrip() for last in chunks[-1:])], **details)

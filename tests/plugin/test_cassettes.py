@@ -1,0 +1,457 @@
+"""Cassettes in a pytest run: record modes, misses, settings, and what can be wrong with a file."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import llm.default_plugins.openai_models  # noqa: F401 (so that runs inside the run do not import it anew)
+import pytest
+
+from tests.openai_server import OpenAIServer, openai_server
+
+KEY = "stored-key-0123456789abcdef"
+MODULE = """
+    import llm
+    import pytest
+
+    pytestmark = pytest.mark.llm_mock_cassette
+
+    def ask(text, **arguments):
+        return llm.get_model("loopback").prompt(text, **arguments).text()
+"""
+CASSETTE = Path("cassettes/test_it/test_hi.yaml")
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[OpenAIServer]:
+    with openai_server() as server:
+        yield server
+
+
+@pytest.fixture
+def server(running: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OpenAIServer:
+    """The server, as a model that the user has configured in `llm`, with a stored key."""
+    running.requests.clear()
+    user = tmp_path / "user"
+    user.mkdir()
+    entry = {"model_id": "loopback", "model_name": "loopback", "api_base": running.url, "api_key_name": "loop"}
+    traits = {"can_stream": True, "supports_schema": True, "supports_tools": True}
+    (user / "extra-openai-models.yaml").write_text(json.dumps([entry | traits]))  # JSON is YAML
+    (user / "keys.json").write_text(json.dumps({"loop": KEY}))
+    monkeypatch.setenv("LLM_USER_PATH", str(user))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    return running
+
+
+def write(pytester: pytest.Pytester, *tests: str) -> None:
+    pytester.makepyfile(test_it=MODULE + "".join(tests))
+
+
+def prompt_test(*prompts: str, name: str = "test_hi") -> str:
+    asked = "".join(f'\n        ask("{prompt}")' for prompt in prompts)
+    return f"\n    def {name}():{asked}\n"
+
+
+def prompts(server: OpenAIServer) -> list[str]:
+    return [request["messages"][-1]["content"] for request in server.requests]
+
+
+def recorded(path: Path = CASSETTE) -> list[str]:
+    return [line.split(": ", 1)[1] for line in path.read_text().splitlines() if line.startswith("    prompt: ")]
+
+
+def test_calls_are_recorded_with_the_users_model_and_key_and_replayed_without(
+    pytester: pytest.Pytester, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(
+        pytester,
+        """
+    def test_hi():
+        assert ask("Hi") == "Answer 1 to: Hi"
+
+    async def asked():
+        return await llm.get_async_model("loopback").prompt("Hi").text()
+
+    class TestAsync:
+        @pytest.mark.parametrize("name", ["a/b", "c"])
+        def test_too(self, name):
+            import asyncio
+            assert asyncio.run(asked()) == "Answer 1 to: Hi"
+        """,
+    )
+    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=3)
+    assert prompts(server) == ["Hi"] * 3
+    monkeypatch.delenv("LLM_USER_PATH")
+    pytester.runpytest().assert_outcomes(passed=3)
+    assert len(server.requests) == 3
+    changed, *names = sorted(path.name for path in Path("cassettes/test_it").iterdir())
+    assert fnmatch.fnmatch(changed, "TestAsync.test_too[[]a-b]-????????.yaml")
+    assert names == ["TestAsync.test_too[c].yaml", "test_hi.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "asked", "in_file", "outcome"),
+    [
+        ("none", [], ["One", "Two"], "failed"),
+        ("once", [], ["One", "Two"], "failed"),
+        ("new_episodes", ["New"], ["One", "Two", "New"], "passed"),
+        ("all", ["One", "New"], ["One", "Two", "New"], "passed"),
+        ("rewrite", ["One", "New"], ["One", "New"], "passed"),
+    ],
+)
+def test_each_record_mode_records_what_it_says(
+    pytester: pytest.Pytester, server: OpenAIServer, mode: str, asked: list[str], in_file: list[str], outcome: str
+) -> None:
+    write(pytester, prompt_test("One", "Two"))
+    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=1)
+    server.requests.clear()
+    write(pytester, prompt_test("One", "New"))
+
+    pytester.runpytest("--llm-mock-record", mode).assert_outcomes(**{outcome: 1})
+
+    assert prompts(server) == asked
+    assert recorded() == in_file
+
+
+def test_a_miss_fails_the_test_and_shows_the_nearest_recorded_call_although_the_application_goes_on(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
+    write(pytester, prompt_test("What is one and one?", "What is the weather?"))
+    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=1)
+    write(
+        pytester,
+        """
+    def test_hi():
+        try:
+            ask("What is one and two?", temperature=0.5)
+        except Exception:
+            pass
+        """,
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "The cassette cassettes/test_it/test_hi.yaml does not hold this call:",
+            "  model: loopback",
+            "  prompt: What is one and two?",
+            "  options:",
+            "    temperature: 0.5",
+            "The nearest of its 2 calls is number 1; what differs:",
+            "  -prompt: What is one and one?",
+            "  +prompt: What is one and two?",
+            "  +options:",
+            "  +  temperature: 0.5",
+            "Record what is new, with the real model: pytest --llm-mock-record new_episodes",
+        ],
+        consecutive=False,
+    )
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+@pytest.mark.parametrize(
+    ("tests", "message"),
+    [
+        ("", "There is no cassette cassettes/test_it/test_hi.yaml for this call:"),
+        (
+            prompt_test("Hi"),
+            "This call is once in the cassette cassettes/test_it/test_hi.yaml, and was made once more:",
+        ),
+    ],
+    ids=["no file", "used up"],
+)
+def test_a_miss_says_what_to_do(pytester: pytest.Pytester, server: OpenAIServer, tests: str, message: str) -> None:
+    write(pytester, tests)
+    pytester.runpytest("--llm-mock-record", "once")
+    write(pytester, prompt_test("Hi", "Hi"))
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"*{message}", "*--llm-mock-record *"])
+
+
+@pytest.mark.parametrize(("ini", "outcome"), [("report", "passed"), ("error", "failed")])
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
+def test_recordings_that_nobody_used_are_reported_or_fail(
+    pytester: pytest.Pytester, server: OpenAIServer, ini: str, outcome: str, workers: list[str]
+) -> None:
+    write(pytester, prompt_test("One", "Two", "Three"), prompt_test("One", name="test_other"))
+    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=2)
+    write(pytester, prompt_test("Two"), prompt_test("One", name="test_other"))
+
+    result = pytester.runpytest("-o", f"llm_mock_unused_recordings={ini}", *workers)
+
+    result.assert_outcomes(**({"passed": 2} if outcome == "passed" else {"passed": 1, "failed": 1}))
+    result.stdout.fnmatch_lines(
+        [
+            "  cassettes/test_it/test_hi.yaml: 2 recorded calls were not asked for",
+            "    - loopback  'One'",
+            "    - loopback  'Three'",
+            "Record anew what is still asked: pytest --llm-mock-record rewrite",
+        ]
+    )
+
+
+def test_what_counts_is_settable(pytester: pytest.Pytester, server: OpenAIServer) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+        from llm_mock.cassettes import DATES, IDS, TEMPORARY_PATHS, CassetteConfig
+
+        @pytest.fixture(scope="session")
+        def llm_mock_cassette_config():
+            return CassetteConfig(
+                match=("model", "prompt"),
+                normalize=(DATES, IDS, TEMPORARY_PATHS, r"build \\d+"),
+                redact=("ACME-\\\\w+",),
+            )
+        """
+    )
+    text = "{} {} {} build {} ACME-4711"
+    for date, identity, number, mode, temperature in (
+        ("2026-11-22T10:00:00Z", "0b0d9b0e-4b2e-4d5e-8a51-0d5f1f1c9b1a", 7, "once", 0.1),
+        ("2027-01-01", "1c1d9b0e-4b2e-4d5e-8a51-0d5f1f1c9b1a", 8, "none", 0.9),
+    ):
+        path = f"/tmp/pytest-{number}/x"
+        prompt = text.format(date, identity, path, number)
+        write(pytester, f"\n    def test_hi():\n        ask({prompt!r}, temperature={temperature})\n")
+        pytester.runpytest("--llm-mock-record", mode).assert_outcomes(passed=1)
+    assert "ACME-4711" not in CASSETTE.read_text()
+    assert "2026-11-22T10:00:00Z" in CASSETTE.read_text()
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        ("{'match': ['prompt']}", "*gave {*}. Return a llm_mock.cassettes.CassetteConfig(match=*"),
+        ("CassetteConfig(match=('promt',))", "CassetteConfig(match=('promt',)): give a tuple of model, turn, *"),
+        ("CassetteConfig(normalize=['('])", "CassetteConfig: normalize (unless it is a function) and redact take *"),
+    ],
+)
+def test_wrong_settings_are_one_clear_error(pytester: pytest.Pytester, returned: str, message: str) -> None:
+    pytester.makeconftest(
+        f"""
+        import pytest
+        from llm_mock.cassettes import CassetteConfig
+
+        @pytest.fixture
+        def llm_mock_cassette_config():
+            return {returned}
+        """
+    )
+    write(pytester, prompt_test("Hi"))
+    result = pytester.runpytest()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([f"*{message}"])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text[: len(text) // 2] + '"', "*test_hi.yaml:*: *"),
+        (lambda text: text.replace("version: 1", "version: 2"), "*test_hi.yaml:2: has version 2, *reads version 1"),
+        (
+            lambda text: text.replace("prompt:", "promt:"),
+            "*test_hi.yaml:6: unknown key 'promt'; did you mean 'prompt'?",
+        ),
+        (lambda text: text.replace("model: loopback\n", ""), "*test_hi.yaml:*: *"),
+        (lambda text: text.replace("prompt: Hi", "prompt: [Hi]"), "*test_hi.yaml:6: *should be a valid string"),
+        (lambda text: text + "version: 1\n", "*: is not valid YAML: the key 'version' stands twice"),
+        (lambda text: "- 1\n", "*test_hi.yaml:1: is no cassette: *"),
+        (lambda text: "", "*test_hi.yaml:1: is no cassette: *"),
+        (lambda text: "\tversion: 1", "*test_hi.yaml:1: is not valid YAML: *"),
+        (lambda text: "version: 1\ncalls:\n- request: \x00", "*test_hi.yaml:3: is not valid YAML: *"),
+    ],
+    ids=["truncated", "version", "unknown key", "missing", "type", "duplicate", "a list", "empty", "tab", "NUL"],
+)
+def test_a_broken_cassette_is_one_clear_error_with_its_line_and_stays_as_it_is(
+    pytester: pytest.Pytester, server: OpenAIServer, change: object, message: str
+) -> None:
+    write(pytester, prompt_test("Hi"), prompt_test("Hi", name="test_other"))
+    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=2)
+    broken = change(CASSETTE.read_text())  # type: ignore[operator]
+    CASSETTE.write_text(broken)
+
+    for mode in ("none", "new_episodes", "all"):
+        result = pytester.runpytest("--llm-mock-record", mode)
+        result.assert_outcomes(passed=1, errors=1)
+        result.stdout.fnmatch_lines([message, "Correct the cassette, or record it anew: *"])
+        result.stdout.no_fnmatch_line("*Traceback*")
+        assert CASSETTE.read_text() == broken
+    pytester.runpytest("--llm-mock-record", "rewrite").assert_outcomes(passed=2)
+    pytester.runpytest().assert_outcomes(passed=2)
+
+
+def test_two_tests_that_claim_one_file_fail_both_and_the_others_go_on(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.llm_mock_cassette("shared")
+        def test_one(): ...
+
+        @pytest.mark.llm_mock_cassette("shared.yaml")
+        def test_two(): ...
+
+        @pytest.mark.llm_mock_cassette(name="own")
+        def test_three(): ...
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(errors=2, passed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "These tests have one cassette, cassettes/shared.yaml, but each needs its own:",
+            "  test_two_tests_that_claim_one_file_fail_both_and_the_others_go_on.py::test_one",
+            "  test_two_tests_that_claim_one_file_fail_both_and_the_others_go_on.py::test_two",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("marker", "message"),
+    [
+        ("llm_mock_cassette('../up')", "*llm_mock_cassette('../up'): the name of a cassette is a relative path *"),
+        ("llm_mock_cassette(7)", "*llm_mock_cassette(7): the name of a cassette is a relative path *"),
+        ("llm_mock_cassette(mode='once')", "*llm_mock_cassette(mode='once'): it takes a name and record=, *"),
+        ("llm_mock_cassette(record='twice')", "'twice' is no record mode. Choose one of none, once, new_episodes, *"),
+        ("llm_mock_cassette.with_args(record='once')\n@pytest.mark.llm_live", "This test is marked llm_live and has *"),
+    ],
+)
+def test_a_wrong_marker_is_one_clear_error(pytester: pytest.Pytester, marker: str, message: str) -> None:
+    pytester.makepyfile(f"import pytest\n\n@pytest.mark.{marker}\ndef test_it(): ...\n")
+    result = pytester.runpytest("--llm-mock-live")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([message])
+
+
+@pytest.mark.parametrize("mode", ["all", "rewrite"])
+def test_a_failed_test_never_replaces_its_cassette(pytester: pytest.Pytester, server: OpenAIServer, mode: str) -> None:
+    write(pytester, prompt_test("One", "Two"))
+    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=1)
+    before = CASSETTE.read_text()
+    write(pytester, "\n    def test_hi():\n        ask('One')\n        assert False\n")
+
+    result = pytester.runpytest("--llm-mock-record", mode)
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["The test failed, so the cassette cassettes/test_it/test_hi.yaml stays as it was; *"])
+    assert CASSETTE.read_text() == before
+
+
+def test_a_failed_test_keeps_what_it_recorded_first_but_no_errors(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
+    write(pytester, prompt_test("One", "Fail"))
+    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(failed=1)
+    assert recorded() == ["One"]
+
+
+def test_a_cassette_that_cannot_be_written_fails_its_test_and_damages_nothing(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
+    write(pytester, prompt_test("One"))
+    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=1)
+    before = CASSETTE.read_text()
+    write(pytester, prompt_test("One", "New"))
+    pytester.makeconftest(
+        """
+        import errno, os
+
+        def pytest_configure():
+            def full(descriptor):
+                raise OSError(errno.ENOSPC, "No space left on device")
+            os.fsync = full
+        """
+    )
+    result = pytester.runpytest_subprocess("--llm-mock-record", "new_episodes")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["The cassette cassettes/test_it/test_hi.yaml could not be written: No space left on device. What was there *"]
+    )
+    assert [CASSETTE.read_text(), *Path("cassettes/test_it").iterdir()] == [before, CASSETTE]
+
+
+def test_recording_again_changes_nothing_where_the_answers_are_the_same(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
+    write(pytester, prompt_test("One", "Two"))
+    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=1)
+    before = CASSETTE.read_text()
+    for mode in ("all", "rewrite"):
+        pytester.runpytest("--llm-mock-record", mode).assert_outcomes(passed=1)
+        assert CASSETTE.read_text() == before
+    assert len(server.requests) == 6
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("nobody-knows", "The call of 'nobody-knows' could not be recorded: UnknownModelError: *nobody-knows*"),
+        ("gpt-4o-mini", "The call of 'gpt-4o-mini' could not be recorded: NeedsKeyException: No key found*"),
+    ],
+)
+def test_a_model_that_cannot_be_had_fails_the_recording(
+    pytester: pytest.Pytester, server: OpenAIServer, model: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    write(
+        pytester,
+        f"""
+    def test_hi():
+        try:
+            llm.get_model("{model}").prompt("Hi").text()
+        except Exception:
+            pass
+        """,
+    )
+    result = pytester.runpytest("--llm-mock-record", "once")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([message, "Recording needs the plugin of the real model, and its key *"])
+    assert not CASSETTE.exists()
+
+
+def test_replies_of_the_test_go_before_the_cassette_and_those_of_the_project_do_not(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
+    pytester.makeconftest("def pytest_llm_mock_configure(mock):\n    mock.set('*', 'from the project')\n")
+    write(
+        pytester,
+        """
+    def test_hi(mock_llm_responses, llm_mock_cassette):
+        mock_llm_responses.set("other", "from the test")
+        assert llm.get_model("other").prompt("Hi").text() == "from the test"
+        assert ask("Hi") == "Answer 1 to: Hi"
+        assert llm_mock_cassette.path.name == "test_hi.yaml"
+        """,
+    )
+    for mode in ("once", "none"):
+        pytester.runpytest("--llm-mock-record", mode).assert_outcomes(passed=1)
+    assert recorded() == ["Hi"]
+
+
+def test_another_process_cannot_use_the_cassette(pytester: pytest.Pytester) -> None:
+    write(
+        pytester,
+        """
+    def test_hi(mock_llm_calls):
+        mock_llm_calls.environment()
+        """,
+    )
+    result = pytester.runpytest()
+    result.stdout.fnmatch_lines(["*environment(): a cassette records and replays the calls of the test's own process*"])
+
+
+def test_cassettes_are_recorded_and_replayed_by_parallel_workers(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
+    write(pytester, *(prompt_test(f"Prompt {number}", name=f"test_{number}") for number in range(12)))
+    pytester.runpytest_subprocess("-n", "2", "--llm-mock-record", "once").assert_outcomes(passed=12)
+    assert sorted(prompts(server)) == sorted(f"Prompt {number}" for number in range(12))
+    pytester.runpytest_subprocess("-n", "2").assert_outcomes(passed=12)
+    assert len(server.requests) == 12
+    assert len(list(Path("cassettes/test_it").glob("*.yaml"))) == 12

@@ -1,0 +1,105 @@
+"""The details of a call, where `llm` hands out things that are rarer than text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import llm
+import pytest
+
+from llm_mock import create_mock_get_model, details
+from llm_mock.details import KeptCalls, describe_request, describe_response
+from llm_mock.report import calls
+
+NEW_LLM = hasattr(llm, "Message")
+
+
+def prompt_of(messages: list[Any]) -> Any:
+    return SimpleNamespace(messages=messages, schema=None, tools=[])
+
+
+@pytest.mark.skipif(not NEW_LLM, reason="messages came with llm 0.32")
+def test_every_kind_of_part_is_described() -> None:
+    from llm.parts import AttachmentPart, Part, ReasoningPart, ToolCallPart, ToolResultPart
+
+    picture = llm.Attachment(type="image/png", content=b"png")
+    parts = [
+        ReasoningPart(text="Hm."),
+        ReasoningPart(redacted=True),
+        ToolCallPart(name="look", arguments={"at": 1}),
+        ToolResultPart(name="look", output="seen", tool_call_id="c1", exception="OSError: no", attachments=[picture]),
+        AttachmentPart(attachment=picture),
+        AttachmentPart(),
+        Part(),
+    ]
+    described = describe_request(prompt_of([llm.Message("user", parts)]), None)["messages"][0]["parts"]
+    as_picture = {"type": "image/png", "bytes": 3, "sha256": described[4]["attachment"]["sha256"]}
+    assert described == [
+        {"type": "reasoning", "text": "Hm."},
+        {"type": "reasoning", "text": "(withheld by the provider)"},
+        {"type": "tool_call", "name": "look", "arguments": {"at": 1}, "tool_call_id": None},
+        {
+            **{"type": "tool_result", "name": "look", "output": "seen", "tool_call_id": "c1"},
+            **{"exception": "OSError: no", "attachments": [as_picture]},
+        },
+        {"type": "attachment", "attachment": as_picture},
+        {"type": "attachment", "attachment": {}},
+        {"type": "text", "text": "Part()"},
+    ]
+
+
+def test_a_file_that_is_missing_or_huge_has_no_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(details, "LARGEST_FILE", 2)
+    (tmp_path / "large.txt").write_bytes(b"123")
+    (tmp_path / "small.txt").write_bytes(b"12")
+    described = [details._attachment(llm.Attachment(path=str(tmp_path / f"{name}.txt"))) for name in ("large", "small")]
+    assert ["sha256" in each for each in described] == [False, True]
+    missing = llm.Attachment(path=str(tmp_path / "missing.png"), type="image/png")
+    assert details._attachment(missing) == {"type": "image/png", "path": str(tmp_path / "missing.png")}
+
+
+def test_a_tool_call_that_raised_is_described_with_its_error() -> None:
+    result = SimpleNamespace(name="look", output="", tool_call_id="c1", exception=OSError("no"))
+    assert details._tool_result(result)["exception"] == "OSError: no"
+
+
+def test_an_answer_needs_no_more_than_its_text() -> None:
+    assert describe_response(SimpleNamespace(text="Hello", duration_ms=12)) == {"text": "Hello", "duration_ms": 12}
+    assert describe_response(SimpleNamespace(content="")) == {}
+
+
+def test_a_history_that_was_kept_in_part_is_no_error() -> None:
+    kept = KeptCalls()
+    call: Any = create_mock_get_model()("m")
+    call.prompt("Hi")
+    [record] = call.call_history
+    kept.answered(record, SimpleNamespace(text="late"))
+    kept.failed(record, OSError("late"))
+    assert kept.for_another_process(record) is record
+    assert len(kept) == 0
+
+
+def test_a_call_without_details_is_shown_from_its_record() -> None:
+    def look(word: str) -> str:
+        return word
+
+    mock = create_mock_get_model({"m": {"found": True}, "n": "text"})
+    mock("m").prompt("Hi", system="Be brief", tools=[look], schema={"title": "Found", "type": "object"})
+    mock("n").prompt("Hi")
+    mock("n").prompt("")
+    data, plain, empty = calls.as_json([(record, {}) for record in mock.calls], mock)
+    assert data["messages"][0] == {"role": "system", "parts": [{"type": "text", "text": "Be brief"}]}
+    assert json.loads(data["response"]["text"]) == {"found": True}
+    assert (data["schema"], data["tools"][0]["name"]) == ({"name": "Found", "json": None}, "look")
+    assert plain["response"] == {"text": "text"}
+    assert empty["messages"] == []
+
+
+def test_a_price_that_nobody_knows_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("llm_mock.cost.available", lambda: False)
+    mock = create_mock_get_model()
+    mock("gpt-4o-without-prices").prompt("Hi")
+    assert calls.cost_of(mock.calls[0], mock) is None

@@ -1,0 +1,54 @@
+"""The command `llm-mock`."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+import llm_mock
+from llm_mock.catalogue import CATALOGUE
+from llm_mock.cli import main
+
+from .conftest import RunPython
+
+
+def test_the_catalogue_is_listed_in_columns() -> None:
+    result = CliRunner().invoke(main, ["misbehaviours"])
+    assert result.exit_code == 0
+    lines = result.output.splitlines()
+    assert [line.split()[0] for line in lines] == list(CATALOGUE)
+    assert lines[0] == "fenced-json         The JSON stands in a Markdown code fence."
+    assert len({line.index(CATALOGUE[line.split()[0]].description) for line in lines}) == 1
+
+
+def test_the_module_is_the_command_and_writes_plain_text_to_a_pipe() -> None:
+    command = [sys.executable, "-m", "llm_mock", "misbehaviours"]
+    environment = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    output = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert output == CliRunner().invoke(main, ["misbehaviours"]).output
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["misbehaviours", "--help"]])
+def test_help_says_what_there_is(arguments: list[str]) -> None:
+    result = CliRunner().invoke(main, arguments, prog_name="llm-mock")
+    assert result.exit_code == 0
+    assert result.output.startswith("Usage: llm-mock ")
+    assert "List what models do wrong" in result.output
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert llm_mock.__version__ in CliRunner().invoke(main, ["--version"]).output
+
+
+def test_the_command_is_installed() -> None:
+    (script,) = importlib.metadata.entry_points(group="console_scripts", name="llm-mock")
+    assert script.load() is main
+
+
+def test_the_command_does_not_import_llm(run_python: RunPython) -> None:
+    code = "import sys, llm_mock.cli, llm_mock.misbehaviour; print({'llm', 'pytest', 'openai'} & set(sys.modules))"
+    assert run_python(code, PFLOW_TESTING=None).stdout == "set()\n"

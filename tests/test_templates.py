@@ -1,0 +1,164 @@
+"""Replies for common patterns."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pickle
+from typing import Any
+
+import llm
+import pytest
+from pydantic import BaseModel
+
+import llm_mock
+from llm_mock import InvalidReply, InvalidToolCall, MockGetModel, Reply, create_mock_get_model, templates
+
+
+class Person(BaseModel):
+    name: str
+    age: int
+
+
+def weather(city: str) -> str:
+    return f"{city}: sunny"
+
+
+def answer(reply: Any, **arguments: Any) -> Any:
+    """The response of a model that answers with a reply."""
+    return create_mock_get_model({"m": reply})("m").prompt("Hi", **arguments)
+
+
+@pytest.mark.parametrize(
+    ("reply", "data"),
+    [
+        (templates.classification("spam"), {"label": "spam"}),
+        (
+            templates.classification("spam", confidence=0.9, field="category"),
+            {"category": "spam", "confidence": 0.9},
+        ),
+        (templates.extraction(), {"items": []}),
+        (templates.extraction({"name": "Ada"}, {"name": "Bob"}), {"items": [{"name": "Ada"}, {"name": "Bob"}]}),
+        (templates.extraction(Person(name="Ada", age=36), field="people"), {"people": [{"name": "Ada", "age": 36}]}),
+        (templates.yes_no(True, "It is named."), {"answer": True, "reason": "It is named."}),
+        (templates.yes_no(False, "It is not.", field="passed"), {"passed": False, "reason": "It is not."}),
+    ],
+    ids=str,
+)
+def test_a_structured_template_is_data(reply: Reply, data: dict[str, Any]) -> None:
+    assert answer(reply).json() == data
+    assert answer(reply).text() == json.dumps(data)
+
+
+def test_an_extraction_is_what_a_schema_of_several_asks_for() -> None:
+    many = llm.schema_dsl("name, age int", multi=True)
+    assert list(many["properties"]) == ["items"]
+    assert answer(templates.extraction({"name": "Ada", "age": 36}), schema=many).json()["items"][0]["age"] == 36
+
+
+def test_every_template_takes_what_a_reply_takes() -> None:
+    details: dict[str, Any] = {"usage": {"input_tokens": 5, "output_tokens": 6}, "resolved_model": "m-2026"}
+    replies = [
+        templates.classification("spam", **details),
+        templates.extraction(**details),
+        templates.yes_no(True, "x", **details),
+        templates.refusal(**details),
+        templates.truncated("abc", **details),
+        templates.long_answer(3, **details),
+    ]
+    for reply in replies:
+        response = answer(reply)
+        response.text()
+        assert (response.input_tokens, response.output_tokens, response.resolved_model) == (5, 6, "m-2026")
+
+
+def test_a_tool_call_then_an_answer_is_one_standing_answer() -> None:
+    get_model = create_mock_get_model({"m": templates.tool_call("weather", {"city": "Rome"}, then="It is sunny.")})
+    for _ in range(2):
+        chain = get_model("m").chain("How is it?", tools=[weather])
+        assert chain.text() == "It is sunny."
+        assert [len(response.tool_calls()) for response in chain._responses] == [1, 0]
+        (result,) = chain._responses[1].prompt.tool_results
+        assert result.output == "Rome: sunny"
+
+    async def ask() -> str:
+        return str(await get_model.get_async_model("m").chain("How is it?", tools=[weather]).text())
+
+    assert asyncio.run(ask()) == "It is sunny."
+
+
+@pytest.mark.parametrize(
+    ("then", "text"),
+    [
+        (lambda prompt: f"It says {prompt.tool_results[0].output}.", "It says Rome: sunny."),
+        ({"sunny": True}, '{"sunny": true}'),
+        (Reply("Sunny."), "Sunny."),
+    ],
+    ids=["function", "data", "reply"],
+)
+def test_the_answer_may_be_any_reply(then: Any, text: str) -> None:
+    get_model = create_mock_get_model()
+    get_model.add("m", templates.tool_call("weather", {"city": "Rome"}, then=then), times=2)
+    assert get_model("m").chain("How is it?", tools=[weather]).text() == text
+    get_model.assert_all_replies_used()
+
+
+def test_the_answer_may_come_from_a_coroutine_function() -> None:
+    async def then(prompt: llm.Prompt) -> str:
+        return "later"
+
+    get_model = create_mock_get_model({"m": templates.tool_call("weather", {"city": "Rome"}, then=then)})
+    assert get_model("m").chain("How is it?", tools=[weather]).text() == "later"
+
+
+def test_a_tool_call_is_checked_like_any_other() -> None:
+    get_model = create_mock_get_model({"m": templates.tool_call("wether", then="x")})
+    with pytest.raises(InvalidToolCall, match="'wether', which the call does not offer"):
+        get_model("m").chain("How is it?", tools=[weather]).text()
+    with pytest.raises(InvalidReply, match="This is not a reply"):
+        templates.tool_call("weather", then=3)
+
+
+def test_a_tool_call_can_be_sent_to_another_process() -> None:
+    reply = templates.tool_call("weather", {"city": "Rome"}, then="It is sunny.")
+    assert pickle.loads(pickle.dumps(reply)).then == "It is sunny."
+
+
+def test_a_refusal_is_plain_text_that_breaks_no_rule_of_the_mock(mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set("m", templates.refusal())
+    assert llm.get_model("m").prompt("Who?", schema=Person).text() == "I'm sorry, but I can't help with that."
+    assert answer(templates.refusal("No.")).text() == "No."
+
+
+def test_a_truncated_answer_says_why_it_ended() -> None:
+    response = answer(templates.truncated("The answer is 42."))
+    assert response.text() == "The answ"
+    assert response.json() == {"content": "The answ", "role": "assistant", "finish_reason": "length"}
+    assert answer(templates.truncated("The answer is 42.", after=3)).text() == "The"
+    assert answer(templates.truncated("ab", response_json={"stop_reason": "max_tokens"})).json() == {
+        "stop_reason": "max_tokens"
+    }
+
+
+def test_a_truncated_structured_answer_is_no_json() -> None:
+    for content in ({"name": "Ada", "age": 36}, Person(name="Ada", age=36)):
+        assert answer(templates.truncated(content), schema=Person).text() == '{"name": "Ada'
+
+
+@pytest.mark.parametrize("words", [0, 1, 9, 68, 1000])
+def test_a_long_answer_has_that_many_words_and_streams_them(words: int) -> None:
+    text = answer(templates.long_answer(words)).text()
+    assert len(text.split()) == words
+    assert text == answer(templates.long_answer(words)).text().strip()
+    chunks = list(create_mock_get_model({"m": templates.long_answer(words)})("m").prompt("Hi"))
+    assert len(chunks) == words
+    assert "".join(chunks) == text
+
+
+def test_a_long_answer_has_paragraphs() -> None:
+    first, second, *_ = answer(templates.long_answer()).text().split("\n\n")
+    assert first == second
+
+
+def test_the_templates_are_a_module_of_the_package() -> None:
+    assert llm_mock.templates is templates
