@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from llm_mock import boundary
 from llm_mock.boundary import EXCHANGE_VARIABLE, TESTING_VARIABLE, USER_FOLDER_VARIABLE
@@ -80,6 +81,8 @@ class TestRun:
         self._passthrough = passthrough
         self._refuse_real_models = refuse_real_models
         self._folder: str | None = None
+        self.agents: dict[str, dict[str, Any]] = {}
+        """What each agent did so far: see `llm_mock.agents.summary`."""
 
     def start(self) -> None:
         """Set everything up, once."""

@@ -13,6 +13,7 @@ PYTEST_DONT_REWRITE
 from __future__ import annotations
 
 import atexit
+import copy
 import dataclasses
 import fnmatch
 import functools
@@ -309,6 +310,8 @@ def _hand_out(kind: str, mock: Mock, name: str) -> Any:
     model = getattr(registered, kind, None)
     if model is not None and _runs_itself(model):
         return model
+    if registered and model is None and _passes_through((registered.model or registered.async_model).model_id):
+        raise KeyError(name)  # it runs for real, and has no twin
     return mock.get_model(name) if kind == "model" else mock.get_async_model(name)
 
 
@@ -586,6 +589,61 @@ def outcome_of(response: Any) -> dict[str, Any]:
         "resolved_model": response.resolved_model,
         "response_json": response.response_json,
     }
+
+
+# Running an agent
+
+
+def restart_of(response: Any) -> Callable[[], None]:
+    """A function that makes an `llm` response again as it is now, so that it can be read anew after an error."""
+    kept = _copied(vars(response))
+
+    def start_again() -> None:
+        vars(response).clear()
+        vars(response).update(_copied(kept))
+
+    return start_again
+
+
+def _copied(state: dict[str, Any]) -> dict[str, Any]:
+    """A state whose lists and dicts may be filled without changing those of the original."""
+    return {name: copy.copy(value) if type(value) in (list, dict) else value for name, value in state.items()}
+
+
+def single_attempts(model: Any) -> Any:
+    """A real model whose SDK does not retry by itself, where that can be said; else the model as it is.
+
+    `llm`'s own OpenAI models, and those that derive from them, make a client for each call.
+    """
+    get_client = getattr(model, "get_client", None)
+    if is_mock(model) or get_client is None:
+        return model
+    own = copy.copy(model)
+
+    def get_single_client(*args: Any, **kwargs: Any) -> Any:
+        client = get_client(*args, **kwargs)
+        return client.with_options(max_retries=0) if hasattr(client, "with_options") else client
+
+    own.get_client = get_single_client
+    return own
+
+
+def calls_nobody(model: Any) -> bool:
+    """Whether a mock answers for a model, without asking the real one, as a cassette does that records."""
+    mock: Any = model.mock() if is_mock(model) else None if _passes_through(model.model_id) else active()
+    return mock is not None and (mock.cassette is None or mock.cassette.mode == "none")
+
+
+def usage(input_tokens: int, output_tokens: int) -> Any:
+    """An `llm` usage."""
+    import llm.models
+
+    return llm.models.Usage(input_tokens, output_tokens)
+
+
+def takes_attachment(model: Any, kind: str | None) -> bool:
+    """Whether a model takes attachments of a type, such as `image/png`."""
+    return kind in model.attachment_types
 
 
 def attachment(kind: str | None, url: str | None, content: bytes | None) -> Any:

@@ -84,3 +84,19 @@ class CassetteMiss(LLMMockError, AssertionError):
 
 class NotRecordable(LLMMockError):
     """A call, or what a model answered, that a cassette cannot hold."""
+
+
+class InvalidServer(LLMMockError, ValueError):
+    """A tool server is configured so that it can never run."""
+
+
+class ServerError(LLMMockError):
+    """A tool server does not start, does not speak its protocol, or has a tool that another has too."""
+
+
+class InvalidAgent(LLMMockError, ValueError):
+    """An agent is configured so that it can never run."""
+
+
+class InvalidSession(LLMMockError):
+    """A session of an agent is used in a way that its conversation does not allow."""

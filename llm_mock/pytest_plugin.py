@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,7 @@ MISBEHAVIOUR = "llm_mock_misbehaviour"
 CASSETTE_CLAIMS = pytest.StashKey[dict[str, str]]()
 CASSETTE = pytest.StashKey[Any]()
 UNUSED_RECORDINGS = pytest.StashKey[list[str]]()
+AGENT_RUNS = pytest.StashKey[Any]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -134,7 +135,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--llm-mock-report") or config.getoption("xmlpath", None):
         from llm_mock.report import plugins
 
-        plugins.register(config, run.mock)
+        plugins.register(config, run.mock, run.agents)
     if any(config.getini(f"llm_mock_{name}") for name in ("max_cost", "max_tokens", "prices")):
         from llm_mock.budget import budget_of_run
 
@@ -174,7 +175,14 @@ def _start(config: pytest.Config) -> TestRun:
         config.stash[RUN] = _new_run(config, _boolean(config, "llm_mock"))
         config.stash[RUN].start()
         config.add_cleanup(config.stash[RUN].stop)
+        config.add_cleanup(_end_servers)  # also after Ctrl-C
     return config.stash[RUN]
+
+
+def _end_servers() -> None:
+    """End the servers of agents, where some were started."""
+    if pool := sys.modules.get("llm_mock.agents.pool"):
+        pool.pool_of_process().close()
 
 
 def _new_run(config: pytest.Config, mocked: bool, within_opted_out_run: bool = False) -> TestRun:
@@ -234,21 +242,27 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    mock = session.config.stash[RUN].mock
-    if mock is not None:
-        mock.add_totals(mock.calls)
-        if hasattr(session.config, "workeroutput"):
-            session.config.workeroutput["llm_mock_totals"] = mock.totals
-    if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["llm_mock_unused"] = session.config.stash.get(UNUSED_RECORDINGS, [])
+    run = session.config.stash[RUN]
+    output = getattr(session.config, "workeroutput", None)
+    if run.mock is not None:
+        run.mock.add_totals(run.mock.calls)
+        if output is not None:
+            output["llm_mock_totals"] = run.mock.totals
+    if output is not None:
+        output["llm_mock_unused"] = session.config.stash.get(UNUSED_RECORDINGS, [])
+        output["llm_mock_agents"] = run.agents
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    mock = node.config.stash[RUN].mock
+    run = node.config.stash[RUN]
     output = getattr(node, "workeroutput", {})
-    if mock is not None:
-        add_totals(mock.totals, output.get("llm_mock_totals", {}))
+    if run.mock is not None:
+        add_totals(run.mock.totals, output.get("llm_mock_totals", {}))
+    if agents := output.get("llm_mock_agents"):
+        from llm_mock.agents.summary import add
+
+        add(run.agents, agents)
     node.config.stash.setdefault(UNUSED_RECORDINGS, []).extend(output.get("llm_mock_unused", []))
 
 
@@ -258,6 +272,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
         terminalreporter.section("Recorded LLM calls that were not asked for")
         terminalreporter.write_line("\n".join([*sorted(unused), remove_unused()]))
+    if (agents := config.stash[RUN].agents) and config.get_verbosity() >= 0:
+        from llm_mock.agents import summary, transcript
+
+        terminalreporter.section("Agents of the run")
+        terminalreporter.write_line(transcript.table(summary.rows(agents)))
     _write_totals(terminalreporter, config)
 
 
@@ -270,6 +289,12 @@ def _write_totals(terminalreporter: pytest.TerminalReporter, config: pytest.Conf
         terminalreporter.section("LLM calls of the run")
         budget = config.pluginmanager.get_plugin(BUDGET_OF_RUN)
         terminalreporter.write_line(explain.totals(mock.totals, budget and budget.models))
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Agents, and what they are made of, name themselves."""
+    name = getattr(type(val), "llm_mock_id", None)
+    return None if name is None else str(getattr(val, "llm_mock_id"))  # noqa: B009 (no attribute to mypy)
 
 
 @pytest.hookimpl(trylast=True)
@@ -343,6 +368,8 @@ def _use_misbehaviour(item: Any) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     mock = item.config.stash[RUN].mock
     item.stash[EARLIER_CALLS] = len(mock.calls) if mock else 0
+    if agents := sys.modules.get("llm_mock.agents.summary"):
+        agents.taken()  # what was run between the tests
 
 
 @pytest.hookimpl(wrapper=True)
@@ -385,9 +412,22 @@ def pytest_runtest_makereport(
             report.sections.append(("LLM misbehaviour", explain.misbehaviour_applied(mock.misbehaviour)))
         if calls := _calls_of_test(item):
             report.sections.append(("LLM calls", explain.call_list(calls)))
-    elif report.outcome == "skipped" and isinstance(report.longrepr, tuple) and report.longrepr[0] == __file__:
+    if "llm_mock.agents.summary" in sys.modules:
+        _take_agent_runs(item, report)
+    if report.outcome == "skipped" and isinstance(report.longrepr, tuple) and report.longrepr[0] == __file__:
         report.longrepr = (str(item.path), (item.location[1] or 0) + 1, report.longrepr[2])  # not where we skipped it
     return report
+
+
+def _take_agent_runs(item: pytest.Item, report: pytest.TestReport) -> None:
+    from llm_mock.agents.summary import RunsOfTest
+
+    runs = RunsOfTest() if report.when == "setup" else item.stash.get(AGENT_RUNS, None) or RunsOfTest()
+    item.stash[AGENT_RUNS] = runs
+    runs.take(report)
+    if report.when == "teardown":
+        runs.add_to(item.config.stash[RUN].agents)
+        del item.stash[AGENT_RUNS]
 
 
 def _calls_of_test(item: pytest.Item) -> list[CallRecord] | None:
@@ -403,6 +443,22 @@ def _calls_of_test(item: pytest.Item) -> list[CallRecord] | None:
 def mock_llm_responses(mock_llm_calls: MockGetModel) -> ResponseConfigurator:
     """Say what the models answer in this test: `set`, `add`, `set_error`, `set_unknown`, `get_model`."""
     return mock_llm_calls
+
+
+@pytest.fixture
+def aitest_run() -> Callable[..., Any]:
+    """`llm_mock.agents.aitest_run`, for async tests: `result = await aitest_run(agent, prompt)`."""
+    from llm_mock.agents.run import aitest_run_in_loop
+
+    return aitest_run_in_loop
+
+
+@pytest.fixture
+def aitest_run_sync() -> Callable[..., Any]:
+    """`llm_mock.agents.aitest_run_sync`, for other tests: `result = aitest_run_sync(agent, prompt)`."""
+    from llm_mock.agents import aitest_run_sync
+
+    return aitest_run_sync
 
 
 @pytest.fixture(scope="session")

@@ -101,6 +101,11 @@ def _forms(secret: str) -> Iterable[str]:
     return secret, quote(secret, safe=""), encoded
 
 
+def is_secret_name(name: str) -> bool:
+    """Whether the name of an environment variable says that its value is a key, a token or a password."""
+    return bool(_SECRET_VARIABLE.search(name))
+
+
 def default_redactor(
     secrets: Iterable[str] = (),
     patterns: Iterable[str | re.Pattern[str]] = (),
@@ -113,4 +118,4 @@ def default_redactor(
         patterns: further regular expressions of what is secret.
         environment: the variables.
     """
-    return Redactor([*secrets, *(v for name, v in environment.items() if _SECRET_VARIABLE.search(name))], patterns)
+    return Redactor([*secrets, *(v for name, v in environment.items() if is_secret_name(name))], patterns)

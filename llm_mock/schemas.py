@@ -62,19 +62,22 @@ def json_schema(schema: Any) -> Any:
     return json.loads(_generated[schema])
 
 
-def violations(schema: dict[str, Any], value: Any) -> Iterator[str]:
+def violations(schema: dict[str, Any], value: Any, called: str = "the answer") -> Iterator[str]:
     """What is wrong with a value according to a JSON schema, a line for each problem: where, what, and the rule.
 
     Args:
-        schema: the JSON schema. One that is no valid schema finds nothing wrong.
+        schema: the JSON schema. One that is no valid schema finds nothing wrong; one that refers to another address
+            is not followed there.
         value: any JSON value.
+        called: what the lines call the value.
     """
     from jsonschema.exceptions import SchemaError
+    from referencing.exceptions import Unresolvable
 
-    with contextlib.suppress(SchemaError):
+    with contextlib.suppress(SchemaError, Unresolvable):
         validator = _validator(json.dumps(schema))
         for error in sorted(validator.iter_errors(value), key=lambda error: list(map(str, error.absolute_path))):
-            yield f"{_path(error.absolute_path)}: {error.message}"
+            yield f"{called}{_path(error.absolute_path)}: {error.message}"
 
 
 def text_violations(schema: dict[str, Any], text: str) -> tuple[str, ...]:
@@ -94,13 +97,13 @@ def _text_violations(schema: str, text: str) -> tuple[str, ...]:
 @functools.lru_cache(maxsize=256)
 def _validator(schema: str) -> Any:
     from jsonschema.validators import validator_for
+    from referencing import Registry
 
     loaded = json.loads(schema)
     validator = validator_for(loaded)
     validator.check_schema(loaded)
-    return validator(loaded)
+    return validator(loaded, registry=Registry())  # with none of its own it would ask the network
 
 
 def _path(path: Any) -> str:
-    steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return f"the answer{steps}" if steps else "the answer"
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)

@@ -130,18 +130,35 @@ class _Loader(SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+def read(path: Path) -> str:
+    """Read a text file.
+
+    Raises:
+        InvalidFile: it cannot be read, or is not UTF-8.
+    """
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise InvalidFile(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InvalidFile(f"{path}: is not UTF-8 text: {error.reason} at byte {error.start}") from None
+
+
 def load(path: Path) -> Document:
     """Read a YAML file.
 
     Raises:
         InvalidFile: it cannot be read, or is not YAML; the message names the line.
     """
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise InvalidFile(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise InvalidFile(f"{path}: is not UTF-8 text: {error.reason} at byte {error.start}") from None
+    return parse(path, read(path))
+
+
+def parse(path: Path, text: str) -> Document:
+    """Read YAML from a text: that of a file, or how it begins.
+
+    Raises:
+        InvalidFile: it is not YAML; the message names the line.
+    """
     try:
         loader = _Loader(text)
         try:

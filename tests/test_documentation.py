@@ -22,7 +22,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = ("README.md", "MIGRATION_GUIDE.md")
 PARTS = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$|^#+ (?P<title>[^\n]+)$", re.MULTILINE | re.DOTALL)
-FILE_NAME = re.compile(r"\A# ([\w./-]+\.(?:py|toml|ini|ya?ml))\n")
+FILE_NAME = re.compile(r"\A# ([\w./-]+\.(?:py|toml|ini|ya?ml|md))\n")
 
 
 @dataclass
@@ -45,6 +45,8 @@ class Section:
             named = FILE_NAME.match(text)
             name = named[1] if named else "test_section.py"
             self.files[name] = self.files.get(name, "") + text
+        elif language == "markdown" and (named := FILE_NAME.match(text)):
+            self.files[named[1]] = text[named.end() :]  # the first line would stand before the front matter
 
 
 def sections(document: str) -> list[Section]:

@@ -5,6 +5,8 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from llm_mock import explain
@@ -12,12 +14,13 @@ from llm_mock.registry import MockGetModel
 from llm_mock.report.collect import CallCollector
 
 
-def register(config: pytest.Config, run_mock: MockGetModel | None) -> None:
+def register(config: pytest.Config, run_mock: MockGetModel | None, agents: dict[str, dict[str, Any]]) -> None:
     """Collect calls in this process, and write the report unless this is an xdist worker.
 
     Args:
         config: the pytest configuration.
         run_mock: the mock of the whole run; None where the project opted out.
+        agents: what each agent did, as it is when the run ends.
 
     Raises:
         pytest.UsageError: a report cannot be written where it is wanted.
@@ -31,4 +34,4 @@ def register(config: pytest.Config, run_mock: MockGetModel | None) -> None:
         for name in mistaken_for_tests(names, config):
             warning = pytest.PytestConfigWarning(explain.report_mistaken_for_tests(name))
             config.issue_config_time_warning(warning, stacklevel=2)
-        config.pluginmanager.register(ReportWriter(check_paths(names), collector), "llm_mock_report")
+        config.pluginmanager.register(ReportWriter(check_paths(names), collector, agents), "llm_mock_report")

@@ -75,10 +75,14 @@ class ReportWriter:
     Args:
         paths: the files; a name that ends in `.json` holds JSON, any other the page.
         collector: what collects in this process.
+        agents: what each agent did, as it is when the run ends: see `llm_mock.agents.summary`.
     """
 
-    def __init__(self, paths: Sequence[Path], collector: CallCollector) -> None:
+    def __init__(
+        self, paths: Sequence[Path], collector: CallCollector, agents: dict[str, dict[str, Any]] | None = None
+    ) -> None:
         self._paths = paths
+        self._agents = {} if agents is None else agents
         self._collector = collector
         self._start = time.time()
         self._tests: list[dict[str, Any]] = []
@@ -155,11 +159,19 @@ class ReportWriter:
             "llm": version("llm"),
             "outcomes": Counter(test["outcome"] for test in self._tests),
             "models": totals(call for group in groups for call in group["calls"]),
+            "agents": self._agent_rows(),
             "tests": self._tests,
             "outside_tests": self._outside,
         }
         cleaned: dict[str, Any] = _quick(default_redactor()).clean(report)
         return cleaned
+
+    def _agent_rows(self) -> list[dict[str, Any]]:
+        if not self._agents:
+            return []
+        from llm_mock.agents.summary import rows
+
+        return rows(self._agents)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for line in self._lines:

@@ -427,3 +427,28 @@ def test_ten_thousand_calls_can_be_looked_through(
         wait_until(tab, "document.querySelectorAll('#tests > li').length > 60")
         tab.evaluate(f"location.hash = encodeURIComponent('{last}')")
         wait_until(tab, f"document.activeElement.textContent.includes('test_{tests - 1}')")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [375, 1200])
+def test_agents_are_compared(width: int, scheme: str, open_page: Open, report: Path, tmp_path: Path) -> None:
+    text = report.read_text()
+    data = json.loads(text.split('id="report">', 1)[1].split("</script>", 1)[0])
+    counts = {"tests": 4, "passed": 3, "runs": 5, "turns": 12, "tool_calls": 1234}
+    used = {"input_tokens": 1000, "output_tokens": 50, "cost_usd": 0.0123, "duration_s": 61.2}
+    hostile = {"agent": HOSTILE, **counts, **used, "tests": 0, "passed": 0, "cost_usd": None}
+    data["agents"] = [{"agent": "gpt-5-mini+bank", **counts, **used}, hostile]
+    path = tmp_path / "agents.html"
+    path.write_bytes(page(as_bytes(data)))
+    tab = open_page(path, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    assert tab.get_by_text("Agents", exact=True).is_visible()
+    rows = [row.locator("td").all_text_contents() for row in tab.locator("#agent-totals tr").all()]
+    assert rows[0] == ["gpt-5-mini+bank", "3 of 4", "75 %", "5", "12", "1,234", "1,050", "$0.012", "1 min 1 s"]
+    assert rows[1][:3] == [HOSTILE, "0 of 0", "–"]  # noqa: RUF001
+    assert rows[1][-2] == "unknown"
+    assert tab.title() == "LLM calls of the test run"
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_run_without_agents_compares_none(open_page: Open, report: Path) -> None:
+    assert open_page(report).locator("#agents").count() == 0

@@ -1,0 +1,52 @@
+"""Test agents: a model with real tools, live or played by the mock.
+
+The names are loaded when they are first used. Running agents needs the extra `agents`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from llm_mock.agents.agent import Agent as Agent
+    from llm_mock.agents.agent import Provider as Provider
+    from llm_mock.agents.agent import Skill as Skill
+    from llm_mock.agents.result import AgentResult as AgentResult
+    from llm_mock.agents.result import ToolCallRecord as ToolCallRecord
+    from llm_mock.agents.result import Turn as Turn
+    from llm_mock.agents.run import aitest_run as aitest_run
+    from llm_mock.agents.run import aitest_run_sync as aitest_run_sync
+    from llm_mock.agents.servers import CLIServer as CLIServer
+    from llm_mock.agents.servers import MCPServer as MCPServer
+    from llm_mock.agents.session import AgentSession as AgentSession
+    from llm_mock.agents.smoke import call_every_tool as call_every_tool
+
+_MODULES = {
+    "Agent": "agent",
+    "AgentResult": "result",
+    "AgentSession": "session",
+    "CLIServer": "servers",
+    "MCPServer": "servers",
+    "Provider": "agent",
+    "Skill": "agent",
+    "ToolCallRecord": "result",
+    "Turn": "result",
+    "aitest_run": "run",
+    "aitest_run_sync": "run",
+    "call_every_tool": "smoke",
+}
+
+__all__ = [*_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

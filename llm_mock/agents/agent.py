@@ -1,0 +1,187 @@
+"""What an agent is: a model, its tool servers, a skill and a prompt. Nothing is started or called here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import pydantic
+
+from llm_mock import yaml_files
+from llm_mock.agents import transcript
+from llm_mock.agents.servers import CLIServer, MCPServer, Server, Variables, _Configuration
+from llm_mock.errors import InvalidAgent
+from llm_mock.redaction import Redactor
+
+RETRIES = 3
+MAX_TURNS = 10
+SKILL_FILE = "SKILL.md"
+FENCE = "---\n"
+
+
+class Options(Variables):
+    """Options of a model: an immutable mapping, whose values need not be texts."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(Redactor().clean(dict(self)))
+
+
+@dataclass(frozen=True, repr=False)
+class Provider:
+    """Which model an agent asks, and how.
+
+    Raises:
+        InvalidAgent: a value makes no sense.
+    """
+
+    model: str
+    """Any model id or alias that `llm` knows; under the mock any name at all."""
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Options of the model, such as `{"temperature": 0}`."""
+    key: str | None = None
+    """The API key, or the name under which `llm` has it stored; None is the model's usual one. Not in the repr."""
+    retries: int = RETRIES
+    """How often a turn is asked for again after a rate limit (429), a connection error or a server error (5xx)."""
+
+    def __post_init__(self) -> None:
+        __tracebackhide__ = True
+        if not isinstance(self.model, str) or not self.model:
+            raise InvalidAgent(transcript.bad_value("Provider", "model", self.model, "the id of a model"))
+        if not isinstance(self.options, Mapping):
+            raise InvalidAgent(transcript.bad_value("Provider", "options", self.options, "a mapping"))
+        _check_number("Provider", "retries", self.retries, 0)
+        object.__setattr__(self, "options", Options(self.options))
+
+    def __repr__(self) -> str:
+        options = f", options={self.options!r}" if self.options else ""
+        retries = f", retries={self.retries}" if self.retries != RETRIES else ""
+        return f"Provider({self.model!r}{options}{retries})"
+
+    @property
+    def llm_mock_id(self) -> str:
+        """How a parameter of a pytest test is named."""
+        return self.model
+
+
+@dataclass(frozen=True)
+class Skill:
+    """Knowledge that goes before the system prompt, from a file in the format of agent skills."""
+
+    name: str
+    content: str = field(repr=False)
+    """The text of the file, without its front matter."""
+    description: str = ""
+
+    @classmethod
+    def from_path(cls, path: str | Path) -> Skill:
+        """Read a skill.
+
+        Args:
+            path: the folder of the skill, or its `SKILL.md`. Front matter may give `name` (by default the name of the
+                folder) and `description`.
+
+        Raises:
+            InvalidFile: it cannot be read, or its front matter is not valid YAML; the message names the line.
+        """
+        __tracebackhide__ = True
+        file = Path(path)
+        file = file / SKILL_FILE if file.is_dir() else file
+        text = yaml_files.read(file).replace("\r\n", "\n") + "\n"
+        end = text.find(f"\n{FENCE}", len(FENCE) - 1) if text.startswith(FENCE) else -1
+        front = _FrontMatter()
+        if end >= 0:
+            document = yaml_files.parse(file, text[: end + 1])
+            front = document.as_model(_FrontMatter) if document.data is not None else front
+            text = text[end + 1 + len(FENCE) :]
+        return cls(front.name or file.absolute().parent.name, text.strip(), front.description)
+
+    @property
+    def llm_mock_id(self) -> str:
+        """How a parameter of a pytest test is named."""
+        return self.name
+
+
+class _FrontMatter(pydantic.BaseModel):
+    """What of a skill's front matter is read."""
+
+    name: str | None = None
+    description: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class Agent(_Configuration):
+    """A model with tools and instructions. Equal by value; nothing runs before `aitest_run`.
+
+    Raises:
+        InvalidAgent: a value makes no sense.
+    """
+
+    provider: Provider | str
+    """The model; a string is `Provider(model=…)`."""
+    mcp_servers: Sequence[MCPServer] = ()
+    cli_servers: Sequence[CLIServer] = ()
+    skill: Skill | None = None
+    """Put before the system prompt."""
+    system_prompt: str | None = None
+    max_turns: int = MAX_TURNS
+    """How many answers the model may give in a run, from 1. One that still calls tools in its last fails the run."""
+    name: str | None = None
+    """What reports and the ids of tests call the agent; by default its model and skill."""
+
+    def __post_init__(self) -> None:
+        __tracebackhide__ = True
+        if isinstance(self.provider, str):
+            object.__setattr__(self, "provider", Provider(self.provider))
+        if not isinstance(self.provider, Provider):
+            raise InvalidAgent(transcript.bad_value("Agent", "provider", self.provider, "a Provider or a model id"))
+        for name, kind in (("mcp_servers", MCPServer), ("cli_servers", CLIServer)):
+            object.__setattr__(self, name, _all_of(kind, name, getattr(self, name)))
+        if not isinstance(self.skill, (Skill, type(None))):
+            raise InvalidAgent(transcript.bad_value("Agent", "skill", self.skill, "a Skill (Skill.from_path(…))"))
+        if not isinstance(self.system_prompt, (str, type(None))):
+            raise InvalidAgent(transcript.bad_value("Agent", "system_prompt", self.system_prompt, "a text"))
+        _check_number("Agent", "max_turns", self.max_turns, 1)
+
+    @property
+    def label(self) -> str:
+        """What reports call the agent."""
+        skill = f"+{self.skill.name}" if self.skill else ""
+        return self.name or f"{self.asks.model}{skill}"
+
+    llm_mock_id = label
+
+    @property
+    def asks(self) -> Provider:
+        """The provider, which may have been given as a string."""
+        return cast("Provider", self.provider)
+
+    @property
+    def servers(self) -> list[Server]:
+        """All servers, in order."""
+        return [*self.mcp_servers, *self.cli_servers]
+
+    @property
+    def system(self) -> str | None:
+        """What the model is told first: the skill, then the system prompt."""
+        parts = (self.skill.content if self.skill else None, self.system_prompt)
+        return "\n\n".join(filter(None, parts)) or None
+
+
+def _all_of(kind: type, name: str, servers: Any) -> tuple[Any, ...]:
+    __tracebackhide__ = True
+    listed = tuple(servers) if isinstance(servers, Iterable) and not isinstance(servers, str) else (None,)
+    for server in listed:
+        if not isinstance(server, kind):
+            given = servers if server is None else server
+            raise InvalidAgent(transcript.bad_value("Agent", name, given, f"a list of {kind.__name__}"))
+    return listed
+
+
+def _check_number(owner: str, name: str, value: Any, least: int) -> None:
+    __tracebackhide__ = True
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InvalidAgent(transcript.bad_value(owner, name, value, f"a whole number from {least}"))

@@ -1,0 +1,151 @@
+"""Between `llm` and the servers: their tools as `llm` tools, and what each call of one was like."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import llm
+
+from llm_mock import boundary
+from llm_mock.agents import transcript
+from llm_mock.agents.result import ToolCallRecord
+from llm_mock.history import plain
+
+if TYPE_CHECKING:
+    from llm_mock.agents.tools import ServerTool, ToolAnswer
+
+
+class ToolFailed(Exception):
+    """Tells `llm` that a tool failed; the model is told the message."""
+
+
+@dataclass
+class _Call:
+    """A call that the model asked for."""
+
+    asked: Any
+    """The `llm` tool call."""
+    answer: ToolAnswer | None = None
+    duration: float = 0.0
+
+
+_current: ContextVar[_Call] = ContextVar("llm_mock_tool_call")
+"""The call whose tool is about to run; `llm` runs tools of asynchronous models as tasks, each with a context."""
+
+
+class ToolCalls:
+    """The tools of a run, and the calls of its current turn.
+
+    Args:
+        tools: what the servers offer.
+        model: the `llm` model, which takes some types of attachments.
+        asynchronous: whether it is an asynchronous one.
+    """
+
+    def __init__(self, tools: Sequence[ServerTool], model: Any, asynchronous: bool) -> None:
+        self._model = model
+        self._turn: list[_Call] = []
+        self.tools = [_llm_tool(tool, self._call_async(tool) if asynchronous else self._call(tool)) for tool in tools]
+        """Tools for `llm`."""
+
+    def begin(self, asked: Sequence[Any]) -> None:
+        """The model asked for these `llm` tool calls; they are about to be made."""
+        self._turn = [_Call(call) for call in asked]
+
+    def before_call(self, tool: Any, asked: Any) -> None:
+        """What `llm` tells of a call before it makes it."""
+        call = next((call for call in self._turn if call.asked is asked), None)
+        _current.set(call or _Call(asked))
+
+    def records(self, results: Sequence[Any]) -> tuple[ToolCallRecord, ...]:
+        """The calls of the turn, in the order in which the model asked for them.
+
+        Args:
+            results: the `llm` results. Before 0.32 an asynchronous model gets none for what is no tool.
+        """
+        remaining = list(results)
+        return tuple(_record(call, _taken(remaining, call.asked)) for call in self._turn)
+
+    def _call(self, tool: ServerTool) -> Callable[..., Any]:
+        def call(**arguments: Any) -> Any:
+            start = time.perf_counter()
+            return self._given(tool.call(arguments), start)
+
+        return call
+
+    def _call_async(self, tool: ServerTool) -> Callable[..., Any]:
+        async def call(**arguments: Any) -> Any:
+            start = time.perf_counter()
+            return self._given(await tool.call_async(arguments), start)
+
+        return call
+
+    def _given(self, answer: ToolAnswer, start: float) -> Any:
+        """What `llm` is given as the output of a tool."""
+        call = _current.get()
+        call.answer, call.duration = answer, time.perf_counter() - start
+        if answer.is_error:
+            raise ToolFailed(answer.text)
+        taken = [item for item in answer.attachments if boundary.takes_attachment(self._model, item.type)]
+        others = [item for item in answer.attachments if item not in taken]
+        text = output_text(answer.text, answer.structured)
+        notes = [transcript.left_out(item.type, len(item.content or b"")) for item in others]
+        return llm.ToolOutput("\n".join(filter(None, [text, *notes])), taken)
+
+
+def _llm_tool(tool: ServerTool, implementation: Callable[..., Any]) -> Any:
+    return llm.Tool(tool.name, tool.description or None, tool.input_schema, implementation)
+
+
+def _taken(results: list[Any], asked: Any) -> Any:
+    """The result of a call, which is taken out; None where there is none. Some providers give no ids."""
+    for result in results:
+        if result.name == asked.name and result.tool_call_id == asked.tool_call_id:
+            results.remove(result)
+            return result
+    return None
+
+
+def _record(call: _Call, result: Any) -> ToolCallRecord:
+    failed = result is None or result.exception is not None
+    output = transcript.no_such_tool(call.asked.name) if result is None else str(result.output)
+    answer = call.answer
+    return ToolCallRecord(
+        name=call.asked.name,
+        arguments=plain(call.asked.arguments),
+        result=None if failed else output,
+        error=output.removeprefix("Error: ") if failed else None,
+        duration=call.duration,
+        structured=answer.structured if answer else None,
+        attachments=tuple(answer.attachments) if answer else (),
+    )
+
+
+def output_text(text: str, structured: Any) -> str:
+    """What the model is told of a result: its text, and its structured content where the text does not say the same.
+
+    The protocol wants servers to say both alike; an SDK puts what is no object under the name `result`.
+    """
+    if structured is None or _says_the_same(text, structured):
+        return text
+    return "\n".join(filter(None, [text, json.dumps(structured, ensure_ascii=False)]))
+
+
+def _says_the_same(text: str, structured: Any) -> bool:
+    bare = structured["result"] if isinstance(structured, Mapping) and list(structured) == ["result"] else structured
+    if text == bare or (isinstance(bare, list) and text == "\n".join(map(_as_text, bare))):
+        return True
+    try:
+        said = json.loads(text)
+    except ValueError:
+        return False
+    return bool(said in (structured, bare))
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

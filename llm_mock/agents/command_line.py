@@ -1,0 +1,83 @@
+"""Command-line tools: one tool for each, `<prefix>_execute(args="…")`."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from llm_mock.agents import explain
+from llm_mock.agents.environment import command_of, environment_of
+from llm_mock.agents.kept_process import KeptProcess
+from llm_mock.agents.pipes import Output
+from llm_mock.agents.servers import CLIServer
+from llm_mock.agents.tools import ToolAnswer
+from llm_mock.errors import ServerError
+
+
+def tool_name(server: CLIServer) -> str:
+    """The name of the tool."""
+    return f"{server.tool_prefix}_execute"
+
+
+def tool_description(server: CLIServer) -> str:
+    """What the model is told about the tool."""
+    return server.description or f"Run the command `{shlex.join(server.command)}` and return what it writes to stdout."
+
+
+def input_schema() -> dict[str, Any]:
+    """The JSON schema of the tool's arguments, a fresh dict."""
+    described = "The arguments of the command, as they would be typed in a shell. No shell runs: no pipes, no globs."
+    return {
+        "type": "object",
+        "properties": {"args": {"type": "string", "description": described, "default": ""}},
+        "additionalProperties": False,
+    }
+
+
+def check(server: CLIServer) -> None:
+    """Find out before the first call whether the command could run at all.
+
+    Raises:
+        ServerError: there is no such command or folder, or a variable that `env` refers to is not set.
+    """
+    __tracebackhide__ = True
+    command_of(server, environment_of(server))
+
+
+async def execute(server: CLIServer, arguments: dict[str, Any], timeout: float | None = None) -> ToolAnswer:
+    """Run the command once.
+
+    Args:
+        server: the command.
+        arguments: `args` is what comes after the command.
+        timeout: seconds after which it is killed with all that it started; by default as the server says.
+
+    Returns:
+        What it wrote to stdout; where it failed also how, and what it wrote to stderr.
+    """
+    try:
+        words = shlex.split(arguments.get("args", ""))
+    except ValueError as error:
+        return ToolAnswer(explain.unreadable_arguments(error), is_error=True)
+    try:
+        process = KeptProcess(server, words)
+    except ServerError as error:
+        return ToolAnswer(str(error), is_error=True, server_failed=True)
+    seconds = server.timeout if timeout is None else timeout
+    timed_out = True
+    try:
+        stdout = await process.collect("stdout", server.max_output)
+        stderr = await process.collect("stderr", server.max_output)
+        timed_out = await process.wait(seconds) is None
+    finally:
+        await process.end(at_once=timed_out)
+    return _answer(server, stdout, stderr, process.status or 0, seconds if timed_out else None)
+
+
+def _answer(server: CLIServer, stdout: Output, stderr: Output, status: int, timed_out: float | None) -> ToolAnswer:
+    if timed_out is None and status == 0:
+        return ToolAnswer(stdout.text())
+    output = explain.command_output(stdout.text(), stderr.text())
+    if timed_out is None:
+        return ToolAnswer(explain.command_failed(status, output), is_error=True)
+    return ToolAnswer(explain.command_timed_out(server.label, timed_out, output), is_error=True, server_failed=True)

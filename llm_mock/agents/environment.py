@@ -1,0 +1,98 @@
+"""The environment of a server: the test process's own without its secrets, and what the configuration adds."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from llm_mock.agents import explain
+from llm_mock.agents.servers import MCPServer, Server
+from llm_mock.errors import ServerError
+from llm_mock.redaction import Redactor, default_redactor, is_secret_name
+
+_REFERENCE = re.compile(r"(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def environment_of(server: Server) -> dict[str, str]:
+    """All variables that a server is started with.
+
+    Of the variables of this process it gets those that hold no secret, by their name (`OPENAI_API_KEY`) or their value
+    (a password in a URL). The folder of the running Python comes first in PATH, so that `python` is the one with
+    which the tests run; a PATH in `env` is taken as it is.
+
+    Raises:
+        ServerError: a variable that `env` refers to is not set.
+    """
+    __tracebackhide__ = True
+    clean = Redactor().clean
+    passed_on = {name: v for name, v in os.environ.items() if not is_secret_name(name) and clean(v) == v}
+    folders = [os.path.dirname(sys.executable), *filter(None, [passed_on.get("PATH", os.defpath)])]
+    return {**passed_on, "PATH": os.pathsep.join(folders), **resolved(server, "env")}
+
+
+def resolved(server: Server, field: str) -> dict[str, str]:
+    """`env` or `headers` of a server with the values of the variables that they refer to.
+
+    Raises:
+        ServerError: such a variable is not set.
+    """
+    __tracebackhide__ = True
+    values: Mapping[str, str] = getattr(server, field, {})
+    return {name: _resolve(server, field, name, value) for name, value in values.items()}
+
+
+def _resolve(server: Server, field: str, name: str, value: str) -> str:
+    __tracebackhide__ = True
+
+    def replace(match: re.Match[str]) -> str:
+        escaped, variable = match.groups()
+        if escaped:
+            return match[0][1:]
+        if variable not in os.environ:
+            raise ServerError(explain.missing_variable(server.label, field, name, variable))
+        return os.environ[variable]
+
+    return _REFERENCE.sub(replace, value)
+
+
+def redactor_of(server: Server) -> Redactor:
+    """A redactor that hides the secrets of this process and those that a server is given."""
+    given = [
+        value
+        for field in ("env", "headers")
+        for name, value in resolved(server, field).items()
+        if _holds_secret(name, getattr(server, field)[name])
+    ]
+    return default_redactor(given)
+
+
+def _holds_secret(name: str, value: str) -> bool:
+    referred_to = [match[2] for match in _REFERENCE.finditer(value)]
+    return any(map(is_secret_name, [name, *referred_to])) or Redactor().clean({name: "x" * 20}) != {name: "x" * 20}
+
+
+def command_of(server: Server, environment: Mapping[str, str]) -> list[str]:
+    """The command of a server, its first word the path of the executable file.
+
+    Raises:
+        ServerError: there is no such command, or no such folder to run it in.
+    """
+    __tracebackhide__ = True
+    if server.cwd is not None and not Path(server.cwd).is_dir():
+        raise ServerError(explain.no_such_folder(server.label, server.cwd))
+    words = [*server.command, *(server.args if isinstance(server, MCPServer) else ())]
+    if os.path.dirname(words[0]):
+        return [_executable(server, os.path.join(os.path.abspath(server.cwd or ""), words[0]), None), *words[1:]]
+    return [_executable(server, words[0], environment["PATH"]), *words[1:]]
+
+
+def _executable(server: Server, command: str, path: str | None) -> str:
+    __tracebackhide__ = True
+    found = shutil.which(command, path=path)
+    if found is None:
+        raise ServerError(explain.no_such_command(server.label, command, path))
+    return os.path.abspath(found)

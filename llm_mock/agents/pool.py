@@ -1,0 +1,184 @@
+"""The servers of a test run: each started once, on one background event loop, and shared by all tests."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import fnmatch
+import os
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from llm_mock.agents import command_line, explain
+from llm_mock.agents.background import BackgroundLoop
+from llm_mock.agents.environment import resolved
+from llm_mock.agents.servers import CLIServer, MCPServer, Server
+from llm_mock.agents.tools import ServerTool
+from llm_mock.errors import MissingExtra, ServerError
+
+if TYPE_CHECKING:
+    from llm_mock.agents.mcp_session import MCPSession
+
+_left_by_fork: list[BackgroundLoop] = []  # loops of a parent process, which a child must not even collect
+
+
+class _Place:
+    """Where the session of one server is kept; the lock lets only one test start it."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.session: MCPSession | None = None
+
+
+class ServerPool:
+    """Starts servers when their tools are first asked for, and keeps them until `close`.
+
+    A server is known by its configuration, and by the values that `${NAME}` has in it: two tests with equal ones share
+    it. May be used from any thread and any event loop. A process that was forked off starts servers of its own.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: BackgroundLoop | None = None
+        self._process = os.getpid()
+        self._places: dict[Any, _Place] = {}
+
+    def tools(self, servers: Sequence[Server]) -> list[ServerTool]:
+        """The tools of these servers; starts, all at once, those that do not run (any more).
+
+        Args:
+            servers: their configurations; the same one twice counts once.
+
+        Returns:
+            The tools, in the order of the servers and as each tells them.
+
+        Raises:
+            ServerError: a server does not start, or two of them have a tool of one name.
+            MissingExtra: an MCP server is asked for, and `mcp` is not installed.
+        """
+        __tracebackhide__ = True
+        _import_mcp(servers)
+        loop = self._background()
+        return loop.run(self._tools(servers, loop))
+
+    async def tools_async(self, servers: Sequence[Server]) -> list[ServerTool]:
+        """Like `tools`, without blocking the event loop that awaits it."""
+        __tracebackhide__ = True
+        _import_mcp(servers)
+        loop = self._background()
+        return await loop.run_async(self._tools(servers, loop))
+
+    def close(self) -> None:
+        """End every server and all that they started. The pool may be used again."""
+        with self._lock:
+            loop, self._loop = self._loop, None
+            if loop is not None and self._process == os.getpid():
+                loop.close(self._stop_all)
+                atexit.unregister(self.close)
+
+    def _background(self) -> BackgroundLoop:
+        with self._lock:
+            if self._process != os.getpid() and self._loop is not None:
+                _left_by_fork.append(self._loop)
+                self._loop = None
+            if self._loop is None:
+                self._process = os.getpid()
+                self._places = {}
+                self._loop = BackgroundLoop()
+                atexit.register(self.close)
+            return self._loop
+
+    async def _stop_all(self) -> None:
+        sessions = [place.session for place in self._places.values() if place.session is not None]
+        await asyncio.gather(*(session.stop() for session in sessions))
+
+    async def _tools(self, servers: Sequence[Server], loop: BackgroundLoop) -> list[ServerTool]:
+        offered = [self._offered(server, loop) for server in dict.fromkeys(servers)]
+        results = await asyncio.gather(*offered, return_exceptions=True)
+        failures = [result for result in results if isinstance(result, BaseException)]
+        if failures:
+            raise _one_of(failures)
+        tools = [tool for result in results if isinstance(result, list) for tool in result]
+        _check_names(tools)
+        return tools
+
+    async def _offered(self, server: Server, loop: BackgroundLoop) -> list[ServerTool]:
+        if isinstance(server, CLIServer):
+            command_line.check(server)
+            name, description = command_line.tool_name(server), command_line.tool_description(server)
+            execute = partial(command_line.execute, server)
+            return [ServerTool(name, description, command_line.input_schema(), server, execute, loop)]
+        session, offered = await self._session(server)
+        return [_tool(server, session, tool, loop) for tool in _filtered(server, offered)]
+
+    async def _session(self, server: MCPServer) -> tuple[MCPSession, list[Any]]:
+        """The running session of a server, and its tools. One that fails to tell them is started anew, once."""
+        from llm_mock.agents.mcp_session import MCPSession
+
+        given = [tuple(sorted(resolved(server, field).items())) for field in ("env", "headers")]
+        place = self._places.setdefault((server, *given), _Place())
+        async with place.lock:
+            if place.session is not None and place.session.alive:
+                with suppress(ServerError):
+                    return place.session, await place.session.tools()
+            if place.session is not None:
+                await place.session.stop(at_once=True)
+            session = place.session = MCPSession(server)
+            await session.start()
+            try:
+                return session, await session.tools()
+            except ServerError:
+                await session.stop(at_once=True)
+                raise
+
+
+def _import_mcp(servers: Sequence[Server]) -> None:
+    """Import what an MCP server needs here, in the thread that asks, and not in the loop that all share."""
+    __tracebackhide__ = True
+    if not all(isinstance(server, CLIServer) for server in servers):
+        try:
+            import llm_mock.agents.mcp_session  # noqa: F401
+        except ImportError as error:
+            raise MissingExtra(explain.no_mcp()) from error
+
+
+def _one_of(failures: Sequence[BaseException]) -> BaseException:
+    """One exception for all servers that did not start."""
+    if len(failures) > 1 and all(isinstance(failure, ServerError) for failure in failures):
+        return ServerError("\n\n".join(str(failure) for failure in failures))
+    return failures[0]
+
+
+def _tool(server: MCPServer, session: MCPSession, tool: Any, loop: BackgroundLoop) -> ServerTool:
+    execute = partial(session.call, tool.name)
+    return ServerTool(tool.name, tool.description or "", tool.input_schema, server, execute, loop)
+
+
+def _filtered(server: MCPServer, offered: Sequence[Any]) -> list[Any]:
+    if server.tools is None:
+        return list(offered)
+    for pattern in server.tools:
+        if not any(fnmatch.fnmatchcase(tool.name, pattern) for tool in offered):
+            raise ServerError(explain.no_tool_fits(server.label, pattern, [tool.name for tool in offered]))
+    return [tool for tool in offered if any(fnmatch.fnmatchcase(tool.name, pattern) for pattern in server.tools)]
+
+
+def _check_names(tools: Sequence[ServerTool]) -> None:
+    owners: dict[str, ServerTool] = {}
+    for tool in tools:
+        owner = owners.setdefault(tool.name, tool)
+        if owner is not tool and owner.server == tool.server:
+            raise ServerError(explain.tool_told_twice(tool.name, tool.server.label))
+        if owner is not tool:
+            raise ServerError(explain.tool_of_two_servers(tool.name, owner.server.label, tool.server.label))
+
+
+_of_process = ServerPool()
+
+
+def pool_of_process() -> ServerPool:
+    """The pool of this process: its servers are ended at the end of the process, or when it is closed."""
+    return _of_process

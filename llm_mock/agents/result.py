@@ -1,0 +1,251 @@
+"""What a run of an agent gives, and the questions that a test asks of it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from llm_mock import boundary, cost
+from llm_mock.agents import transcript
+from llm_mock.errors import LLMMockError
+
+if TYPE_CHECKING:
+    import llm
+
+Mode = Literal["strict", "in_order", "unordered", "subset", "superset"]
+"""How calls are compared with expected ones: see `AgentResult.tool_calls_match`."""
+ExpectedCall = str | tuple[str, Mapping[str, Any]]
+"""The name of a tool, or its name and arguments, of which the call may have more."""
+
+
+class Finding(int):
+    """True or false (1 or 0), with a repr that says why: pytest shows it where an `assert` fails."""
+
+    reason: str
+
+    def __new__(cls, holds: bool, reason: str = "") -> Finding:
+        finding = super().__new__(cls, holds)
+        finding.reason = reason
+        return finding
+
+    def __repr__(self) -> str:
+        return f"<{bool(self)}: {self.reason}>"
+
+
+def now() -> str:
+    """This moment: ISO 8601, local time."""
+    return datetime.now().isoformat()
+
+
+@dataclass(frozen=True)
+class ToolCallRecord:
+    """One call of a tool that was made."""
+
+    name: str
+    arguments: dict[str, Any]
+    """What the model gave, JSON values."""
+    result: str | None
+    """What the model was told; None where the call failed."""
+    error: str | None = None
+    """Why the call failed, which the model was told too: the tool's own error, invalid arguments, an unknown tool."""
+    duration: float = field(default=0.0, compare=False)
+    """Seconds."""
+    structured: Any = None
+    """The structured content of an MCP result, any JSON value; None where there is none."""
+    attachments: tuple[llm.Attachment, ...] = ()
+    """Images and other content besides text, also what the model does not take."""
+
+    def __str__(self) -> str:
+        return transcript.call_line(self)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One answer of the model, and the calls of tools that it asked for."""
+
+    text: str
+    tool_calls: tuple[ToolCallRecord, ...]
+    """The calls that were made. In the last turn of a run that ran out of turns there are none."""
+    usage: llm.Usage
+    """Its tokens, as the provider or the mock counts them."""
+    duration: float = field(default=0.0, compare=False)
+    """Seconds that the answer took, tools not included."""
+    retried: tuple[str, ...] = ()
+    """The errors after which the turn was asked for again."""
+
+
+@dataclass(frozen=True, repr=False)
+class AgentResult:
+    """What a run gave. It is true where the run succeeded; `print` shows the whole transcript."""
+
+    agent: str
+    """What reports call the agent."""
+    model: str
+    """The id of the model."""
+    prompt: str
+    turns: tuple[Turn, ...]
+    success: bool
+    """Whether the model came to an end by itself, within `max_turns` and without an error."""
+    error: str | None = None
+    """Why it did not."""
+    exception: BaseException | None = field(default=None, compare=False)
+    """The error of the provider that ended the run."""
+    duration: float = field(default=0.0, compare=False)
+    """Seconds, tools and retries included."""
+    started: str = field(default_factory=now, compare=False)
+    """When: ISO 8601, local time."""
+
+    def __bool__(self) -> bool:
+        return self.success
+
+    def __repr__(self) -> str:
+        return transcript.of_repr(self)
+
+    def __str__(self) -> str:
+        return transcript.of_result(self)
+
+    @property
+    def all_tool_calls(self) -> list[ToolCallRecord]:
+        """Every tool call that was made, in order, failed ones included."""
+        return [call for turn in self.turns for call in turn.tool_calls]
+
+    @property
+    def final_response(self) -> str:
+        """The text of the last turn; empty where there was none."""
+        return self.turns[-1].text if self.turns else ""
+
+    @property
+    def usage(self) -> llm.Usage:
+        """The tokens of all turns together."""
+        usages = [turn.usage for turn in self.turns]
+        total: llm.Usage = boundary.usage(sum(u.input or 0 for u in usages), sum(u.output or 0 for u in usages))
+        return total
+
+    @functools.cached_property
+    def cost(self) -> Decimal | None:
+        """What the run cost in US dollars, by the prices that hold where it is first asked for; None where unknown."""
+        costs = [self._cost_of(turn) for turn in self.turns]
+        return None if None in costs else sum(filter(None, costs), Decimal(0))
+
+    def _cost_of(self, turn: Turn) -> Decimal | None:
+        used = {"input_tokens": turn.usage.input, "output_tokens": turn.usage.output}
+        call: Any = {"model_id": self.model, "timestamp": self.started, **used}
+        try:
+            return cost.cost_of(call)
+        except LLMMockError:  # the prices of the providers are not installed
+            return None
+
+    # Assertions
+
+    def tool_was_called(self, name: str, /, **arguments: Any) -> Finding:
+        """Whether a tool was called, with these arguments among others if any are given.
+
+        Args:
+            name: the name of the tool.
+            arguments: values that the call had; whatever compares equal, such as matchers of dirty-equals.
+        """
+        calls = self.all_tool_calls
+        found = any(_fits((name, arguments), call) for call in calls)
+        return Finding(found, transcript.was_called(name, arguments, calls, found))
+
+    def tool_call_count(self, name: str | None = None) -> int:
+        """How often a tool was called; without a name, how often any was."""
+        return len(self.all_tool_calls if name is None else self.tool_calls_for(name))
+
+    def tool_calls_for(self, name: str) -> list[ToolCallRecord]:
+        """The calls of one tool, in order."""
+        return [call for call in self.all_tool_calls if call.name == name]
+
+    def tool_calls_match(self, expected: Sequence[ExpectedCall], mode: Mode = "strict") -> Finding:
+        """Whether the calls are those that were expected.
+
+        Args:
+            expected: of each call the tool's name, or `(name, {argument: value, …})`; arguments not named may be any.
+            mode: `strict`: these calls and no others, in this order. `in_order`: these, in this order, others between.
+                `unordered`: these and no others, in any order. `superset`: at least these, in any order. `subset`: no
+                others than these, each at most as often.
+
+        Raises:
+            ValueError: there is no such mode.
+            TypeError: an expected call is none.
+        """
+        __tracebackhide__ = True
+        if mode not in get_args(Mode):
+            raise ValueError(transcript.bad_mode(mode, get_args(Mode)))
+        wanted, calls = [_expected(call) for call in expected], self.all_tool_calls
+        problem = _ordered(wanted, calls, mode) if mode in ("strict", "in_order") else _anyhow(wanted, calls, mode)
+        return Finding(problem is None, transcript.calls_match(mode, calls, problem))
+
+
+Wanted = tuple[str, Mapping[str, Any]]
+
+
+def _expected(call: Any) -> Wanted:
+    __tracebackhide__ = True
+    if isinstance(call, str):
+        return call, {}
+    if isinstance(call, (tuple, list)) and len(call) == 2 and isinstance(call[0], str) and isinstance(call[1], Mapping):
+        return call[0], call[1]
+    raise TypeError(transcript.bad_expected_call(call))
+
+
+def _fits(wanted: Wanted, call: ToolCallRecord) -> bool:
+    name, arguments = wanted
+    missing = object()
+    return call.name == name and all(value == call.arguments.get(key, missing) for key, value in arguments.items())
+
+
+def _ordered(wanted: Sequence[Wanted], calls: Sequence[ToolCallRecord], mode: str) -> str | None:
+    """What is wrong with the order; None for nothing."""
+    remaining = iter(calls)
+    for name, arguments in wanted:
+        for call in remaining:
+            if _fits((name, arguments), call):
+                break
+            if mode == "strict":
+                return f"{_shown((name, arguments))} was expected, not {_shown((call.name, call.arguments))}"
+        else:
+            return f"{_shown((name, arguments))} was not called then"
+    more = list(remaining) if mode == "strict" else []
+    return f"{_shown((more[0].name, more[0].arguments))} was not expected" if more else None
+
+
+def _anyhow(wanted: Sequence[Wanted], calls: Sequence[ToolCallRecord], mode: str) -> str | None:
+    """What is missing or too much; None for nothing."""
+    pairs = _pairs(wanted, calls)
+    missing = [call for position, call in enumerate(wanted) if position not in pairs]
+    more = [call for position, call in enumerate(calls) if position not in pairs.values()]
+    if missing and mode != "subset":
+        return f"{_shown(missing[0])} was not called"
+    if more and mode != "superset":
+        return f"{_shown((more[0].name, more[0].arguments))} was not expected"
+    return None
+
+
+def _pairs(wanted: Sequence[Wanted], calls: Sequence[ToolCallRecord]) -> dict[int, int]:
+    """As many expected calls as possible with a call of their own, by their positions.
+
+    Taking the first that fits would not do: an expected call without arguments must leave others what only they fit.
+    """
+    owner: dict[int, int] = {}
+
+    def place(position: int, tried: set[int]) -> bool:
+        for other, call in enumerate(calls):
+            if other not in tried and _fits(wanted[position], call):
+                tried.add(other)
+                if other not in owner or place(owner[other], tried):
+                    owner[other] = position
+                    return True
+        return False
+
+    for position in range(len(wanted)):
+        place(position, set())
+    return {position: call for call, position in owner.items()}
+
+
+def _shown(call: Wanted) -> str:
+    return transcript.call_head(*call, 100) if call[1] else call[0]

@@ -1,0 +1,195 @@
+"""Asks for a turn again where the model's provider failed for a while: by tenacity."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import tenacity
+
+from llm_mock import boundary
+
+FIRST_WAIT = 0.5
+LONGEST_WAIT = 8.0
+"""Seconds before the first retry, doubled before each one after it, and at most; where the provider names none."""
+LONGEST_ASKED = 120.0
+"""Seconds that a provider may ask to wait. One that asks for more is not waited for."""
+CONNECTION_ERRORS = {
+    "APIConnectionError",  # openai, anthropic, and their timeouts
+    "ClientConnectionError",  # aiohttp
+    "ConnectionError",  # Python, requests
+    "IncompleteRead",  # http.client
+    "TransportError",  # httpx
+    "Timeout",  # requests
+    "TimeoutError",
+}
+"""Names of classes; an SDK that is not installed cannot be imported to ask for them."""
+_STATUS = re.compile(r"\b(?:error code|status(?: code)?|HTTP)\b[:= ]*(\d{3})\b", re.IGNORECASE)
+
+
+def status_of(error: BaseException) -> int | None:
+    """The HTTP status that an error tells of; None for one that tells of none."""
+    response = getattr(error, "response", None)
+    for value in (getattr(error, "status_code", None), getattr(response, "status_code", None), _code(error)):
+        if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599:
+            return value
+    if type(error).__name__ == "ModelError" and (match := _STATUS.search(str(error))):  # what llm's plugins raise
+        return int(match[1])
+    return None
+
+
+def _code(error: BaseException) -> Any:
+    """The status where google's SDK and urllib have it."""
+    return getattr(error, "code", None)
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether the same call may succeed later: a rate limit (429), a server error (5xx) or a connection error."""
+    for cause in _chain(error):
+        status = status_of(cause)
+        if status is not None:
+            return status == 429 or status >= 500
+        if any(kind.__name__ in CONNECTION_ERRORS for kind in type(cause).__mro__):
+            return True
+    return False
+
+
+def retry_after(error: BaseException) -> float | None:
+    """How many seconds the provider asks to wait, by `Retry-After` (seconds or a date) or `retry-after-ms`."""
+    for cause in _chain(error):
+        headers = getattr(getattr(cause, "response", None), "headers", None) or getattr(cause, "headers", None)
+        if isinstance(headers, Mapping) or hasattr(headers, "get"):
+            return _seconds(headers)
+    return None
+
+
+def _seconds(headers: Any) -> float | None:
+    milliseconds, asked = headers.get("retry-after-ms"), headers.get("retry-after") or headers.get("Retry-After")
+    try:
+        if milliseconds:
+            return max(0.0, float(milliseconds) / 1000)
+        return max(0.0, float(asked)) if asked else None
+    except ValueError:
+        pass
+    try:
+        date = parsedate_to_datetime(str(asked))
+    except ValueError:
+        return None
+    return max(0.0, (date - datetime.now(date.tzinfo or timezone.utc)).total_seconds()) if date.tzinfo else None
+
+
+def retries_of_sdk(error: BaseException) -> int:
+    """How often the provider's own SDK had retried before it raised an error."""
+    headers = getattr(getattr(error, "request", None), "headers", None)
+    count = None if headers is None else headers.get("x-stainless-retry-count")
+    return int(count) if isinstance(count, str) and count.isdecimal() else 0
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """An error, and those that it was raised from."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__
+
+
+class Retries:
+    """Reads responses to their end, again where the provider failed for a while. Nothing but that turn is repeated.
+
+    Args:
+        most: how often a turn is asked for again. What an SDK retries by itself counts too.
+        offline: a mock answers, so no time passes.
+    """
+
+    def __init__(self, most: int, offline: bool) -> None:
+        self._most = most
+        self._offline = offline
+        self.attempts = 1
+        """How often the current turn was asked for so far."""
+        self._backoff = tenacity.wait_exponential(FIRST_WAIT, LONGEST_WAIT) + tenacity.wait_random(0, FIRST_WAIT / 2)
+
+    def read(self, response: Any) -> list[str]:
+        """Read an `llm.Response`. Returns the messages of the errors after which it was asked for again.
+
+        Raises:
+            Exception: the provider's error that came last.
+        """
+        self.attempts = 1
+        turn = _Turn(response, self)
+        tenacity.Retrying(sleep=turn.sleep, **turn.options())(response.text)
+        return turn.errors
+
+    async def read_async(self, response: Any) -> list[str]:
+        """Like `read`, for an `llm.AsyncResponse`."""
+        self.attempts = 1
+        turn = _Turn(response, self)
+        await tenacity.AsyncRetrying(sleep=turn.sleep_async, **turn.options())(response.text)
+        return turn.errors
+
+    def seconds(self, state: tenacity.RetryCallState) -> float:
+        """How long to wait before the next attempt."""
+        asked = retry_after(_error_of(state))
+        return self._backoff(state) if asked is None else asked
+
+    def may_go_on(self, error: BaseException, attempts: int) -> bool:
+        """Whether to try once more after so many attempts."""
+        return attempts <= self._most and (retry_after(error) or 0) <= LONGEST_ASKED
+
+    def waits(self, seconds: float) -> bool:
+        """Whether a wait takes time."""
+        return not self._offline and seconds > 0
+
+
+class _Turn:
+    """The attempts at one turn."""
+
+    def __init__(self, response: Any, retries: Retries) -> None:
+        self.errors: list[str] = []
+        self._retries = retries
+        self._attempts = 0
+        self._start_again = boundary.restart_of(response)
+
+    def options(self) -> dict[str, Any]:
+        """What tenacity is told."""
+        return {
+            "retry": tenacity.retry_if_exception(is_transient),
+            "stop": self._stop,
+            "wait": self._retries.seconds,
+            "before_sleep": self._before_sleep,
+            "reraise": True,
+        }
+
+    def _stop(self, state: tenacity.RetryCallState) -> bool:
+        error = _error_of(state)
+        self._attempts += 1 + retries_of_sdk(error)
+        return not self._retries.may_go_on(error, self._attempts)
+
+    def _before_sleep(self, state: tenacity.RetryCallState) -> None:
+        error = _error_of(state)
+        self.errors.append(f"{type(error).__name__}: {error}")
+        self._retries.attempts += 1
+        self._start_again()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait before the next attempt."""
+        if self._retries.waits(seconds):
+            time.sleep(seconds)
+
+    async def sleep_async(self, seconds: float) -> None:
+        """The same in an event loop."""
+        if self._retries.waits(seconds):
+            await asyncio.sleep(seconds)
+
+
+def _error_of(state: tenacity.RetryCallState) -> BaseException:
+    error = state.outcome.exception() if state.outcome else None
+    if error is None:
+        raise RuntimeError("tenacity asked about an attempt that did not fail")
+    return error

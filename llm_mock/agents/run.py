@@ -1,0 +1,251 @@
+"""Runs an agent: `llm`'s own chain of model answers and tool calls, with the tools of the agent's servers."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import aclosing, contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import llm
+
+from llm_mock import boundary
+from llm_mock.agents import summary, transcript
+from llm_mock.agents.agent import Agent, Provider
+from llm_mock.agents.calls import ToolCalls
+from llm_mock.agents.pool import pool_of_process
+from llm_mock.agents.result import AgentResult, Turn, now
+from llm_mock.agents.session import AgentSession
+from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra
+
+if TYPE_CHECKING:
+    from llm_mock.agents.tools import ServerTool
+
+try:
+    from llm_mock.agents.retry import Retries
+except ModuleNotFoundError as missing:
+    raise MissingExtra(transcript.needs_agents_extra(str(missing.name))) from None
+
+NO_LIMIT = 0
+"""For `llm`, whose own limit is an error also where the last answer asks for no tool: turns are counted here."""
+
+
+async def aitest_run(
+    agent: Agent | AgentSession, prompt: str, *, attachments: Sequence[llm.Attachment] = ()
+) -> AgentResult:
+    """Give an agent a task, and let it work until it answers without calling a tool.
+
+    Servers that do not run yet are started, and stay for the tests that follow. A rate limit, a connection error or a
+    server error of the provider is retried (`Provider.retries`); a tool that fails is a result that the model sees.
+
+    Args:
+        agent: the agent, or a session of one, which carries the conversation on.
+        prompt: what the user says.
+        attachments: what the user gives with it, such as images.
+
+    Returns:
+        The result: true where the agent came to an end. It is false, with the reason in `error`, where `max_turns` was
+        reached or the provider failed.
+
+    Raises:
+        InvalidAgent: this agent can never run, as its model has no tools.
+        InvalidSession: the session is running already, or began with `aitest_run_sync`.
+        ServerError: a server does not start, or two of them have a tool of one name.
+        llm.UnknownModelError: `llm` does not know the model.
+        llm.NeedsKeyException: there is no key for it.
+        LLMMockError: the mock or the cassette of the test has no answer.
+    """
+    __tracebackhide__ = True
+    session = _session_of(agent, prompt)
+    provider, servers = session.agent.asks, session.agent.servers
+    model = _async_model(provider)
+    tools = await pool_of_process().tools_async(servers) if servers else []
+    if model is None:  # some providers have synchronous models only
+        return await asyncio.to_thread(_run, session, llm.get_model(provider.model), tools, prompt, attachments)
+    return await _run_async(session, model, tools, prompt, attachments)
+
+
+def aitest_run_in_loop(
+    agent: Agent | AgentSession, prompt: str, *, attachments: Sequence[llm.Attachment] = ()
+) -> Coroutine[Any, Any, AgentResult]:
+    """The fixture `aitest_run`: as the function, but a test that is not async fails instead of passing unawaited.
+
+    Raises:
+        LLMMockError: no event loop is running.
+    """
+    __tracebackhide__ = True
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        raise LLMMockError(transcript.not_awaited()) from None
+    return aitest_run(agent, prompt, attachments=attachments)
+
+
+def aitest_run_sync(
+    agent: Agent | AgentSession, prompt: str, *, attachments: Sequence[llm.Attachment] = ()
+) -> AgentResult:
+    """The synchronous twin of `aitest_run`: the same arguments, result and errors."""
+    __tracebackhide__ = True
+    session = _session_of(agent, prompt)
+    model = llm.get_model(session.agent.asks.model)
+    tools = pool_of_process().tools(session.agent.servers) if session.agent.servers else []
+    return _run(session, model, tools, prompt, attachments)
+
+
+def _session_of(agent: Any, prompt: Any) -> AgentSession:
+    __tracebackhide__ = True
+    if not isinstance(agent, (Agent, AgentSession)):
+        raise TypeError(transcript.nothing_to_run(agent))
+    if not isinstance(prompt, str):
+        raise TypeError(transcript.no_prompt(prompt))
+    return AgentSession(agent) if isinstance(agent, Agent) else agent
+
+
+def _async_model(provider: Provider) -> Any:
+    """The asynchronous model; None where there is only a synchronous one."""
+    try:
+        return llm.get_async_model(provider.model)
+    except llm.UnknownModelError:
+        llm.get_model(provider.model)  # raises where there is none either
+        return None
+
+
+def _run(
+    session: AgentSession, model: Any, tools: Sequence[ServerTool], prompt: str, attachments: Sequence[Any]
+) -> AgentResult:
+    __tracebackhide__ = True
+    calls = ToolCalls(tools, model, asynchronous=False)
+    with _running(session, model, calls, prompt) as (run, conversation):
+        chain = conversation.chain(prompt, **run.arguments(attachments))
+        with run.ending():
+            for response in chain.responses():
+                run.begin(response)
+                retried = run.retries.read(response)
+                if run.answered(response.text(), response.usage(), response.tool_calls(), retried):
+                    break
+            else:
+                run.stopped()
+    return session.results[-1]
+
+
+async def _run_async(
+    session: AgentSession, model: Any, tools: Sequence[ServerTool], prompt: str, attachments: Sequence[Any]
+) -> AgentResult:
+    __tracebackhide__ = True
+    calls = ToolCalls(tools, model, asynchronous=True)
+    with _running(session, model, calls, prompt) as (run, conversation):
+        chain = conversation.chain(prompt, **run.arguments(attachments))
+        with run.ending():
+            async with aclosing(chain.responses()) as responses:
+                async for response in responses:
+                    run.begin(response)
+                    retried = await run.retries.read_async(response)
+                    text, usage, asked = await response.text(), await response.usage(), await response.tool_calls()
+                    if run.answered(text, usage, asked, retried):
+                        break
+                else:
+                    run.stopped()
+    return session.results[-1]
+
+
+@contextmanager
+def _running(session: AgentSession, model: Any, calls: ToolCalls, prompt: str) -> Iterator[tuple[_Run, Any]]:
+    """A run with its conversation. Its result is kept however it ends."""
+    __tracebackhide__ = True
+    if calls.tools and not getattr(model, "supports_tools", False):
+        raise InvalidAgent(transcript.no_tools_supported(model.model_id))
+    run = _Run(session.agent, model, calls, prompt)
+    with session.continued(run.model) as conversation:
+        try:
+            yield run, conversation
+        finally:
+            session.results.append(run.result())
+            summary.note(session.results[-1])
+
+
+class _Run:
+    """What is known of a run so far."""
+
+    def __init__(self, agent: Agent, model: Any, calls: ToolCalls, prompt: str) -> None:
+        self._agent = agent
+        self._calls = calls
+        self._prompt = prompt
+        self._turns: list[Turn] = []
+        self._asked: list[Any] = []
+        self._start = self._turn_start = time.perf_counter()
+        self._started = now()
+        self._success = False
+        self._error: str | None = transcript.interrupted()
+        self._exception: BaseException | None = None
+        self.model = boundary.single_attempts(model)
+        self.retries = Retries(agent.asks.retries, boundary.calls_nobody(model))
+
+    def arguments(self, attachments: Sequence[Any]) -> dict[str, Any]:
+        """What the conversation's `chain` is called with, besides the prompt."""
+        provider = self._agent.asks
+        return {
+            "system": self._agent.system,
+            "tools": self._calls.tools or None,
+            "attachments": list(attachments) or None,
+            "options": dict(provider.options),
+            "key": provider.key,
+            "stream": self.model.can_stream,  # the providers end long answers that are not streamed
+            "chain_limit": NO_LIMIT,
+            "before_call": self._calls.before_call,
+        }
+
+    def begin(self, response: Any) -> None:
+        """A turn begins: the tools that the turn before asked for were called."""
+        if self._asked:
+            self._complete(response.prompt.tool_results)
+        self._turn_start = time.perf_counter()
+
+    def _complete(self, results: Sequence[Any]) -> None:
+        self._turns[-1] = replace(self._turns[-1], tool_calls=self._calls.records(results))
+        self._asked = []
+
+    def answered(self, text: str, usage: Any, asked: Sequence[Any], retried: Sequence[str]) -> bool:
+        """The model answered. Returns whether the run is over."""
+        self._turns.append(Turn(text, (), usage, time.perf_counter() - self._turn_start, tuple(retried)))
+        self._asked = list(asked)
+        self._calls.begin(self._asked)
+        if not asked:
+            self._success, self._error = True, None
+            return True
+        if len(self._turns) >= self._agent.max_turns:
+            self._error = transcript.out_of_turns(self._agent.max_turns, [call.name for call in asked])
+            return True
+        return False
+
+    def stopped(self) -> None:
+        """`llm` ended the chain: before 0.32, where an asynchronous model called only what is no tool."""
+        self._error = transcript.unanswered_calls([call.name for call in self._asked])
+        self._complete([])
+
+    @contextmanager
+    def ending(self) -> Iterator[None]:
+        """Has an error of the provider end the run. What is wrong with the test itself is raised."""
+        __tracebackhide__ = True
+        try:
+            yield
+        except (LLMMockError, AssertionError, llm.UnknownModelError, llm.NeedsKeyException) as error:
+            self._error = transcript.failed(error, 1)
+            raise
+        except Exception as error:
+            self._error, self._exception = transcript.failed(error, self.retries.attempts), error
+
+    def result(self) -> AgentResult:
+        """What the run gave."""
+        return AgentResult(
+            agent=self._agent.label,
+            model=str(self.model.model_id),
+            prompt=self._prompt,
+            turns=tuple(self._turns),
+            success=self._success,
+            error=self._error,
+            exception=self._exception,
+            duration=time.perf_counter() - self._start,
+            started=self._started,
+        )

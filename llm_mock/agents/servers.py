@@ -1,0 +1,214 @@
+"""What tool servers are: their configuration. Nothing is started here."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from llm_mock.agents import explain
+from llm_mock.errors import InvalidServer
+from llm_mock.redaction import REDACTED, Redactor, is_secret_name
+
+OUTPUT_LIMIT = 100_000
+"""How many bytes of the output of a command-line tool are kept unless said otherwise."""
+
+_ONLY_A_REFERENCE = re.compile(r"(?:[A-Za-z]+ )?\$\{\w+\}")
+
+
+class Variables(Mapping[str, str]):
+    """Environment variables or HTTP headers: an immutable, hashable mapping whose repr shows no secrets."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, str] | Iterable[tuple[str, str]] = ()) -> None:
+        self._values = dict(values)
+
+    def __getitem__(self, name: str) -> str:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._values.items()))
+
+    def __repr__(self) -> str:
+        return repr({name: _shown_value(name, value) for name, value in self._values.items()})
+
+
+def _shown_value(name: str, value: str) -> str:
+    """A value without what is secret; `${TOKEN}` only names a secret."""
+    if _ONLY_A_REFERENCE.fullmatch(value):
+        return value
+    if is_secret_name(name):
+        return REDACTED
+    shown: str = Redactor().clean({name: value})[name]
+    return shown
+
+
+class _Configuration:
+    """A repr that leaves out what has its default, and secrets."""
+
+    def __repr__(self) -> str:
+        clean = Redactor().clean
+        shown = []
+        for each in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, each.name)
+            if value != (each.default_factory() if callable(each.default_factory) else each.default):
+                shown.append(f"{each.name}={clean(repr(list(value) if isinstance(value, tuple) else value))}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+@dataclass(frozen=True, repr=False)
+class MCPServer(_Configuration):
+    """A server that speaks MCP: a command that is started (stdio), or a URL (streamable HTTP).
+
+    The values of `env` and `headers` may hold `${NAME}`, which is replaced by the variable NAME of the test process
+    when the server is started; `$${NAME}` stands for the text `${NAME}`.
+
+    Raises:
+        InvalidServer: there is not exactly one of command and URL, or a value makes no sense.
+    """
+
+    command: Sequence[str] | str = ()
+    """The command, such as `["python", "server.py"]`. A string is split as a shell would, but no shell runs it.
+    `python` and installed scripts are those of the environment in which the tests run."""
+    args: Sequence[str] = ()
+    """Further arguments, put after the command's own."""
+    env: Mapping[str, str] = field(default_factory=Variables)
+    """Variables that the server gets besides the test process's own; of these it gets no keys, tokens or passwords."""
+    cwd: Path | str | None = None
+    """The folder in which it runs; None is the one of the test process when the server is started."""
+    url: str | None = None
+    """Where it listens, such as `http://127.0.0.1:8000/mcp`, instead of a command."""
+    headers: Mapping[str, str] = field(default_factory=Variables)
+    """HTTP headers that are sent to `url`."""
+    tools: Sequence[str] | None = None
+    """Globs of the names of the tools that are offered; None offers all."""
+    start_timeout: float = 30.0
+    """Seconds until it must have started and told its tools."""
+    call_timeout: float = 60.0
+    """Seconds that a call may take."""
+    name: str | None = None
+    """What messages call it; by default its command or URL."""
+
+    def __post_init__(self) -> None:
+        __tracebackhide__ = True
+        _set(self, command=_words(self.command), args=tuple(map(str, self.args)))
+        _set(self, env=Variables(self.env), headers=Variables(self.headers), cwd=_folder(self.cwd))
+        _set(self, tools=_globs(self.tools))
+        if bool(self.command) == bool(self.url):
+            raise InvalidServer(explain.command_or_url(self.label))
+        _check_texts(self, "env", "headers")
+        _check_seconds(self, "start_timeout", "call_timeout")
+
+    @property
+    def label(self) -> str:
+        """What messages call the server; holds no secrets."""
+        if self.name:
+            return self.name
+        return _clean(self.url or shlex.join([*self.command, *self.args]))
+
+
+@dataclass(frozen=True, repr=False)
+class CLIServer(_Configuration):
+    """A command-line tool, offered as the tool `<tool_prefix>_execute(args="…")`.
+
+    A call runs exactly the command and its arguments, split as a shell would split them; no shell runs, standard input
+    is empty. The values of `env` may hold `${NAME}`, as those of an `MCPServer`.
+
+    Raises:
+        InvalidServer: a value makes no sense.
+    """
+
+    name: str
+    """What messages call it."""
+    command: Sequence[str] | str
+    """The command, such as `"git"` or `["git", "-C", "project"]`."""
+    tool_prefix: str = ""
+    """The first part of the tool's name; by default `name`."""
+    cwd: Path | str | None = None
+    """The folder in which it runs; None is the one of the test process at the time of the call."""
+    env: Mapping[str, str] = field(default_factory=Variables)
+    """Variables that it gets besides the test process's own; of these it gets no keys, tokens or passwords."""
+    timeout: float = 60.0
+    """Seconds that a call may take; then the command and all that it started are killed."""
+    max_output: int = OUTPUT_LIMIT
+    """How many bytes are kept of what it writes to stdout, and as many of stderr: the first and the last half."""
+    description: str | None = None
+    """What the model is told about the tool; None is a sentence that names the command."""
+
+    def __post_init__(self) -> None:
+        __tracebackhide__ = True
+        _set(self, command=_words(self.command), env=Variables(self.env), cwd=_folder(self.cwd))
+        _set(self, tool_prefix=self.tool_prefix or self.name)
+        if not self.command:
+            raise InvalidServer(explain.no_command(self.name))
+        if isinstance(self.max_output, bool) or not isinstance(self.max_output, int) or self.max_output < 1:
+            raise InvalidServer(explain.bad_output_limit(self.name, self.max_output))
+        _check_texts(self, "env")
+        _check_seconds(self, "timeout")
+
+    @property
+    def label(self) -> str:
+        """What messages call the server."""
+        return self.name
+
+
+Server = MCPServer | CLIServer
+
+
+def _set(configuration: Any, **values: Any) -> None:
+    for name, value in values.items():
+        object.__setattr__(configuration, name, value)  # as dataclasses do it themselves where they are frozen
+
+
+def _words(command: Sequence[str | os.PathLike[str]] | os.PathLike[str] | str) -> tuple[str, ...]:
+    __tracebackhide__ = True
+    if isinstance(command, os.PathLike):
+        return (os.fspath(command),)
+    if not isinstance(command, str):
+        return tuple(os.fspath(word) for word in command)
+    try:
+        return tuple(shlex.split(command))
+    except ValueError as error:
+        raise InvalidServer(explain.unreadable_command(command, error)) from None
+
+
+def _folder(cwd: Path | str | None) -> Path | None:
+    return None if cwd is None else Path(cwd)
+
+
+def _globs(tools: Sequence[str] | None) -> tuple[str, ...] | None:
+    if tools is None:
+        return None
+    return (tools,) if isinstance(tools, str) else tuple(tools)
+
+
+def _check_texts(server: Server, *fields: str) -> None:
+    __tracebackhide__ = True
+    for each in fields:
+        for name, value in getattr(server, each).items():
+            if not isinstance(name, str) or not isinstance(value, str):
+                raise InvalidServer(explain.no_text(server.label, each, name, value))
+
+
+def _check_seconds(server: Server, *names: str) -> None:
+    __tracebackhide__ = True
+    for name in names:
+        value = getattr(server, name)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+            raise InvalidServer(explain.bad_seconds(server.label, name, value))
+
+
+def _clean(text: str) -> str:
+    cleaned: str = Redactor().clean(text)
+    return cleaned

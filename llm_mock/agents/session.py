@@ -1,0 +1,60 @@
+"""A session: a conversation that goes on over several runs of one agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from llm_mock.agents import transcript
+from llm_mock.agents.agent import Agent
+from llm_mock.agents.result import AgentResult
+from llm_mock.errors import InvalidSession
+
+
+class AgentSession:
+    """Carries the conversation of an agent over several runs: give it to `aitest_run` in place of the agent.
+
+    A run that fails leaves no trace in the conversation, so the next one goes on from the last that succeeded. A
+    session is continued as it began, by `aitest_run` or by `aitest_run_sync`; runs go one after the other.
+
+    Args:
+        agent: what is run. Its servers keep their state between runs anyway, as long as the test run lasts.
+    """
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self.results: list[AgentResult] = []
+        """The result of each run, failed ones included."""
+        self._conversation: Any = None
+        self._running = False
+
+    def __repr__(self) -> str:
+        return f"<AgentSession of {self.agent.label}: {len(self.results)} runs>"
+
+    @contextmanager
+    def continued(self, model: Any) -> Iterator[Any]:
+        """The `llm` conversation, for one run; what the run does not finish in success is forgotten.
+
+        Args:
+            model: the model, which decides of what kind the conversation is.
+
+        Raises:
+            InvalidSession: another run is under way, or the session began with the other kind of model.
+        """
+        __tracebackhide__ = True
+        if self._running:
+            raise InvalidSession(transcript.session_busy())
+        conversation = model.conversation() if self._conversation is None else self._conversation
+        if type(conversation) is not type(model.conversation()):
+            raise InvalidSession(transcript.session_mixed())
+        known, runs = len(conversation.responses), len(self.results)
+        self._running, conversation.model = True, model
+        try:
+            yield conversation
+        finally:
+            self._running = False
+            if len(self.results) > runs and self.results[-1].success:
+                self._conversation = conversation
+            else:
+                del conversation.responses[known:]

@@ -1,0 +1,96 @@
+"""The tools that servers offer, and what calling one gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from llm_mock import schemas
+from llm_mock.agents import explain
+from llm_mock.agents.background import BackgroundLoop, LoopClosed
+from llm_mock.agents.servers import Server
+
+if TYPE_CHECKING:
+    import llm
+
+Execute = Callable[[dict[str, Any], float | None], Coroutine[Any, Any, "ToolAnswer"]]
+"""Calls a tool on the background loop: its arguments, and the seconds that it may take (None: the server's own)."""
+
+
+@dataclass
+class ToolAnswer:
+    """What a tool answered. Nothing that goes wrong in a call is raised: it is an answer with `is_error`."""
+
+    text: str
+    """What the model is told; a tool that answers with data alone has them here as JSON."""
+    structured: Any | None = None
+    """The structured content of an MCP result: any JSON value."""
+    attachments: list[llm.Attachment] = field(default_factory=list)
+    """Images, audio and binary resources."""
+    is_error: bool = False
+    """Whether the tool failed, or could not be called: invalid arguments, a dead server, a timeout."""
+    server_failed: bool = False
+    """Whether it was the server that failed: it died, could not be reached, or did not answer in time."""
+
+
+class ServerTool:
+    """One tool of a running server. May be called from any thread and any event loop.
+
+    Args:
+        name: its name, as the server tells it.
+        description: what it does, as the server tells it; may be empty.
+        input_schema: the JSON schema of its arguments.
+        server: the configuration of the server that has it.
+        execute: calls it.
+        loop: where `execute` runs.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        input_schema: dict[str, Any],
+        server: Server,
+        execute: Execute,
+        loop: BackgroundLoop,
+    ) -> None:
+        self.name = name
+        self.description = description
+        self.input_schema = input_schema
+        self.server = server
+        self._execute = execute
+        self._loop = loop
+
+    def __repr__(self) -> str:
+        return f"<ServerTool {self.name} of {self.server.label}>"
+
+    def call(self, arguments: dict[str, Any], timeout: float | None = None) -> ToolAnswer:
+        """Call the tool, and wait for its answer.
+
+        Args:
+            arguments: a JSON object.
+            timeout: how many seconds the call may take; by default as the server is configured.
+
+        Returns:
+            The answer; with `is_error` also where the arguments break the schema, the server died or the time is up.
+        """
+        if invalid := self._invalid(arguments):
+            return invalid
+        try:
+            return self._loop.run(self._execute(arguments, timeout))
+        except LoopClosed:
+            return ToolAnswer(explain.pool_closed(), is_error=True, server_failed=True)
+
+    async def call_async(self, arguments: dict[str, Any], timeout: float | None = None) -> ToolAnswer:
+        """Like `call`, without blocking the event loop that awaits it."""
+        if invalid := self._invalid(arguments):
+            return invalid
+        try:
+            return await self._loop.run_async(self._execute(arguments, timeout))
+        except LoopClosed:
+            return ToolAnswer(explain.pool_closed(), is_error=True, server_failed=True)
+
+    def _invalid(self, arguments: dict[str, Any]) -> ToolAnswer | None:
+        problems = list(schemas.violations(self.input_schema, arguments, "the arguments"))
+        return ToolAnswer(explain.invalid_arguments(self.name, problems), is_error=True) if problems else None

@@ -1,0 +1,247 @@
+"""MCP servers in a pool: started once, shared, over stdio and over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import llm
+import pytest
+
+from llm_mock.agents import CLIServer, MCPServer
+from llm_mock.agents.pool import ServerPool
+from llm_mock.agents.tools import ToolAnswer
+from llm_mock.errors import ServerError
+
+from .conftest import EXAMPLES, tools_of
+from .processes import processes_with
+
+Raw = Callable[..., MCPServer]
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[ServerPool]:
+    """One pool for tests whose servers take long to start."""
+    pool = ServerPool()
+    yield pool
+    pool.close()
+
+
+@pytest.fixture(scope="module")
+def bank_at_url() -> Iterator[str]:
+    """The bank over HTTP, in a process of its own."""
+    command = [sys.executable, "-m", "bank.server", "--http", "0"]
+    with subprocess.Popen(command, cwd=EXAMPLES, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().decode().strip()
+        process.kill()
+
+
+@pytest.mark.parametrize("over", ["stdio", "http"])
+def test_the_tools_of_a_server_are_real(over: str, shared: ServerPool, bank: MCPServer, bank_at_url: str) -> None:
+    server = bank if over == "stdio" else MCPServer(url=bank_at_url)
+    tools = tools_of(shared, server)
+    assert list(tools) == ["accounts", "transfer", "history", "balance_chart"]
+    assert tools["transfer"].description.startswith("Move money from one account to another.")
+    assert tools["transfer"].input_schema["required"] == ["source", "target", "cents"]
+    assert tools["transfer"].server is server
+    assert repr(tools["transfer"]) == f"<ServerTool transfer of {server.label}>"
+
+    moved = {"number": 1, "source": "alice", "target": "bob", "cents": 50, "reason": ""}
+    answer = tools["transfer"].call({"source": "alice", "target": "bob", "cents": 50})
+    assert (answer.structured, json.loads(answer.text), answer.is_error) == (moved, moved, False)
+    assert tools["accounts"].call({}).structured == {"alice": 9950, "bob": 2100, "savings": 100000}
+    assert tools["history"].call({"account": "bob"}).structured == {"result": [moved]}
+
+
+def test_a_tool_that_refuses_is_an_answer(shared: ServerPool, bank: MCPServer) -> None:
+    answer = tools_of(shared, bank)["transfer"].call({"source": "bob", "target": "alice", "cents": 10**9})
+    assert answer.is_error
+    assert not answer.server_failed
+    assert "Insufficient funds: bob has" in answer.text
+
+
+def test_an_image_comes_as_an_attachment_beside_structured_content(shared: ServerPool, bank: MCPServer) -> None:
+    answer = tools_of(shared, bank)["balance_chart"].call({"account": "savings"})
+    (image,) = answer.attachments
+    assert isinstance(image, llm.Attachment)
+    assert image.type == "image/png"
+    assert (image.content or b"").startswith(b"\x89PNG")
+    assert answer.structured == {"account": "savings", "cents": [100000]}
+    assert json.loads(answer.text) == [100000]
+
+
+def test_invalid_arguments_do_not_reach_the_server(shared: ServerPool, bank: MCPServer) -> None:
+    answer = tools_of(shared, bank)["transfer"].call({"source": "alice", "cents": 0})
+    assert answer == ToolAnswer(
+        "The tool 'transfer' was not called, because its arguments are invalid:\n"
+        "  the arguments: 'target' is a required property\n"
+        "  the arguments.cents: 0 is less than or equal to the minimum of 0",
+        is_error=True,
+    )
+
+
+def test_a_published_server_that_we_did_not_write(shared: ServerPool) -> None:
+    tools = tools_of(shared, MCPServer(["mcp-server-time"], args=["--local-timezone", "UTC"]))
+    assert sorted(tools) == ["convert_time", "get_current_time"]
+    arguments = {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"}
+    answer = tools["convert_time"].call(arguments)
+    assert "T21:00:00+09:00" in answer.text
+    answer = tools["convert_time"].call({**arguments, "target_timezone": "Middle/Earth"})
+    assert answer.is_error
+    assert "Middle/Earth" in answer.text
+
+
+def test_async_and_sync_tests_and_threads_share_a_server(pool: ServerPool, raw: Raw) -> None:
+    server = raw()
+
+    async def ask() -> Any:
+        tools = {tool.name: tool for tool in await pool.tools_async([server])}
+        return json.loads((await tools["about"].call_async({})).text)["pid"]
+
+    found = [json.loads(tools_of(pool, server)["about"].call({}).text)["pid"], asyncio.run(ask()), asyncio.run(ask())]
+    thread = threading.Thread(target=lambda: found.append(asyncio.run(ask())))
+    thread.start()
+    thread.join()
+    assert len(found) == 4
+    assert len(set(found)) == 1
+
+
+def test_a_server_that_many_ask_for_at_once_is_started_once(pool: ServerPool, raw: Raw, marker: str) -> None:
+    threads = [threading.Thread(target=pool.tools, args=([raw()],)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(processes_with(marker)) == 2
+
+
+def test_servers_start_at_the_same_time(pool: ServerPool, raw: Raw) -> None:
+    start = time.monotonic()
+    with pytest.raises(ServerError) as caught:
+        pool.tools([raw("--hang", name=f"server {number}", start_timeout=1) for number in range(4)])
+    assert time.monotonic() - start < 3
+    assert str(caught.value).count("did not start within 1 seconds") == 4
+
+
+def test_a_server_that_is_named_twice_counts_once(pool: ServerPool, raw: Raw) -> None:
+    assert len(pool.tools([raw(), raw(tools=None)])) == len(pool.tools([raw()]))
+
+
+def test_a_variable_with_another_value_is_another_server(
+    pool: ServerPool, raw: Raw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = raw(env={"FOLDER": "${PLACE}"})
+    for place in ("here", "there", "here"):
+        monkeypatch.setenv("PLACE", place)
+        about = json.loads(tools_of(pool, server)["about"].call({}).text)
+        assert about["environment"]["FOLDER"] == place
+
+
+def test_arguments_and_folder_are_those_of_the_configuration(pool: ServerPool, raw: Raw, tmp_path: Path) -> None:
+    about = json.loads(tools_of(pool, raw(args=["--flood", "0"], cwd=tmp_path))["about"].call({}).text)
+    assert about["arguments"][1:] == ["--flood", "0"]
+    assert about["folder"] == str(tmp_path)
+
+
+def test_only_the_tools_that_a_filter_lets_through_are_offered(pool: ServerPool, raw: Raw) -> None:
+    assert list(tools_of(pool, raw(tools=["e*", "die"]))) == ["echo", "die", "end_after_answer"]
+    assert list(tools_of(pool, raw(tools="echo"))) == ["echo"]
+    with pytest.raises(ServerError) as caught:
+        pool.tools([raw(tools=["echo", "ECHO"], name="raw")])
+    assert str(caught.value).startswith("The server 'raw' has no tool that fits 'ECHO' (tools). It has echo, about,")
+
+
+def test_two_servers_with_one_tool_are_an_error_that_names_both(pool: ServerPool, raw: Raw) -> None:
+    with pytest.raises(ServerError, match="Two servers have a tool 'die': 'first' and 'second'"):
+        pool.tools([raw(name="first", tools=["die"]), raw(name="second", tools=["hang", "die"])])
+    with pytest.raises(ServerError, match="Two servers have a tool 'git_execute': 'git' and 'other'"):
+        pool.tools([CLIServer("git", "git"), CLIServer("other", "git", "git")])
+
+
+def test_one_name_for_two_tools_is_an_error_wherever_they_are(pool: ServerPool, raw: Raw) -> None:
+    with pytest.raises(ServerError, match=r"Two servers .*'\. .*are told apart by name=…\."):
+        pool.tools([raw(env={"A": "1"}), raw(env={"A": "2"})])
+    with pytest.raises(ServerError, match="The server 'raw' tells two tools named 'echo'"):
+        pool.tools([raw("--twice", name="raw")])
+
+
+def test_long_messages_go_both_ways(pool: ServerPool, raw: Raw) -> None:
+    text = "ü" * 2_000_000
+    assert tools_of(pool, raw())["echo"].call({"text": text}).text == text
+
+
+def test_headers_are_sent(pool: ServerPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    from http.server import BaseHTTPRequestHandler, HTTPServer
+
+    seen: list[str | None] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            seen.append(self.headers["X-Api-Key"])
+            self.send_error(403)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    monkeypatch.setenv("BANK_KEY", "secret-of-the-bank")
+    with HTTPServer(("127.0.0.1", 0), Handler) as web:
+        threading.Thread(target=web.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{web.server_port}/mcp"
+        with pytest.raises(ServerError, match="cannot be used"):
+            pool.tools([MCPServer(url=url, headers={"X-Api-Key": "${BANK_KEY}"})])
+        web.shutdown()
+    assert set(seen) == {"secret-of-the-bank"}
+
+
+def test_the_tools_of_a_closed_pool_say_so(pool: ServerPool, raw: Raw) -> None:
+    tools = tools_of(pool, raw())
+    pool.close()
+    pool.close()
+    expected = ToolAnswer(
+        "The servers of this tool were ended. Ask the pool for its tools again.", is_error=True, server_failed=True
+    )
+    assert tools["echo"].call({"text": "?"}) == expected
+    assert asyncio.run(tools["echo"].call_async({"text": "?"})) == expected
+    assert tools_of(pool, raw())["echo"].call({"text": "again"}).text == "again"
+
+
+def test_the_loop_of_a_pool_does_not_wait_for_itself(pool: ServerPool, raw: Raw) -> None:
+    tools = tools_of(pool, raw())
+    loop = tools["echo"]._loop
+
+    async def call_from_within() -> ToolAnswer:
+        return tools["echo"].call({"text": "?"})
+
+    with pytest.raises(RuntimeError, match="would wait for itself"):
+        loop.run(call_from_within())
+
+
+def test_a_schema_that_refers_elsewhere_is_not_fetched(pool: ServerPool, raw: Raw) -> None:
+    asked: list[bool] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.2)
+        tool = tools_of(pool, raw())["echo"]
+        tool.input_schema = {"$ref": f"http://127.0.0.1:{server.getsockname()[1]}/schema"}
+        assert tool.call({"text": "Hi"}).text == "Hi"
+        with pytest.raises(TimeoutError):
+            asked.append(bool(server.accept()))
+    assert asked == []
+
+
+def test_closing_a_pool_ends_the_calls_under_way(pool: ServerPool, raw: Raw) -> None:
+    tools = tools_of(pool, raw())
+    answers: list[ToolAnswer] = []
+    call = threading.Thread(target=lambda: answers.append(tools["hang"].call({})))
+    call.start()
+    pool.close()
+    call.join()
+    assert answers[0].server_failed

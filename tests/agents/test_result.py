@@ -1,0 +1,241 @@
+"""What a test asks of a result, and how a result is shown."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import pytest
+from llm.models import Usage
+
+from llm_mock.agents import AgentResult, ToolCallRecord, Turn
+from llm_mock.agents.calls import output_text
+
+READ = ToolCallRecord("read", {"path": "a.txt", "lines": 3}, "Hello", duration=0.25)
+WRITE = ToolCallRecord("write", {"path": "b.txt"}, None, "no space", duration=0.001)
+READ_AGAIN = ToolCallRecord("read", {"path": "b.txt"}, "World")
+
+
+def result(*calls: ToolCallRecord, **changes: Any) -> AgentResult:
+    turns = (Turn("I look.", calls, Usage(10, 5)), Turn("Done.", (), Usage(20, None)))
+    values: dict[str, Any] = {"agent": "a", "model": "m", "prompt": "Copy it", "turns": turns, "success": True}
+    return AgentResult(**{**values, **changes})
+
+
+RESULT = result(READ, WRITE, READ_AGAIN)
+
+
+def test_a_result_is_true_where_the_run_succeeded() -> None:
+    assert RESULT
+    assert not result(success=False, error="max_turns")
+
+
+def test_the_calls_and_the_tokens_of_all_turns_are_put_together() -> None:
+    assert RESULT.all_tool_calls == [READ, WRITE, READ_AGAIN]
+    assert RESULT.final_response == "Done."
+    assert (RESULT.usage.input, RESULT.usage.output) == (30, 5)
+    assert result(turns=()).final_response == ""
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+def test_results_and_findings_can_be_copied_and_sent(again: Any) -> None:
+    assert again(RESULT) == RESULT
+    finding = again(RESULT.tool_was_called("read"))
+    assert (finding, repr(finding)) == (True, "<True: read was called>")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "called"),
+    [({}, True), ({"path": "a.txt"}, True), ({"path": "b.txt", "lines": 3}, False), ({"other": None}, False)],
+)
+def test_a_call_may_have_more_arguments_than_asked_for(arguments: dict[str, Any], called: bool) -> None:
+    assert RESULT.tool_was_called("read", **arguments) == called
+
+
+def test_an_argument_may_have_any_name() -> None:
+    named = result(ToolCallRecord("rename", {"name": "x", "self": 1}, "ok"))
+    assert named.tool_was_called("rename", name="x", **{"self": 1})
+
+
+class Anything:
+    """As the matchers of dirty-equals."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, int)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_an_argument_may_be_matched() -> None:
+    assert RESULT.tool_was_called("read", lines=Anything())
+    assert not RESULT.tool_was_called("read", path=Anything())
+
+
+def test_a_cost_that_nobody_knows_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert result(model="nobody/knows").cost is None
+    monkeypatch.setattr("llm_mock.cost.available", lambda: False)
+    assert result(model="gpt-4o").cost is None
+    assert result(turns=()).cost == 0
+
+
+def test_calls_are_counted_and_found() -> None:
+    assert (RESULT.tool_call_count(), RESULT.tool_call_count("read"), RESULT.tool_call_count("none")) == (3, 2, 0)
+    assert RESULT.tool_calls_for("write") == [WRITE]
+
+
+STRICT = ["read", "write", "read"]
+
+
+@pytest.mark.parametrize(
+    ("expected", "modes"),
+    [
+        (STRICT, {"strict", "in_order", "unordered", "subset", "superset"}),
+        (
+            [("read", {"path": "a.txt"}), "write", ("read", {})],
+            {"strict", "in_order", "unordered", "subset", "superset"},
+        ),
+        (["read", "read"], {"in_order", "superset"}),
+        (["write", "read", "read"], {"unordered", "subset", "superset"}),
+        (["write", "read"], {"in_order", "superset"}),
+        ([], {"in_order", "superset"}),
+        ([*STRICT, "delete"], {"subset"}),
+        (["read", "write"], {"in_order", "superset"}),
+        (["delete"], set()),
+        # the first must leave to the second what only that fits
+        (["read", ("read", {"path": "a.txt"}), "write"], {"unordered", "subset", "superset"}),
+        (["write", "write"], set()),
+    ],
+)
+@pytest.mark.parametrize("mode", ["strict", "in_order", "unordered", "subset", "superset"])
+def test_calls_are_compared_in_five_ways(expected: list[Any], modes: set[str], mode: Any) -> None:
+    assert RESULT.tool_calls_match(expected, mode) == (mode in modes)
+
+
+def test_a_run_without_calls_matches_no_calls() -> None:
+    for mode in ("strict", "in_order", "unordered", "subset", "superset"):
+        assert result().tool_calls_match([], mode)
+
+
+@pytest.mark.parametrize("mode", ["exact", None])
+def test_an_unknown_mode_is_an_error(mode: Any) -> None:
+    with pytest.raises(ValueError, match="write one of 'strict'"):
+        RESULT.tool_calls_match([], mode)
+
+
+@pytest.mark.parametrize("call", [None, ("read",), ("read", "a.txt"), {"name": "read"}])
+def test_what_is_no_expected_call_is_an_error(call: Any) -> None:
+    with pytest.raises(TypeError, match="no expected call"):
+        RESULT.tool_calls_match([call])
+
+
+@pytest.mark.parametrize(
+    ("finding", "shown"),
+    [
+        (RESULT.tool_was_called("read"), "<True: read was called>"),
+        (RESULT.tool_was_called("delete"), "<False: no call of delete; called: read, write, read>"),
+        (result().tool_was_called("delete"), "<False: no call of delete; called: no tool>"),
+        (
+            RESULT.tool_was_called("write", path="c.txt"),
+            '<False: no call of write(path="c.txt"), but write(path="b.txt")>',
+        ),
+        (
+            RESULT.tool_calls_match(["read", "read"]),
+            '<False: read was expected, not write(path="b.txt"); called: read, write, read>',
+        ),
+        (RESULT.tool_calls_match(STRICT), "<True: the tool calls match (strict)>"),
+        (
+            RESULT.tool_calls_match(["write", "write"], "superset"),
+            "<False: write was not called; called: read, write, read>",
+        ),
+        (
+            RESULT.tool_calls_match(["write"], "subset"),
+            '<False: read(path="a.txt", lines=3) was not expected; called: read, write, read>',
+        ),
+        (
+            RESULT.tool_calls_match(["read", "write"]),
+            '<False: read(path="b.txt") was not expected; called: read, write, read>',
+        ),
+    ],
+)
+def test_a_finding_says_why(finding: object, shown: str) -> None:
+    assert repr(finding) == shown
+
+
+def test_the_transcript_shows_everything_in_order() -> None:
+    failed = result(READ, WRITE, success=False, error="max_turns=2 was reached", duration=1.5)
+    assert str(failed) == (
+        "Agent a: failed after 2 turns, 2 tool calls, 35 tokens, 1.5 s\n"
+        "  max_turns=2 was reached\n"
+        "  user:\n"
+        "    Copy it\n"
+        "  turn 1:\n"
+        "    I look.\n"
+        '    read(path="a.txt", lines=3) → Hello  (250 ms)\n'
+        '    write(path="b.txt") ✗ no space  (1 ms)\n'
+        "  turn 2:\n"
+        "    Done."
+    )
+
+
+def test_the_repr_is_one_line() -> None:
+    assert repr(RESULT) == (
+        '<AgentResult: succeeded; tool calls: read(path="a.txt", lines=3), write(path="b.txt"), read(path="b.txt"); '
+        "final response 'Done.'>"
+    )
+    assert repr(result(success=False, error="no\nroute")).startswith("<AgentResult: failed: no route; tool calls: none")
+
+
+HOSTILE = "fine\n  turn 9:\r\n\x1b[31mred\x1b[0m\x07 \u202egnp.exe\x9b1m\u2028turn 10:"
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        result(prompt=HOSTILE),
+        result(error=HOSTILE, success=False),
+        result(agent=HOSTILE),
+        result(ToolCallRecord(HOSTILE, {HOSTILE: HOSTILE}, HOSTILE)),
+        result(ToolCallRecord("t", {}, None, HOSTILE)),
+        result(turns=(Turn(HOSTILE, (), Usage(1, 1), retried=(HOSTILE,)),)),
+    ],
+)
+def test_nothing_breaks_out_of_its_place(hostile: AgentResult) -> None:
+    shown = f"{hostile}\n{hostile!r}"
+    assert all(char.isprintable() or char == "\n" for char in shown)
+    assert not any(line.startswith(("  turn 9", "  turn 10", "turn")) for line in str(hostile).splitlines())
+    assert "\n" not in repr(hostile)
+
+
+def test_long_transcripts_are_cut() -> None:
+    call = ToolCallRecord("t", {"text": "x" * 5000}, "line\n" * 100_000)
+    turns = tuple(Turn("word " * 10_000, (call,) * 50, Usage(1, 1)) for _ in range(200))
+    long = result(turns=turns, prompt="y" * 100_000)
+    assert len(str(long)) < 1_500_000
+    assert "… 170 earlier turns" in str(long)
+    assert "… 30 more tool calls" in str(long)
+    assert "more characters" in str(long)
+    assert len(repr(long)) < 500
+
+
+def test_a_call_is_printed_as_in_the_transcript() -> None:
+    assert str(WRITE) == 'write(path="b.txt") ✗ no space  (1 ms)'
+
+
+@pytest.mark.parametrize(
+    ("text", "structured", "told"),
+    [
+        ("Hello", None, "Hello"),
+        ('{"a": 1}', {"a": 1}, '{"a": 1}'),
+        ("[1, 2]", {"result": [1, 2]}, "[1, 2]"),
+        ("1\n2", {"result": [1, 2]}, "1\n2"),
+        ("a\nb", {"result": ["a", "b"]}, "a\nb"),
+        ("Hello", {"result": "Hello"}, "Hello"),
+        ("", {"a": "ä"}, '{"a": "ä"}'),
+        ("One account", {"accounts": 1}, 'One account\n{"accounts": 1}'),
+    ],
+)
+def test_the_model_is_told_structured_content_unless_the_text_says_the_same(
+    text: str, structured: Any, told: str
+) -> None:
+    assert output_text(text, structured) == told

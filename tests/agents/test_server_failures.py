@@ -1,0 +1,196 @@
+"""MCP servers that go wrong: at their start, between calls and during one."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from llm_mock.agents import CLIServer, MCPServer
+from llm_mock.agents.pool import ServerPool
+from llm_mock.agents.tools import ToolAnswer
+from llm_mock.errors import MissingExtra, ServerError
+
+from .conftest import EXAMPLES, tools_of
+from .processes import processes_with, wait_until_there
+
+Raw = Callable[..., MCPServer]
+
+
+def test_a_server_that_dies_during_a_call_says_its_last_words(pool: ServerPool, raw: Raw) -> None:
+    server = raw(name="raw")
+    tools = tools_of(pool, server)
+    last_words = "with exit code 7.\nThe last that it wrote to stderr:\n  I am dying: disk full"
+    dying = tools["die"].call({})
+    assert dying == ToolAnswer(
+        f"The MCP server 'raw' ended during this call, {last_words}", is_error=True, server_failed=True
+    )
+    dead = tools["echo"].call({"text": "?"})
+    assert dead.text == f"The MCP server 'raw' had ended before this call, {last_words}"
+    assert tools_of(pool, server)["echo"].call({"text": "back"}).text == "back"
+    assert tools["echo"].call({"text": "?"}) == dead  # a tool of the dead server does not come back
+
+
+def test_a_server_that_ends_between_calls_is_started_anew(pool: ServerPool, raw: Raw, marker: str) -> None:
+    server = raw(name="raw")
+    tools = tools_of(pool, server)
+    assert tools["end_after_answer"].call({}).text == "no"
+    wait_until_there(marker, 0)
+    assert "I have had enough." in tools["echo"].call({"text": "?"}).text
+    assert tools_of(pool, server)["echo"].call({"text": "back"}).text == "back"
+
+
+def test_a_call_that_takes_too_long_shows_stderr(pool: ServerPool, raw: Raw) -> None:
+    tools = tools_of(pool, raw(name="raw", call_timeout=0.3))
+    answer = tools["hang"].call({})
+    assert answer.server_failed
+    assert answer.text == (
+        "The tool 'hang' of the MCP server 'raw' did not answer within 0.3 seconds.\n"
+        "The last that it wrote to stderr:\n  I am stuck in a loop"
+    )
+
+
+def test_a_server_that_hangs_since_a_call_is_started_anew(
+    pool: ServerPool, raw: Raw, marker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("llm_mock.agents.mcp_session.PROBE_TIMEOUT", 0.2)
+    server = raw()
+    first = set(processes_with(marker)) if tools_of(pool, server)["hang"].call({}, timeout=0.2).is_error else set()
+    assert tools_of(pool, server)["echo"].call({"text": "back"}).text == "back"
+    assert len(processes_with(marker)) == 2
+    assert not first & set(processes_with(marker))
+
+
+@pytest.mark.parametrize(
+    ("tool", "text"),
+    [
+        ("refuse", "no"),
+        (
+            "break_protocol",
+            "The call of the tool 'break_protocol' of the MCP server 'raw' failed: Internal error: no such",
+        ),
+    ],
+)
+def test_what_a_server_says_of_a_call_is_an_answer(tool: str, text: str, pool: ServerPool, raw: Raw) -> None:
+    answer = tools_of(pool, raw(name="raw"))[tool].call({})
+    assert answer.is_error
+    assert not answer.server_failed
+    assert answer.text.startswith(text)
+
+
+def test_a_flood_on_stderr_neither_blocks_nor_fills_the_memory(pool: ServerPool, raw: Raw) -> None:
+    tools = tools_of(pool, raw("--flood", "5000000"))
+    assert tools["echo"].call({"text": "dry"}).text == "dry"
+    text = tools["die"].call({}).text
+    assert text.endswith("I am dying: disk full")
+    assert len(text) < 5000
+
+
+def test_a_server_that_closes_its_stdin_fails_what_it_is_asked(pool: ServerPool, raw: Raw) -> None:
+    tools = tools_of(pool, raw(name="raw"))
+    assert tools["close_stdin"].call({}).text == "no"
+    answer = tools["echo"].call({"text": "x" * 1_000_000}, timeout=10)
+    assert answer.is_error
+    assert "did not answer within" not in answer.text
+
+
+def test_lines_on_stdout_that_are_no_messages_are_overlooked(pool: ServerPool, raw: Raw) -> None:
+    assert tools_of(pool, raw("--banner"))["echo"].call({"text": "Hi"}).text == "Hi"
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("no-such-server", "The server 'it' cannot be started: 'no-such-server' was not found; it is in none of the"),
+        (
+            "python -c 'import sys; sys.exit(\"no config\")'",
+            "ended when it was started, with exit code 1.\nThe last that ",
+        ),
+        (
+            "python -c pass",
+            "The MCP server 'it' ended when it was started, with exit code 0. It wrote nothing to stderr.",
+        ),
+        ("yes", "'it' is no MCP server; it was ended.\nIt wrote to stdout what is no message of MCP:\n  'y'\n"),
+    ],
+)
+def test_a_server_that_does_not_start_says_why(command: str, message: str, pool: ServerPool) -> None:
+    with pytest.raises(ServerError) as caught:
+        pool.tools([MCPServer(command, name="it")])
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--hang"],
+            "within 0.5 seconds (start_timeout); it was ended.\nThe last that it wrote to stderr:\n  waiting for",
+        ),
+        (["--hang", "--banner"], "It wrote to stdout what is no message of MCP:\n  'Welcome to the raw server!'"),
+        (["--hang-at-list"], "did not start within 0.5 seconds (start_timeout)"),
+        (
+            ["--refuse-version"],
+            "The MCP server 'it' refused to start: I am too old for this. It wrote nothing to stderr.",
+        ),
+        (
+            ["--die-at-list"],
+            "ended when it was started, with exit code 1.\nThe last that it wrote to stderr:\n  no tools today",
+        ),
+        (["--endless"], "The MCP server 'it' told 100 pages of tools, and has still more"),
+    ],
+)
+def test_a_server_that_starts_badly_is_ended(
+    options: list[str], message: str, pool: ServerPool, raw: Raw, marker: str
+) -> None:
+    with pytest.raises(ServerError) as caught:
+        pool.tools([raw(*options, name="it", start_timeout=0.5 if "hang" in options[0] else 30)])
+    assert message in str(caught.value)
+    assert processes_with(marker) == {}
+
+
+def test_secrets_are_not_shown_in_what_a_server_wrote(pool: ServerPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_TOKEN", "correct horse")
+    code = "import os, sys; sys.exit(os.environ['GIVEN'] + os.environ['API_KEY'])"
+    server = MCPServer(["python", "-c", code], env={"GIVEN": "${MY_TOKEN}", "API_KEY": "battery staple"})
+    with pytest.raises(ServerError, match=r"\[redacted\]\[redacted\]") as caught:
+        pool.tools([server])
+    assert "correct horse" not in str(caught.value)
+
+
+def test_a_url_where_nobody_listens_is_an_error(pool: ServerPool) -> None:
+    with pytest.raises(ServerError, match=r"The MCP server 'far' at http://127\.0\.0\.1:9/mcp cannot be used: "):
+        pool.tools([MCPServer(url="http://127.0.0.1:9/mcp", name="far")])
+
+
+def test_a_server_at_a_url_that_goes_away_is_noticed(pool: ServerPool) -> None:
+    command = [sys.executable, "-m", "bank.server", "--http", "0"]
+    with subprocess.Popen(command, cwd=EXAMPLES, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        server = MCPServer(url=process.stdout.readline().decode().strip())
+        tools = tools_of(pool, server)
+        process.kill()
+    answer = tools["accounts"].call({})
+    assert answer.server_failed
+    assert "failed: " in answer.text
+    with pytest.raises(ServerError, match="cannot be used"):
+        pool.tools([server])
+
+
+def test_a_url_that_does_not_answer_is_not_waited_for(pool: ServerPool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/mcp"
+        with pytest.raises(ServerError, match=r"'far' at http://.* did not answer within 0\.3 seconds"):
+            pool.tools([MCPServer(url=url, name="far", start_timeout=0.3)])
+
+
+def test_without_the_sdk_the_message_says_how_to_install_it(
+    pool: ServerPool, raw: Raw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "llm_mock.agents.mcp_session", raising=False)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    with pytest.raises(MissingExtra, match=r"Run: pip install 'pytest-llm-mock\[agents\]'"):
+        pool.tools([raw()])
+    assert len(pool.tools([CLIServer("git", "git")])) == 1

@@ -1,0 +1,193 @@
+"""The configuration of servers, and the environment that they are given."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_mock.agents import CLIServer, MCPServer
+from llm_mock.agents.pool import ServerPool
+from llm_mock.agents.servers import Variables
+from llm_mock.errors import InvalidServer, ServerError
+
+SECRET = "sk-proj-abcdefghijklmnop0123456789"
+
+
+def test_servers_are_equal_by_value_and_hashable() -> None:
+    first = MCPServer(["python", "server.py"], env={"A": "1", "B": "2"}, cwd="folder", tools=["get_*"])
+    second = MCPServer(("python", "server.py"), env={"B": "2", "A": "1"}, cwd=Path("folder"), tools=("get_*",))
+    assert first == second
+    assert hash(first) == hash(second)
+    assert {first: "found"}[second] == "found"
+    assert first != MCPServer(["python", "server.py"], env={"A": "1"}, cwd="folder", tools=["get_*"])
+    assert CLIServer("git", "git", "git") == CLIServer("git", ["git"])
+
+
+def test_servers_cannot_be_changed() -> None:
+    server = MCPServer("server", env={"A": "1"})
+    with pytest.raises(AttributeError):
+        server.command = ("other",)  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        server.env["A"] = "2"  # type: ignore[index]
+
+
+def test_changing_what_a_server_was_made_of_does_not_change_it() -> None:
+    command, variables = ["python"], {"A": "1"}
+    server = MCPServer(command, env=variables)
+    command.append("-x")
+    variables["A"] = "2"
+    assert (server.command, server.env) == (("python",), {"A": "1"})
+
+
+@pytest.mark.parametrize("server", [MCPServer("a b", env={"A": "1"}), CLIServer("git", "git", env={"A": "1"})])
+def test_servers_can_be_copied_and_sent(server: Any) -> None:
+    assert copy.deepcopy(server) == pickle.loads(pickle.dumps(server)) == server
+
+
+def test_a_command_may_be_a_string_which_no_shell_reads() -> None:
+    assert MCPServer("python 'my server.py' $HOME").command == ("python", "my server.py", "$HOME")
+    assert CLIServer("x", "git -C folder").command == ("git", "-C", "folder")
+    assert CLIServer("x", Path("a folder/tool")).command == (str(Path("a folder/tool")),)  # type: ignore[arg-type]
+
+
+def test_the_repr_shows_what_is_not_the_default() -> None:
+    server = MCPServer(["python", "server.py"], args=["--fast"], cwd="folder", start_timeout=5)
+    assert repr(server) == (
+        f"MCPServer(command=['python', 'server.py'], args=['--fast'], cwd={Path('folder')!r}, start_timeout=5)"
+    )
+    assert repr(MCPServer(url="http://127.0.0.1/mcp")) == "MCPServer(url='http://127.0.0.1/mcp')"
+    assert repr(CLIServer("git", "git")) == "CLIServer(name='git', command=['git'], tool_prefix='git')"
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        MCPServer("server", env={"API_KEY": "hunter2", "MY_TOKEN": "hunter2 ${X}"}),
+        MCPServer("server", env={"PLAIN": SECRET}),
+        MCPServer(["server", "--key", SECRET]),
+        MCPServer(url="http://u/mcp", headers={"Authorization": f"Bearer {SECRET}", "X-Api-Key": "hunter2hunter2"}),
+        MCPServer(url="http://user:hunter2@host/mcp?token=hunter2hunter2"),
+        CLIServer("tool", "tool", env={"GITHUB_TOKEN": "hunter2"}),
+    ],
+)
+def test_neither_repr_nor_label_shows_a_secret(server: Any) -> None:
+    shown = repr(server) + server.label + repr(getattr(server, "headers", ""))
+    assert "hunter2" not in shown
+    assert SECRET not in shown
+    assert "[redacted]" in shown
+
+
+def test_the_repr_shows_where_a_secret_comes_from() -> None:
+    assert "{'API_KEY': '${OPENAI_API_KEY}', 'MODE': 'fast'}" in repr(
+        MCPServer("server", env={"API_KEY": "${OPENAI_API_KEY}", "MODE": "fast"})
+    )
+
+
+def test_variables_are_a_mapping() -> None:
+    variables = Variables({"A": "1"})
+    assert (dict(variables), len(variables), variables["A"]) == ({"A": "1"}, 1, "1")
+    assert Variables(variables) == variables == {"A": "1"}
+
+
+@pytest.mark.parametrize(
+    ("label", "server"),
+    [
+        ("python -m bank.server --fast", MCPServer(["python", "-m", "bank.server"], args=["--fast"])),
+        ("http://127.0.0.1:1/mcp", MCPServer(url="http://127.0.0.1:1/mcp")),
+        ("bank", MCPServer("python", name="bank")),
+        ("git", CLIServer("git", "git")),
+    ],
+)
+def test_messages_call_a_server_by_its_name_or_what_it_is(label: str, server: Any) -> None:
+    assert server.label == label
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: MCPServer(), r"MCPServer\(\): give the command that starts it, or the url where it listens"),
+        (lambda: MCPServer("a", url="http://b"), "'http://b' has a command and a URL: give one of the two"),
+        (lambda: MCPServer("a 'b"), "cannot be split into words"),
+        (lambda: MCPServer("a", env={"PORT": 80}), r"env\['PORT'\] of the server 'a' is int; give a text"),  # type: ignore[dict-item]
+        (lambda: MCPServer(url="u", headers={"A": None}), r"headers\['A'\] of the server 'u' is NoneType"),  # type: ignore[dict-item]
+        (lambda: MCPServer("a", start_timeout=0), "start_timeout of the server 'a' is 0; give a number of seconds"),
+        (lambda: MCPServer("a", call_timeout=float("inf")), "call_timeout of the server 'a' is Infinity"),
+        (lambda: MCPServer("a", call_timeout="5"), "call_timeout of the server 'a' is '5'"),  # type: ignore[arg-type]
+        (lambda: CLIServer("a", ""), r"CLIServer\('a'\): give the command that it runs"),
+        (lambda: CLIServer("a", "a", timeout=-1), "timeout of the server 'a' is -1"),
+        (lambda: CLIServer("a", "a", max_output=0), r"max_output of CLIServer\('a'\) is 0; give a number of bytes"),
+        (lambda: CLIServer("a", "a", max_output=1.5), "give a number of bytes"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_server_that_can_never_run_is_an_error_at_once(make: Any, message: str) -> None:
+    with pytest.raises(InvalidServer, match=message):
+        make()
+
+
+def environment(pool: ServerPool, **fields: Any) -> dict[str, str]:
+    """The environment in which a command runs."""
+    code = "import json, os; print(json.dumps(dict(os.environ)))"
+    (tool,) = pool.tools([CLIServer("env", [sys.executable, "-I", "-S", "-c", code], **fields)])
+    answer = tool.call({})
+    assert not answer.is_error, answer.text
+    loaded: dict[str, str] = json.loads(answer.text)
+    return loaded
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("OPENAI_API_KEY", "x"),
+        ("HF_TOKEN", "x"),
+        ("DB_PASSWORD", "x"),
+        ("AWS_SECRET", "x"),
+        ("MODEL_SETTINGS", SECRET),
+        ("DATABASE_URL", "postgres://ann:hunter2@host/db"),
+    ],
+)
+def test_secrets_of_the_test_process_are_not_passed_on(
+    name: str, value: str, pool: ServerPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert name not in environment(pool)
+    assert environment(pool, env={name: f"${{{name}}}"})[name] == value
+
+
+def test_everything_else_is_passed_on(pool: ServerPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    monkeypatch.setenv("MY_SETTING", "on")
+    passed_on = environment(pool)
+    for name in ("PFLOW_TESTING", "LLM_USER_PATH", "LANG", "MY_SETTING"):
+        assert passed_on[name] == os.environ[name]
+
+
+def test_python_is_the_one_that_runs_the_tests(pool: ServerPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = os.path.dirname(sys.executable)
+    assert environment(pool)["PATH"] == os.pathsep.join([folder, os.environ["PATH"]])
+    assert environment(pool, env={"PATH": "/nowhere"})["PATH"] == "/nowhere"
+    monkeypatch.delenv("PATH")
+    assert environment(pool)["PATH"].startswith(folder + os.pathsep)
+
+
+def test_variables_are_interpolated_when_the_server_starts(pool: ServerPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOST", "db")
+    given = environment(pool, env={"URL": "http://${HOST}:1/${HOST}", "LITERAL": "$HOST $${HOST} ${}", "EMPTY": ""})
+    assert (given["URL"], given["LITERAL"], given["EMPTY"]) == ("http://db:1/db", "$HOST ${HOST} ${}", "")
+
+
+def test_a_missing_variable_is_named(pool: ServerPool) -> None:
+    with pytest.raises(ServerError) as caught:
+        pool.tools([MCPServer("python", name="bank", env={"KEY": "x${NO_SUCH_VARIABLE}"})])
+    assert str(caught.value) == (
+        "The server 'bank' needs the environment variable NO_SUCH_VARIABLE (env['KEY'] has ${NO_SUCH_VARIABLE}), which "
+        "is not set. Set it, or write $${NO_SUCH_VARIABLE} if that very text is meant."
+    )
+    with pytest.raises(ServerError, match=r"\(headers\['A'\] has \${NO_SUCH_VARIABLE}\)"):
+        pool.tools([MCPServer(url="http://127.0.0.1:9/mcp", headers={"A": "${NO_SUCH_VARIABLE}"})])

@@ -1,0 +1,393 @@
+"""Agents in a run of tests: the fixtures, the message of a failure, the comparison at the end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+ASYNC = "-oasyncio_mode=auto"
+AGENTS = """
+    import pytest
+    from llm.models import ToolCall
+    from llm_mock import Reply
+    from llm_mock.agents import Agent, CLIServer, aitest_run, aitest_run_sync
+
+    ECHO = CLIServer("echo", "echo")
+    AGENT = Agent("m", cli_servers=[ECHO], max_turns=2)
+    HELLO = Reply("I say it.", tool_calls=[ToolCall("echo_execute", {"args": "hello"})])
+"""
+
+
+def with_agents(tests: str) -> str:
+    import textwrap
+
+    return textwrap.dedent(AGENTS) + textwrap.dedent(tests)
+
+
+def test_the_fixtures_run_an_agent(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        with_agents(
+            """
+            async def test_async(aitest_run, mock_llm_responses):
+                mock_llm_responses.add("m", HELLO)
+                mock_llm_responses.add("m", "Done")
+                result = await aitest_run(AGENT, "Say hello")
+                assert result.tool_was_called("echo_execute", args="hello")
+
+            def test_sync(aitest_run_sync, mock_llm_responses):
+                mock_llm_responses.add("m", HELLO)
+                mock_llm_responses.add("m", "Done")
+                assert aitest_run_sync(AGENT, "Say hello").final_response == "Done"
+            """
+        )
+    )
+    pytester.runpytest(ASYNC, "-Werror").assert_outcomes(passed=2)
+
+
+def test_a_test_that_forgets_to_await_fails(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        with_agents(
+            """
+            def test_unawaited(aitest_run):
+                assert aitest_run(AGENT, "Say hello")
+            """
+        )
+    )
+    result = pytester.runpytest("-Werror")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E*LLMMockError: aitest_run is a coroutine function*Use the fixture aitest_run_sync*"])
+
+
+def test_a_failure_shows_the_transcripts_of_its_test_only(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        with_agents(
+            """
+            def test_other(mock_llm_responses):
+                mock_llm_responses.set("m", "not shown")
+                assert aitest_run_sync(AGENT, "Something else")
+
+            def test_failing(mock_llm_responses):
+                mock_llm_responses.set("m", HELLO)
+                result = aitest_run_sync(AGENT, "Say hello")
+                assert result
+            """
+        )
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "E*assert <AgentResult: failed: max_turns=2 was reached, and the model still wanted to call echo_execute*",
+            "*- Agent runs -*",
+            "Agent m: failed after 2 turns, 1 tool call, * tokens, *",
+            "  max_turns=2 was reached, and the model still wanted to call echo_execute",
+            "  user:",
+            "    Say hello",
+            "  turn 1:",
+            "    I say it.",
+            '    echo_execute(args="hello") → hello  (*)',
+            "  turn 2:",
+            "    I say it.",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*not shown*")
+
+
+def test_a_failed_assertion_says_what_was_called(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        with_agents(
+            """
+            def test_failing(mock_llm_responses):
+                mock_llm_responses.add("m", HELLO)
+                mock_llm_responses.add("m", "Done")
+                result = aitest_run_sync(AGENT, "Say hello")
+                assert result.tool_was_called("echo_execute", args="goodbye")
+            """
+        )
+    )
+    result = pytester.runpytest()
+    result.stdout.fnmatch_lines(
+        ['E*assert <False: no call of echo_execute(args="goodbye"), but echo_execute(args="hello")>']
+    )
+
+
+@pytest.mark.parametrize("phase", ["fixture", "teardown", "unexpected"])
+def test_runs_outside_the_body_of_a_test_are_shown_too(phase: str, pytester: pytest.Pytester) -> None:
+    bodies = {
+        "fixture": ("aitest_run_sync(AGENT, 'In the fixture'); raise ValueError; yield", ""),
+        "teardown": ("aitest_run_sync(AGENT, 'In the fixture'); yield", "assert 0"),
+        "unexpected": ("yield", "aitest_run_sync(AGENT, 'In the fixture')"),
+    }
+    fixture, test = bodies[phase]
+    pytester.makepyfile(
+        with_agents(
+            f"""
+            @pytest.fixture
+            def prepared():
+                {fixture}
+
+            @pytest.mark.llm_mock_strict({phase == "unexpected"})
+            def test_it(prepared):
+                {test or "..."}
+            """
+        )
+    )
+    result = pytester.runpytest()
+    result.stdout.fnmatch_lines(["*- Agent runs -*", "Agent m: *", "*In the fixture*"])
+
+
+def test_a_hostile_tool_cannot_write_to_the_terminal(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        with_agents(
+            r"""
+            def test_failing(mock_llm_responses):
+                evil = "\x1b[2J\x1b]0;owned\x07\n====== 1 passed in 0.01s ======"
+                mock_llm_responses.add("m", Reply(tool_calls=[ToolCall("printf_execute", {"args": repr(evil)})]))
+                mock_llm_responses.add("m", evil)
+                aitest_run_sync(Agent("m", cli_servers=[CLIServer("printf", "printf")]), evil)
+                assert 0
+            """
+        )
+    )
+    result = pytester.runpytest()
+    section = result.outlines[result.outlines.index(next(line for line in result.outlines if "Agent runs" in line)) :]
+    assert not any("\x1b" in line or "\x07" in line or line.startswith("====== 1 passed") for line in section)
+
+
+def test_agents_as_parameters_have_readable_ids(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        with_agents(
+            """
+            from llm_mock.agents import Provider, Skill
+
+            AGENTS = [AGENT, Agent("big", skill=Skill("rain", "wet")), Agent("big", name="the best"), Agent("m")]
+
+            @pytest.mark.parametrize("agent", AGENTS)
+            def test_agents(agent): ...
+
+            @pytest.mark.parametrize("provider", [Provider("gpt"), 3, Provider, None])
+            def test_others(provider): ...
+            """
+        )
+    )
+    result = pytester.runpytest("--collect-only", "-q")
+    assert [line.split("::")[1] for line in result.outlines if "::" in line] == [
+        *("test_agents[m0]", "test_agents[big+rain]", "test_agents[the best]", "test_agents[m1]"),
+        *("test_others[gpt]", "test_others[3]", "test_others[Provider]", "test_others[None]"),
+    ]
+
+
+COMPARED = """
+    CHEAP, GOOD = (Agent(name, cli_servers=[ECHO]) for name in ("cheap", "good"))
+
+    @pytest.mark.parametrize("agent", [CHEAP, GOOD])
+    @pytest.mark.parametrize("task", ["hello", "goodbye"])
+    def test_it_says_what_it_should(agent, task, mock_llm_responses):
+        usage = {"input_tokens": 100, "output_tokens": 10}
+        mock_llm_responses.set_price("good", 1, 10)
+        call = ToolCall("echo_execute", {"args": "hello" if agent is CHEAP else task})
+        mock_llm_responses.add("*", Reply(tool_calls=[call], usage=usage))
+        mock_llm_responses.add("*", Reply("Done", usage=usage))
+        result = aitest_run_sync(agent, f"Say {task}")
+        assert result.tool_was_called("echo_execute", args=task)
+
+    def test_skipped(mock_llm_responses):
+        assert aitest_run_sync(Agent("good"), "Hello")
+        pytest.skip("no opinion")
+"""
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n2",), ("-v",)])
+def test_the_agents_of_a_run_are_compared(arguments: tuple[str, ...], pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(with_agents(COMPARED))
+    result = pytester.runpytest_subprocess(*arguments)
+    result.assert_outcomes(passed=3, failed=1, skipped=1)
+    lines = result.outlines
+    assert sum("Agents of the run" in line for line in lines) == 1
+    table = lines[next(number for number, line in enumerate(lines) if "Agents of the run" in line) :][1:4]
+    cells = [[cell for cell in line.split("  ") if cell] for line in table]
+    assert [cell.strip() for cell in cells[0]] == [
+        *("agent", "passed", "rate", "runs", "turns", "tool calls", "tokens", "cost", "time")
+    ]
+    assert [cell.strip() for cell in cells[1]][:6] == ["good", "2 of 2", "100 %", "3", "5", "2"]
+    assert [cell.strip() for cell in cells[2]][:8] == ["cheap", "1 of 2", "50 %", "2", "4", "2", "440", "unknown"]
+
+
+def test_a_quiet_run_compares_nothing(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(with_agents(COMPARED))
+    pytester.runpytest("-q").stdout.no_fnmatch_line("*Agents of the run*")
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n2",)])
+def test_the_report_has_the_agents(arguments: tuple[str, ...], pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(with_agents(COMPARED))
+    pytester.runpytest_subprocess("--llm-mock-report=report.json", *arguments)
+    good, cheap = json.loads((pytester.path / "report.json").read_text())["agents"]
+    assert good["duration_s"] > 0
+    assert (good["agent"], good["tests"], good["passed"], good["runs"]) == ("good", 2, 2, 3)
+    assert (cheap["agent"], cheap["tests"], cheap["passed"], cheap["cost_usd"]) == ("cheap", 2, 1, None)
+    assert (cheap["turns"], cheap["tool_calls"], cheap["input_tokens"], cheap["output_tokens"]) == (4, 2, 400, 40)
+
+
+def test_runs_outside_of_tests_are_not_kept(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        with_agents(
+            """
+            assert aitest_run_sync(Agent("m"), "At collection")
+
+            def test_it(): ...
+            """
+        )
+    )
+    pytester.runpytest().stdout.no_fnmatch_line("*Agents of the run*")
+
+
+def test_a_run_without_agents_imports_nothing_of_them(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import sys
+
+        def test_it():
+            assert not [name for name in sys.modules if name.startswith(("llm_mock.agents", "tenacity", "mcp"))]
+        """
+    )
+    pytester.runpytest_subprocess("-p", "no:xdist").assert_outcomes(passed=1)
+
+
+def test_configuring_an_agent_imports_neither_llm_nor_mcp() -> None:
+    code = (
+        "import sys; from llm_mock.agents import Agent, CLIServer, MCPServer, Skill, call_every_tool;"
+        "Agent('m', [MCPServer(['a'])], [CLIServer('a', 'b')]);"
+        "print({'llm', 'mcp', 'tenacity', 'anyio'} & set(sys.modules))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "set()\n"
+
+
+def test_an_agent_is_recorded_and_replayed_by_a_cassette(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        import llm
+        from llm.models import ToolCall
+
+        class Real(llm.Model):
+            model_id = "real"
+            supports_tools = True
+
+            def execute(self, prompt, stream, response, conversation):
+                if prompt.tool_results:
+                    yield "It said " + prompt.tool_results[0].output
+                else:
+                    response.add_tool_call(ToolCall("echo_execute", {"args": "hello"}, "call"))
+
+        class Plugin:
+            @staticmethod
+            @llm.hookimpl
+            def register_models(register):
+                register(Real())
+
+        def pytest_configure(config):
+            from llm.plugins import pm
+            pm.register(Plugin, "real")
+
+        def pytest_unconfigure(config):
+            from llm.plugins import pm
+            pm.unregister(name="real")
+        """
+    )
+    pytester.makepyfile(
+        with_agents(
+            """
+            @pytest.mark.llm_mock_cassette
+            def test_it(aitest_run_sync):
+                result = aitest_run_sync(Agent("real", cli_servers=[ECHO]), "Say hello")
+                assert result.final_response == "It said hello\\n", result
+                assert result.tool_call_count("echo_execute") == 1
+            """
+        )
+    )
+    pytester.runpytest_subprocess("--llm-mock-record=once").assert_outcomes(passed=1)
+    (cassette,) = pytester.path.glob("cassettes/*/*.yaml")
+    assert "echo_execute" in cassette.read_text()
+    pytester.runpytest_subprocess().assert_outcomes(passed=1)
+
+
+def test_an_agent_runs_live_where_the_test_is_marked(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        with_agents(
+            """
+            import llm
+            from llm.plugins import pm
+
+            class Real(llm.Model):
+                model_id = "real"
+
+                def execute(self, prompt, stream, response, conversation):
+                    yield "I am real"
+
+            class Plugin:
+                @staticmethod
+                @llm.hookimpl
+                def register_models(register):
+                    register(Real())
+
+            pm.register(Plugin, "real")
+
+            @pytest.mark.llm_live
+            async def test_live(aitest_run):
+                assert (await aitest_run(Agent("real"), "Who?")).final_response == "I am real"
+
+            async def test_mocked(aitest_run):
+                assert (await aitest_run(Agent("real"), "Who?")).final_response == '{"success": true}'
+            """
+        )
+    )
+    pytester.runpytest_subprocess(ASYNC).assert_outcomes(passed=1, skipped=1)
+    pytester.runpytest_subprocess(ASYNC, "--llm-mock-live").assert_outcomes(passed=2)
+
+
+def test_the_prices_of_a_test_hold_for_its_runs(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        with_agents(
+            """
+            def test_cost(mock_llm_responses):
+                mock_llm_responses.set_price("m", 1, 10)
+                mock_llm_responses.set("m", Reply("Done", usage={"input_tokens": 1000, "output_tokens": 100}))
+                result = aitest_run_sync(Agent("m"), "Hello")
+                assert result.cost < 0.003
+                assert result.cost > 0.001
+            """
+        )
+    )
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["m      1 of 1  100 %     1      1           0   1,100  $0.002  *"])
+
+
+@pytest.mark.parametrize("end", ["pass", "raise KeyboardInterrupt", "pytest.exit('enough')"])
+@pytest.mark.parametrize("arguments", [(), ("-n1",)])
+def test_no_server_outlives_the_run(end: str, arguments: tuple[str, ...], pytester: pytest.Pytester) -> None:
+    marker = f"marker-of-{pytester.path}"
+    pytester.makepyfile(
+        with_agents(
+            f"""
+            from llm_mock.agents import MCPServer, call_every_tool
+
+            EXAMPLES = {str(EXAMPLES)!r}
+
+            def test_it(mock_llm_responses):
+                mock_llm_responses.set("*", call_every_tool(skip=["transfer", "history", "balance_chart"]))
+                code = "import sys; del sys.argv[1:]; from bank.server import main; main()"
+                bank = MCPServer([sys.executable, "-c", code, {marker!r}], cwd=EXAMPLES)
+                assert aitest_run_sync(Agent("m", [bank]), "Hello").tool_was_called("accounts")
+                assert {marker!r} in subprocess.check_output(["ps", "-eo", "args", "-ww"], text=True)
+                {end}
+            """
+        ).replace("import pytest\n", "import pytest, subprocess, sys\n", 1)
+    )
+    pytester.runpytest_subprocess(*arguments)
+    assert marker not in subprocess.check_output(["ps", "-eo", "args", "-ww"], text=True)
