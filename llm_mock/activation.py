@@ -134,6 +134,11 @@ class TestRun:
             boundary.set_user_folder(previous)
             _set_environment(mocked)
 
+    def stored_keys(self) -> list[str]:
+        """The keys that `llm` has stored for whoever runs the tests, to keep them out of files."""
+        with self.as_user():
+            return boundary.stored_keys()
+
     @contextmanager
     def live(self) -> Iterator[None]:
         """Leave `llm` alone meanwhile: real models, with the user's own folder and keys."""

@@ -134,7 +134,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--llm-mock-report") or config.getoption("xmlpath", None):
         from llm_mock.report import plugins
 
-        plugins.register(config, run.mock)
+        plugins.register(config, run)
     if any(config.getini(f"llm_mock_{name}") for name in ("max_cost", "max_tokens", "prices")):
         from llm_mock.budget import budget_of_run
 
@@ -295,6 +295,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    with_cassette = []
     for item in items:
         markers = {marker.name for marker in item.iter_markers()}
         if "llm_live" in markers:
@@ -310,7 +311,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             _watch_budget(item)
         if "llm_mock_cassette" in markers:
             _use_fixture(item, "llm_mock_cassette")
-    with_cassette = [item for item in items if item.get_closest_marker("llm_mock_cassette")]
+            with_cassette.append(item)
     if with_cassette:
         from llm_mock.cassettes.for_test import conflicting_claims
 
@@ -349,7 +350,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     if warning := item.config.stash[LEGACY].check():
         _warn(item, warning)
-    cassette = item.stash.get(CASSETTE, None)
     passed = False
     try:
         result = yield
@@ -360,8 +360,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
             pytest.skip(explain.misbehaviour_not_applied(mock.misbehaviour, mock.calls))
         passed = True
     finally:
-        if cassette is not None:
-            cassette.finish(passed)
+        if CASSETTE in item.stash:
+            item.stash[CASSETTE].finish(passed)
     return result
 
 

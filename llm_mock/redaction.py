@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -53,6 +54,7 @@ class Redactor:
         self._forms: set[str] = set()
         self._secrets: re.Pattern[str] | None = None
         self._patterns = [re.compile(pattern) for pattern in patterns]
+        self._clean_text = functools.lru_cache(10_000)(self._cleaned_text)  # the same texts come up again and again
         self.hide(*secrets)
 
     def hide(self, *secrets: str) -> None:
@@ -62,6 +64,7 @@ class Redactor:
             self._forms |= forms
             longest_first = sorted(self._forms, key=lambda form: (-len(form), form))
             self._secrets = re.compile("|".join(map(re.escape, longest_first)))
+            self._clean_text.cache_clear()
 
     def clean(self, value: Any) -> Any:
         """A copy of a JSON value without secrets; of a text the text."""
@@ -78,7 +81,7 @@ class Redactor:
             return REDACTED
         return self.clean(value)
 
-    def _clean_text(self, text: str) -> str:
+    def _cleaned_text(self, text: str) -> str:
         if self._secrets is not None:
             text = self._secrets.sub(REDACTED, text)
         text = _KNOWN_FORMS.sub(_hide, text)

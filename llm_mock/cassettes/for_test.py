@@ -110,8 +110,7 @@ class CassetteOfTest:
             request.config.getoption("--llm-mock-record") or mode or request.config.getini("llm_mock_record")
         )
         config = CassetteConfig.from_fixture(request.getfixturevalue("llm_mock_cassette_config"))
-        with run.as_user():
-            keys = [] if mode == "none" else boundary.stored_keys()
+        keys = [] if mode == "none" else run.stored_keys()
 
         def real_model(prompt: Any, response: Any) -> Any:
             with run.as_user():

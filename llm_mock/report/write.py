@@ -5,14 +5,13 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
-import functools
 import gc
 import json
 import math
 import platform
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from importlib.metadata import version
@@ -23,7 +22,7 @@ import pytest
 
 from llm_mock import explain
 from llm_mock.files import write_atomically
-from llm_mock.redaction import Redactor, default_redactor
+from llm_mock.redaction import default_redactor
 from llm_mock.report.collect import SHIPPED, CallCollector
 from llm_mock.report.page import page
 
@@ -53,7 +52,7 @@ def check_paths(names: Iterable[str]) -> list[Path]:
     Raises:
         pytest.UsageError: a name ends otherwise, or nothing can be written there.
     """
-    paths = [Path(name).absolute() for name in names]
+    paths = [Path(name).expanduser().absolute() for name in names]
     for path in paths:
         if path.suffix.lower() not in (".html", ".htm", ".json"):
             raise pytest.UsageError(explain.bad_report_name(str(path)))
@@ -75,10 +74,14 @@ class ReportWriter:
     Args:
         paths: the files; a name that ends in `.json` holds JSON, any other the page.
         collector: what collects in this process.
+        stored_keys: gives the keys that whoever runs the tests has stored, which must not be written.
     """
 
-    def __init__(self, paths: Sequence[Path], collector: CallCollector) -> None:
+    def __init__(
+        self, paths: Sequence[Path], collector: CallCollector, stored_keys: Callable[[], Iterable[str]]
+    ) -> None:
         self._paths = paths
+        self._stored_keys = stored_keys
         self._collector = collector
         self._start = time.time()
         self._tests: list[dict[str, Any]] = []
@@ -158,7 +161,7 @@ class ReportWriter:
             "tests": self._tests,
             "outside_tests": self._outside,
         }
-        cleaned: dict[str, Any] = _quick(default_redactor()).clean(report)
+        cleaned: dict[str, Any] = default_redactor(self._stored_keys()).clean(report)
         return cleaned
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -264,12 +267,6 @@ def _dumps(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except ValueError:
         return json.dumps(_finite(value), ensure_ascii=False)
-
-
-def _quick(redactor: Redactor) -> Redactor:
-    """A redactor that remembers texts: names of fields, and what calls have in common, come up again and again."""
-    redactor._clean_text = functools.lru_cache(10_000)(redactor._clean_text)  # type: ignore[method-assign]
-    return redactor
 
 
 def _finite(value: Any) -> Any:

@@ -480,6 +480,14 @@ def test_a_report_that_cannot_be_written_in_the_end_leaves_the_older_one_and_the
     assert (result.ret, path.read_text()) == (0, "older")
 
 
+def test_a_path_may_begin_in_the_folder_of_the_user(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(pytester.path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(pytester.path / "home"))
+    pytester.makepyfile(CHAIN)
+    pytester.runpytest("--llm-mock-report=~/report.json")
+    assert (pytester.path / "home" / "report.json").exists()
+
+
 def test_listing_tests_writes_no_report(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(CHAIN)
     pytester.runpytest("--llm-mock-report=report.html", "--collect-only")
