@@ -11,6 +11,7 @@ import pydantic
 import yaml
 
 from llm_mock.errors import InvalidFile
+from llm_mock.garbage import no_garbage_collection
 
 if TYPE_CHECKING:
     from yaml import CSafeDumper as SafeDumper
@@ -145,8 +146,9 @@ def load(path: Path) -> Document:
     try:
         loader = _Loader(text)
         try:
-            root = loader.get_single_node()
-            data = None if root is None else loader.construct_document(root)
+            with no_garbage_collection():
+                root = loader.get_single_node()
+                data = None if root is None else loader.construct_document(root)
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:

@@ -5,14 +5,12 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
-import gc
 import json
 import math
 import platform
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -22,6 +20,7 @@ import pytest
 
 from llm_mock import explain
 from llm_mock.files import write_atomically
+from llm_mock.garbage import no_garbage_collection
 from llm_mock.redaction import default_redactor
 from llm_mock.report.collect import SHIPPED, CallCollector
 from llm_mock.report.page import page
@@ -136,7 +135,7 @@ class ReportWriter:
         if not self._distributed:  # else each worker sends its own
             self._received.append(({"calls": [], "worker": None}, self._collector.shipped([])))
         self._tests.sort(key=lambda test: self._positions.get(test["id"], len(self._positions)))
-        with _no_garbage_collection():
+        with no_garbage_collection():
             data = as_bytes(self.report())
         for path in self._paths:
             try:
@@ -167,18 +166,6 @@ class ReportWriter:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for line in self._lines:
             terminalreporter.write_sep("-", line)
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Of a million new objects none is garbage, and looking for it takes longer than making them."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _new_test(nodeid: str, worker: str | None) -> dict[str, Any]:

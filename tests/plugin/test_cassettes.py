@@ -72,14 +72,10 @@ def test_calls_are_recorded_with_the_users_model_and_key_and_replayed_without(
     def test_hi():
         assert ask("Hi") == "Answer 1 to: Hi"
 
-    async def asked():
-        return await llm.get_async_model("loopback").prompt("Hi").text()
-
-    class TestAsync:
+    class TestGroup:
         @pytest.mark.parametrize("name", ["a/b", "c"])
         def test_too(self, name):
-            import asyncio
-            assert asyncio.run(asked()) == "Answer 1 to: Hi"
+            assert ask("Hi") == "Answer 1 to: Hi"
         """,
     )
     pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=3)
@@ -88,8 +84,8 @@ def test_calls_are_recorded_with_the_users_model_and_key_and_replayed_without(
     pytester.runpytest().assert_outcomes(passed=3)
     assert len(server.requests) == 3
     changed, *names = sorted(path.name for path in Path("cassettes/test_it").iterdir())
-    assert fnmatch.fnmatch(changed, "TestAsync.test_too[[]a-b]-????????.yaml")
-    assert names == ["TestAsync.test_too[c].yaml", "test_hi.yaml"]
+    assert fnmatch.fnmatch(changed, "TestGroup.test_too[[]a-b]-????????.yaml")
+    assert names == ["TestGroup.test_too[c].yaml", "test_hi.yaml"]
 
 
 @pytest.mark.parametrize(
