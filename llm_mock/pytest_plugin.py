@@ -449,6 +449,8 @@ def llm_mock_misbehaviour(
     if not hasattr(request, "param"):
         yield None
         return
+    if request.node.get_closest_marker("llm_live"):
+        pytest.fail(explain.live_with_misbehaviour(), pytrace=False)
     yield mock_llm_calls.misbehave(*request.param)
     mock_llm_calls.misbehaviour = None
 
