@@ -11,7 +11,6 @@ import pydantic
 import yaml
 
 from llm_mock.errors import InvalidFile
-from llm_mock.garbage import no_garbage_collection
 
 if TYPE_CHECKING:
     from yaml import CSafeDumper as SafeDumper
@@ -146,9 +145,8 @@ def load(path: Path) -> Document:
     try:
         loader = _Loader(text)
         try:
-            with no_garbage_collection():
-                root = loader.get_single_node()
-                data = None if root is None else loader.construct_document(root)
+            root = loader.get_single_node()
+            data = None if root is None else loader.construct_document(root)
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:

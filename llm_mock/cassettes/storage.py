@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from llm_mock.cassettes import explain, schema
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.files import write_atomically
+from llm_mock.garbage import no_garbage_collection
 from llm_mock.yaml_files import Document, Inline, dump, load
 
 LARGEST_INLINE = 4096
@@ -49,10 +50,11 @@ def read(path: Path, tolerant: bool = False) -> Content:
         InvalidFile: it cannot be read, or is no cassette; the message names the line.
     """
     try:
-        document = load(path)
-        _check_version(document)
-        calls = document.as_model(schema.CassetteFile).calls
-        return Content(calls, _contents(document, calls))
+        with no_garbage_collection():
+            document = load(path)
+            _check_version(document)
+            calls = document.as_model(schema.CassetteFile).calls
+            return Content(calls, _contents(document, calls))
     except InvalidFile as error:
         if tolerant:
             return Content()
