@@ -156,7 +156,8 @@ def load(path: Path) -> Document:
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise InvalidFile(f"{path}:{line}: is not valid YAML: {error.reason}") from None
-    except (ValueError, RecursionError) as error:
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        # a value that is not of the type that its tag says; the constructors of PyYAML do not look first
         raise InvalidFile(f"{path}: is not valid YAML: {error}") from None
     return Document(path, data, root)
 
