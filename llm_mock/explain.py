@@ -617,8 +617,8 @@ def misbehaviour_needs_function(node: str) -> str:
 def live_with_misbehaviour() -> str:
     """A test is to call real models, which nothing can spoil."""
     return (
-        "This test is marked llm_live and llm_mock_misbehaviour, but only mocked models can be made to misbehave: remove "
-        "one of the two."
+        "This test is marked llm_live and llm_mock_misbehaviour, but only mocked models can be made to misbehave: "
+        "remove one of the two."
     )
 
 

@@ -49,6 +49,7 @@ BUDGET_OF_RUN, BUDGETS_OF_TESTS = "llm_mock_budget_of_run", "llm_mock_budgets_of
 MISBEHAVIOUR = "llm_mock_misbehaviour"
 CASSETTE_CLAIMS = pytest.StashKey[dict[str, str]]()
 CASSETTE = pytest.StashKey[Any]()
+RECORD_MODES = ("none", "once", "new_episodes", "all", "rewrite")
 UNUSED_RECORDINGS = pytest.StashKey[list[str]]()
 
 
@@ -57,7 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--llm-mock-live", action="store_true", help="Run the tests marked llm_live, with real models.")
     group.addoption(
         "--llm-mock-record",
-        metavar="MODE",
+        choices=RECORD_MODES,
         help="Record mode of the tests with a cassette: none, once, new_episodes, all or rewrite.",
     )
     group.addoption(
@@ -127,6 +128,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "llm_mock_budget(cost=None, tokens=None): what the test's calls may use: US dollars, tokens."
     )
+    _choice(config, "llm_mock_record", *RECORD_MODES)
+    _choice(config, "llm_mock_unused_recordings", "report", "error")
     run = _start(config)
     if hasattr(config, "workerinput"):
         run.user_environment = config.workerinput["llm_mock_environment"]
@@ -310,7 +313,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if "llm_mock_budget" in markers:
             _watch_budget(item)
         if "llm_mock_cassette" in markers:
-            _use_fixture(item, "llm_mock_cassette")
+            _use_cassette(item)
             with_cassette.append(item)
     if with_cassette:
         from llm_mock.cassettes.for_test import conflicting_claims
@@ -330,6 +333,16 @@ def _watch_budget(item: pytest.Item) -> None:
 def _use_fixture(item: pytest.Item, name: str) -> None:
     """Set a fixture up before all others of a test; other items than functions have none."""
     getattr(item, "fixturenames", []).insert(0, name)
+
+
+def _use_cassette(item: Any) -> None:
+    """Set the cassette up before all other fixtures that are the test's own; those of more tests come before it."""
+    names, definitions = getattr(item, "fixturenames", []), getattr(item, "_fixtureinfo", None)
+    known = definitions.name2fixturedefs if definitions is not None else {}
+    wider = [
+        position for position, name in enumerate(names, 1) if name in known and known[name][-1].scope != "function"
+    ]
+    names.insert(max(wider, default=0), "llm_mock_cassette")
 
 
 def _use_misbehaviour(item: Any) -> None:
@@ -421,16 +434,19 @@ def llm_mock_cassette(request: pytest.FixtureRequest, mock_llm_calls: MockGetMod
     config = request.config
     unused = config.stash.setdefault(UNUSED_RECORDINGS, [])
     conflict = config.stash.get(CASSETTE_CLAIMS, {}).get(request.node.nodeid)
+    own = problem = None
     try:
         own = CassetteOfTest(request, config.stash[RUN], conflict, unused.append)
     except LLMMockError as error:
-        pytest.fail(str(error), pytrace=False)
+        problem = str(error)
+    if own is None:
+        pytest.fail(str(problem), pytrace=False)
     request.node.stash[CASSETTE] = own
     mock_llm_calls.autospec()
-    mock_llm_calls.cassette = own.cassette
+    mock_llm_calls.cassette, mock_llm_calls.redactor = own.cassette, own.redactor
     yield own.cassette
     mock_llm_calls.cassette = None
-    own.finish_late()
+    own.end()
 
 
 @pytest.fixture

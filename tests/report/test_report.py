@@ -402,7 +402,7 @@ def test_secrets_and_what_json_does_not_have_are_not_written(
         """,
     )
     [call] = report["tests"][0]["calls"]
-    assert call["messages"] == [text("user", "My key is [redacted]")]
+    assert call["messages"] == [text("user", "My key is [redacted secret]")]
     assert call["response"] == {"text": "é 😀 \\ half a pair: \ud800"}
     assert call["options"] == {"limit": "inf"}
 
