@@ -8,9 +8,11 @@ import sys
 from importlib.metadata import version
 
 import call_cost
+import cassette_cost
 import growth
 import llm_cost
 import plugin_cost
+import report_cost
 import whole_runs
 from table import markdown
 
@@ -19,8 +21,8 @@ def main() -> None:
     """Measure everything and print the table."""
     if os.environ.get("PFLOW_TESTING"):
         sys.exit("Unset PFLOW_TESTING: it mocks `llm` in this process, so nothing is left to compare with.")
-    rows = [*plugin_cost.rows(), *whole_runs.rows(), *growth.rows(), *call_cost.rows(), *llm_cost.rows()]
-    print(markdown(rows))
+    parts = (plugin_cost, whole_runs, growth, call_cost, llm_cost, cassette_cost, report_cost)
+    print(markdown(row for part in parts for row in part.rows()))
     versions = ", ".join(f"{package} {version(package)}" for package in ("llm", "pydantic", "pytest"))
     print(f"\nPython {platform.python_version()}, {versions}.")
 

@@ -127,15 +127,14 @@ class TestRun:
 
     @contextmanager
     def as_user(self) -> Iterator[None]:
-        """Look into the `llm` user folder of whoever runs the tests meanwhile; models stay mocked."""
-        mocked = {USER_FOLDER_VARIABLE: os.environ.get(USER_FOLDER_VARIABLE)}
-        _set_environment({USER_FOLDER_VARIABLE: self.user_environment[USER_FOLDER_VARIABLE]})
-        previous = boundary.set_user_folder(None)
-        try:
+        """Have this thread look into the `llm` user folder of whoever runs the tests meanwhile; models stay mocked."""
+        with boundary.as_user(self.user_environment[USER_FOLDER_VARIABLE]):
             yield
-        finally:
-            boundary.set_user_folder(previous)
-            _set_environment(mocked)
+
+    def stored_keys(self) -> list[str]:
+        """The keys that `llm` has stored for whoever runs the tests, to keep them out of files."""
+        with self.as_user():
+            return boundary.stored_keys()
 
     @contextmanager
     def live(self) -> Iterator[None]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from llm_mock.details import Kept, KeptCalls
     from llm_mock.latency import Latency, SlowDelivery
     from llm_mock.misbehaviour import Misbehaviour
+    from llm_mock.redaction import Redactor
 
 
 Answered = tuple[Reply | Delivery, CallRecord]
@@ -79,6 +80,8 @@ class AnsweringMock(ResponseConfigurator):
         self._problems: list[str] = []
         self.cassette: Deliverer | None = None
         """What answers the calls for which this mock has no reply, in place of the outer mock."""
+        self.redactor: Redactor | None = None
+        """What more is secret in its calls than a report knows."""
         self.misbehaviour: Misbehaviour | None = None
         """What the models do wrong: it changes the replies to the calls of this mock."""
         self._states: dict[str, ModelState] = {}
@@ -199,7 +202,7 @@ class AnsweringMock(ResponseConfigurator):
         __tracebackhide__ = True
         record = self._record(model_id, prompt, passed, conversation)
         try:
-            answer = self._decide(record, prompt)
+            answer = self._decide(record, prompt, conversation)
             if isinstance(answer, Delivery):
                 return answer, record
             reply = answer if isinstance(answer, Reply) else self._ask(answer, prompt)
@@ -217,7 +220,7 @@ class AnsweringMock(ResponseConfigurator):
         __tracebackhide__ = True
         record = self._record(model_id, prompt, None, conversation)
         try:
-            answer = self._decide(record, prompt)
+            answer = self._decide(record, prompt, conversation)
             if isinstance(answer, Delivery):
                 return answer, record
             if not isinstance(answer, Reply):
@@ -249,12 +252,12 @@ class AnsweringMock(ResponseConfigurator):
     def _note_model(self, model_id: str) -> None:
         """A model was called."""
 
-    def _decide(self, record: CallRecord, prompt: llm.Prompt) -> Answer | Delivery:
+    def _decide(self, record: CallRecord, prompt: llm.Prompt, conversation: Any) -> Answer | Delivery:
         __tracebackhide__ = True
         if self.misbehaviour is not None and (error := self.misbehaviour.error(record)):
             return error
         if self.cassette is not None:
-            found = self._script.find(record) or self.cassette.answer(self, record, prompt)
+            found = self._script.find(record) or self.cassette.answer(self, record, prompt, conversation)
             return found.as_reply() if self.misbehaviour is not None and isinstance(found, Delivery) else found
         answer = self._find(record) or self._states[record["model_id"]].answer
         if answer is not None:

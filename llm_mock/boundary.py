@@ -25,7 +25,9 @@ import re
 import shutil
 import sys
 import tempfile
+import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -189,8 +191,36 @@ def _forget_models_of_another(llm: ModuleType) -> None:
         mock.forget_models()
 
 
+class _User(threading.local):
+    """Whose folder a thread looks into at this moment."""
+
+    looking = False
+    folder: str | None = None
+
+
+_user = _User()
+
+
+@contextmanager
+def as_user(folder: str | None) -> Iterator[None]:
+    """Have `llm.user_dir()` give the user's own folder meanwhile, in this thread alone.
+
+    Args:
+        folder: what the user's environment names; None is where `llm` has it by default.
+    """
+    _user.looking, _user.folder = True, folder
+    try:
+        yield
+    finally:
+        _user.looking = False
+
+
 def _own_user_folder(original: Callable[[], Path]) -> Path:
     """The run's folder, also where a test cleared the environment."""
+    if _user.looking:
+        import click
+
+        return Path(_user.folder or click.get_app_dir("io.datasette.llm"))
     if active() is None or _State.user_folder is None or os.environ.get(USER_FOLDER_VARIABLE):
         return original()
     return Path(_State.user_folder)
@@ -230,10 +260,14 @@ def let_pass(response: Any, seconds: float) -> None:
         response._start -= seconds
 
 
+def given_messages(prompt: Any) -> list[Any]:
+    """The messages that a prompt was given as they are, such as by `messages=`; before llm 0.32 there are none."""
+    return getattr(prompt, "_explicit_messages", None) or []
+
+
 def turn_of(prompt: Any, conversation: Any) -> int:
     """Which answer of its conversation a prompt asks for, from 1."""
-    messages = getattr(prompt, "_explicit_messages", None)
-    if messages is not None:
+    if messages := given_messages(prompt):
         return 1 + len([message for message in messages if message.role == "assistant"])
     return 1 + len(conversation.responses) if conversation else 1
 
@@ -544,7 +578,7 @@ def real_model(prompt: Any, response: Any) -> tuple[Any, dict[str, Any]]:
     """
     import llm
 
-    model = prompt.model
+    model = asked = prompt.model
     if is_mock(model):
         kind = "async_model" if is_async(model) else "model"
         registered = _registered_by.__wrapped__(MODELS, frozenset(), 0)
@@ -552,10 +586,11 @@ def real_model(prompt: Any, response: Any) -> tuple[Any, dict[str, Any]]:
         if found is None:
             raise llm.UnknownModelError(f"Unknown model: {model.model_id}")
         model = found
+    key = asked.key or model.get_key(response._key)
     if isinstance(model, (llm.KeyModel, llm.AsyncKeyModel)):
-        return model, {"key": model.get_key(response._key)}
-    if model.needs_key and model is not prompt.model:
-        model.key = model.get_key(response._key)
+        return model, {"key": key}
+    if model is not asked:
+        model.key = key
     return model, {}
 
 

@@ -43,7 +43,7 @@ class DeliveredAnswer(Protocol):
 class Deliverer(Protocol):
     """What answers the calls that a test did not configure; a cassette is one."""
 
-    def answer(self, mock: AnsweringMock, record: CallRecord, prompt: llm.Prompt) -> Delivery:
+    def answer(self, mock: AnsweringMock, record: CallRecord, prompt: llm.Prompt, conversation: Any) -> Delivery:
         """The answer to a call.
 
         Raises:

@@ -614,6 +614,14 @@ def misbehaviour_needs_function(node: str) -> str:
     return f"llm_mock_misbehaviour runs plain test functions and methods of plain classes only, not {node}"
 
 
+def live_with_misbehaviour() -> str:
+    """A test is to call real models, which nothing can spoil."""
+    return (
+        "This test is marked llm_live and llm_mock_misbehaviour, but only mocked models can be made to misbehave: "
+        "remove one of the two."
+    )
+
+
 def misbehaviour_not_applied(misbehaviour: Misbehaviour, calls: Sequence[CallRecord]) -> str:
     """Why a test is skipped that a misbehaviour did not touch."""
     made = f"{len(calls)} calls were" if len(calls) != 1 else "1 call was"

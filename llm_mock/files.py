@@ -19,6 +19,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         OSError: it cannot be written; an old file is as it was.
         UnicodeEncodeError: the text is none that UTF-8 has; an old file is as it was.
     """
+    path = Path(os.path.realpath(path))  # a link stays one
     data = content if isinstance(content, bytes) else content.encode()
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name[:60]}.{os.getpid()}-{threading.get_ident()}")

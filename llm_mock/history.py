@@ -15,6 +15,7 @@ from llm_mock import boundary, explain, schemas
 
 if TYPE_CHECKING:
     import llm
+    from typing_extensions import NotRequired
 
     from llm_mock.answering import ModelState
     from llm_mock.registry import MockGetModel
@@ -56,6 +57,8 @@ class CallRecord(TypedDict):
     """What the answer cost, as scripted or estimated. None for an error."""
     configured: bool
     """Whether a reply was configured for the call; if not, it was answered by default."""
+    misbehaviour: NotRequired[str]
+    """What the model did wrong in the call, where it was made to; see `mock.misbehave`."""
 
 
 class Numbers:

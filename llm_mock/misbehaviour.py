@@ -109,7 +109,7 @@ class Misbehaviour:
             if self.times is not None and len(self.calls) >= self.times:
                 return False
             self.calls.append(record["number"])
-            cast("dict[str, Any]", record)["misbehaviour"] = self.name
+            record["misbehaviour"] = self.name
             return True
 
     def received(self, record: CallRecord) -> None:

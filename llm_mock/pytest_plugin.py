@@ -49,6 +49,7 @@ BUDGET_OF_RUN, BUDGETS_OF_TESTS = "llm_mock_budget_of_run", "llm_mock_budgets_of
 MISBEHAVIOUR = "llm_mock_misbehaviour"
 CASSETTE_CLAIMS = pytest.StashKey[dict[str, str]]()
 CASSETTE = pytest.StashKey[Any]()
+RECORD_MODES = ("none", "once", "new_episodes", "all", "rewrite")
 UNUSED_RECORDINGS = pytest.StashKey[list[str]]()
 AGENT_RUNS = pytest.StashKey[Any]()
 
@@ -58,7 +59,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--llm-mock-live", action="store_true", help="Run the tests marked llm_live, with real models.")
     group.addoption(
         "--llm-mock-record",
-        metavar="MODE",
+        choices=RECORD_MODES,
         help="Record mode of the tests with a cassette: none, once, new_episodes, all or rewrite.",
     )
     group.addoption(
@@ -128,6 +129,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "llm_mock_budget(cost=None, tokens=None): what the test's calls may use: US dollars, tokens."
     )
+    _choice(config, "llm_mock_record", *RECORD_MODES)
+    _choice(config, "llm_mock_unused_recordings", "report", "error")
     run = _start(config)
     if hasattr(config, "workerinput"):
         run.user_environment = config.workerinput["llm_mock_environment"]
@@ -135,7 +138,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--llm-mock-report") or config.getoption("xmlpath", None):
         from llm_mock.report import plugins
 
-        plugins.register(config, run.mock, run.agents)
+        plugins.register(config, run)
     if any(config.getini(f"llm_mock_{name}") for name in ("max_cost", "max_tokens", "prices")):
         from llm_mock.budget import budget_of_run
 
@@ -320,6 +323,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    with_cassette = []
     for item in items:
         markers = {marker.name for marker in item.iter_markers()}
         if "llm_live" in markers:
@@ -334,8 +338,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if "llm_mock_budget" in markers:
             _watch_budget(item)
         if "llm_mock_cassette" in markers:
-            _use_fixture(item, "llm_mock_cassette")
-    with_cassette = [item for item in items if item.get_closest_marker("llm_mock_cassette")]
+            _use_cassette(item)
+            with_cassette.append(item)
     if with_cassette:
         from llm_mock.cassettes.for_test import conflicting_claims
 
@@ -354,6 +358,16 @@ def _watch_budget(item: pytest.Item) -> None:
 def _use_fixture(item: pytest.Item, name: str) -> None:
     """Set a fixture up before all others of a test; other items than functions have none."""
     getattr(item, "fixturenames", []).insert(0, name)
+
+
+def _use_cassette(item: Any) -> None:
+    """Set the cassette up before all other fixtures that are the test's own; those of more tests come before it."""
+    names, definitions = getattr(item, "fixturenames", []), getattr(item, "_fixtureinfo", None)
+    known = definitions.name2fixturedefs if definitions is not None else {}
+    wider = [
+        position for position, name in enumerate(names, 1) if name in known and known[name][-1].scope != "function"
+    ]
+    names.insert(max(wider, default=0), "llm_mock_cassette")
 
 
 def _use_misbehaviour(item: Any) -> None:
@@ -376,7 +390,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     if warning := item.config.stash[LEGACY].check():
         _warn(item, warning)
-    cassette = item.stash.get(CASSETTE, None)
     passed = False
     try:
         result = yield
@@ -387,8 +400,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
             pytest.skip(explain.misbehaviour_not_applied(mock.misbehaviour, mock.calls))
         passed = True
     finally:
-        if cassette is not None:
-            cassette.finish(passed)
+        if CASSETTE in item.stash:
+            item.stash[CASSETTE].finish(passed)
     return result
 
 
@@ -477,16 +490,19 @@ def llm_mock_cassette(request: pytest.FixtureRequest, mock_llm_calls: MockGetMod
     config = request.config
     unused = config.stash.setdefault(UNUSED_RECORDINGS, [])
     conflict = config.stash.get(CASSETTE_CLAIMS, {}).get(request.node.nodeid)
+    own = problem = None
     try:
         own = CassetteOfTest(request, config.stash[RUN], conflict, unused.append)
     except LLMMockError as error:
-        pytest.fail(str(error), pytrace=False)
+        problem = str(error)
+    if own is None:
+        pytest.fail(str(problem), pytrace=False)
     request.node.stash[CASSETTE] = own
     mock_llm_calls.autospec()
-    mock_llm_calls.cassette = own.cassette
+    mock_llm_calls.cassette, mock_llm_calls.redactor = own.cassette, own.redactor
     yield own.cassette
     mock_llm_calls.cassette = None
-    own.finish_late()
+    own.end()
 
 
 @pytest.fixture
@@ -505,6 +521,8 @@ def llm_mock_misbehaviour(
     if not hasattr(request, "param"):
         yield None
         return
+    if request.node.get_closest_marker("llm_live"):
+        pytest.fail(explain.live_with_misbehaviour(), pytrace=False)
     yield mock_llm_calls.misbehave(*request.param)
     mock_llm_calls.misbehaviour = None
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import base64
+import functools
+import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 REDACTED = "[redacted]"
+REDACTED_SECRET = "[redacted secret]"
+"""In place of a value that is secret only by the environment or the user's keys: another machine may not know it."""
 SHORTEST_SECRET = 8
 """Shorter values of variables are not looked for in texts: they would be found in innocent ones."""
 
@@ -31,18 +35,18 @@ _PATTERNS = (
     r"(\b[Bb]asic\s+)[A-Za-z0-9+/]{12,}={0,2}(?=[\s\"']|$)",
     r"(\b[a-z][a-z0-9+.-]*://[^\s/:@]*:)[^\s/@]+(?=@)",  # the password in a URL
     r"([?&](?:api[_-]?key|key|token|sig|signature|access_token)=)[^&\s\"']{8,}",
-    r'("(?:api[_-]?key|authorization|access_token|client_secret|password)"\s*:\s*")(?:[^"\\]|\\.)+(?=")',
+    r'("(?:api[_-]?key|authorization|access_token|client_secret)"\s*:\s*")(?:[^"\\]|\\.)+(?=")',
     r"()-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
 )
 _KNOWN_FORMS = re.compile("|".join(f"(?:{pattern})" for pattern in _PATTERNS), re.DOTALL)
 
 
 class Redactor:
-    """Replaces what is secret by `[redacted]`.
+    """Replaces what is secret by `[redacted]`, and values that were given by `[redacted secret]`.
 
-    Secret are: the given values, also as base64 or in a URL; what has the form of a key of a known provider, of a
-    bearer token, a private key or a password in a URL; and the texts of fields whose name says so (`authorization`,
-    `api_key`, `password`, …).
+    Secret are: the given values, also as base64, in JSON or in a URL; what has the form of a key of a known provider,
+    of a bearer token, a private key or a password in a URL; and the texts of fields whose name says so
+    (`authorization`, `api_key`, `password`, …), but for the arguments of tools, whose names are the tool's own.
 
     Args:
         secrets: values that must not be written; those of fewer than 8 characters are not looked for.
@@ -53,6 +57,7 @@ class Redactor:
         self._forms: set[str] = set()
         self._secrets: re.Pattern[str] | None = None
         self._patterns = [re.compile(pattern) for pattern in patterns]
+        self._clean_text = functools.lru_cache(10_000)(self._cleaned_text)  # the same texts come up again and again
         self.hide(*secrets)
 
     def hide(self, *secrets: str) -> None:
@@ -62,6 +67,7 @@ class Redactor:
             self._forms |= forms
             longest_first = sorted(self._forms, key=lambda form: (-len(form), form))
             self._secrets = re.compile("|".join(map(re.escape, longest_first)))
+            self._clean_text.cache_clear()
 
     def clean(self, value: Any) -> Any:
         """A copy of a JSON value without secrets; of a text the text."""
@@ -74,13 +80,21 @@ class Redactor:
         return value
 
     def _clean_field(self, name: str, value: Any) -> Any:
+        if name == "arguments":
+            return self._clean_values(value)
         if isinstance(value, str) and value and _SECRET_FIELD.fullmatch(name) and _is_no_word(name, value):
             return REDACTED
         return self.clean(value)
 
-    def _clean_text(self, text: str) -> str:
+    def _clean_values(self, value: Any) -> Any:
+        """The same whatever fields are called."""
+        if isinstance(value, Mapping):
+            return {self.clean(name): self._clean_values(item) for name, item in value.items()}
+        return [self._clean_values(item) for item in value] if isinstance(value, list) else self.clean(value)
+
+    def _cleaned_text(self, text: str) -> str:
         if self._secrets is not None:
-            text = self._secrets.sub(REDACTED, text)
+            text = self._secrets.sub(REDACTED_SECRET, text)
         text = _KNOWN_FORMS.sub(_hide, text)
         for pattern in self._patterns:
             text = pattern.sub(REDACTED, text)
@@ -96,9 +110,15 @@ def _hide(match: re.Match[str]) -> str:
     return next((group for group in match.groups() if group), "") + REDACTED
 
 
-def _forms(secret: str) -> Iterable[str]:
-    encoded = base64.b64encode(secret.encode(errors="surrogateescape")).decode().rstrip("=")
-    return secret, quote(secret, safe=""), encoded
+def _forms(secret: str) -> Iterator[str]:
+    """How a value may stand in a text."""
+    yield from (secret, quote(secret), quote(secret, safe=""), quote_plus(secret))
+    yield from (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])
+    content = secret.encode(errors="surrogateescape")
+    for before in range(3):  # base64 reads three bytes at once, and the value may begin at any of them
+        first, last = -(-before * 8 // 6), (before + len(content)) * 8 // 6
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            yield encode(bytes(before) + content).decode()[first:last]
 
 
 def is_secret_name(name: str) -> bool:

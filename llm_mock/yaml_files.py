@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +21,8 @@ else:  # libyaml is ten times as fast, and not everywhere
     SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 WIDTH = 110
+LARGEST = 1_000_000
+"""How many nodes a file with references may have when each reference is written out."""
 
 Model = TypeVar("Model", bound=pydantic.BaseModel)
 
@@ -163,6 +166,8 @@ def parse(path: Path, text: str) -> Document:
         loader = _Loader(text)
         try:
             root = loader.get_single_node()
+            if "&" in text:
+                _check_aliases(root)
             data = None if root is None else loader.construct_document(root)
         finally:
             loader.dispose()
@@ -173,9 +178,32 @@ def parse(path: Path, text: str) -> Document:
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise InvalidFile(f"{path}:{line}: is not valid YAML: {error.reason}") from None
-    except (ValueError, RecursionError) as error:
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        # a value that is not of the type that its tag says; the constructors of PyYAML do not look first
         raise InvalidFile(f"{path}: is not valid YAML: {error}") from None
     return Document(path, data, root)
+
+
+def _check_aliases(root: yaml.Node | None) -> None:
+    """Refuse a file that contains itself, or that is small only because it repeats by reference what is large."""
+    sizes: dict[int, int] = {}
+
+    def size(node: Any) -> int:
+        if id(node) not in sizes:
+            sizes[id(node)] = LARGEST  # until it is known: what contains itself is as large as can be
+            sizes[id(node)] = 1 + sum(map(size, _children(node)))
+        if sizes[id(node)] >= LARGEST:
+            problem = "the references in it contain themselves, or expand to too much"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+        return sizes[id(node)]
+
+    size(root)
+
+
+def _children(node: yaml.Node | None) -> Iterable[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        return chain.from_iterable(node.value)
+    return node.value if isinstance(node, yaml.SequenceNode) else ()
 
 
 class Inline(list[Any]):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from urllib.parse import quote
+import json
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -63,8 +64,18 @@ def test_a_known_secret_is_hidden_in_any_form(form: object) -> None:
     secret = "cöffee/with milk"
     redactor = default_redactor(environment={"MY_TOKEN": secret, "HOME": "/home/me", "SHORT_KEY": "abc"})
     cleaned = redactor.clean(f"/home/me has {form(secret)} and abc")  # type: ignore[operator]
-    assert cleaned.startswith("/home/me has [redacted]")
+    assert cleaned.startswith("/home/me has [redacted secret]")
     assert cleaned.endswith(" and abc")
+
+
+def test_a_known_secret_is_hidden_wherever_it_begins_and_however_it_is_escaped() -> None:
+    secret = 'wiggle/waggle+wöo=0987 x"y\\nline2'
+    redactor = Redactor([secret])
+    forms = [json.dumps({"q": secret}), json.dumps([secret], ensure_ascii=False), quote(secret), quote_plus(secret)]
+    forms += [base64.b64encode(f"{before}:{secret}".encode()).decode() for before in ("", "u", "us", "user")]
+    for form in forms:
+        assert "[redacted secret]" in redactor.clean(form)
+        assert "waggle" not in redactor.clean(form)
 
 
 def test_a_project_can_name_more() -> None:

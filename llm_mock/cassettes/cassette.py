@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,7 +18,7 @@ from llm_mock.cassettes.miss import nearest
 from llm_mock.cassettes.recording import AnswerCollector, PlayedAnswer, as_reply, play, request_of
 from llm_mock.delivery import Delivery
 from llm_mock.errors import CassetteMiss, LLMMockError, NotRecordable
-from llm_mock.redaction import REDACTED, default_redactor
+from llm_mock.redaction import REDACTED_SECRET, default_redactor
 
 if TYPE_CHECKING:
     import llm
@@ -40,6 +41,10 @@ class _Recorded:
         self.request = request
         self.response: schema.Response | None = None
         self.contents: dict[str, bytes] = {}
+        self.snapshot: Callable[[], None] | None = None
+        """Keeps what has come so far, of an answer that is still on its way."""
+        self.lost: str | None = None
+        """Why the call cannot be kept, where that was not said yet."""
 
 
 class Cassette:
@@ -78,7 +83,7 @@ class Cassette:
         self._unused: dict[str, deque[int]] = {}
         for position, call in enumerate(self.calls):
             self._unused.setdefault(self._key(call.request), deque()).append(position)
-        self._redacted = {key: _any_secret(key) for key in self._unused if REDACTED in key}
+        self._redacted = [key for key in self._unused if REDACTED_SECRET in key]
 
     def __repr__(self) -> str:
         return f"<Cassette {self.path}: {len(self.calls)} calls, record mode {self.mode}>"
@@ -96,7 +101,8 @@ class Cassette:
     @property
     def records(self) -> bool:
         """Whether calls that were not recorded are made for real, and recorded."""
-        return self.mode not in ("none", "once") or (self.mode == "once" and not self._exists)
+        begun = self._exists and not self._content.incomplete
+        return self.mode != "none" and (self.mode != "once" or not begun)
 
     @property
     def recorded(self) -> list[_Recorded]:
@@ -109,16 +115,22 @@ class Cassette:
             return []
         return [self.calls[position] for position in sorted(p for left in self._unused.values() for p in left)]
 
-    def answer(self, mock: AnsweringMock, record: CallRecord, prompt: llm.Prompt) -> Delivery:
+    def answer(self, mock: AnsweringMock, record: CallRecord, prompt: llm.Prompt, conversation: Any) -> Delivery:
         """Find the recorded answer to a call, or have it made for real and recorded.
 
         Raises:
             CassetteMiss: it was not recorded, and nothing may be recorded.
         """
         __tracebackhide__ = True
-        request = self._cleaned(request_of(record, prompt))
+        try:
+            request = request_of(record, prompt, conversation)
+            cleaned, keys = self._cleaned(request), (self._key(request), self._key(self._cleaned(request)))
+        except Exception as error:  # such as one of the project's function that normalizes
+            mock.note_problem(explain.call_not_comparable(record, error))
+            raise
+        request = cleaned
         with self._lock:
-            position = self._take(self._key(request)) if self.replays else None
+            position = self._take(*keys) if self.replays else None
         if position is not None:
             return _Replay(self.calls[position].response, self._content.contents, mock, record)
         if self.records:
@@ -127,10 +139,16 @@ class Cassette:
         mock.note_problem(message)
         raise CassetteMiss(message)
 
-    def _take(self, key: str) -> int | None:
-        """The position of the next recorded call with a key. What was redacted may have been anything."""
-        keys = [key, *(redacted for redacted, pattern in self._redacted.items() if pattern.fullmatch(key))]
-        return next((self._unused[found].popleft() for found in keys if self._unused.get(found)), None)
+    def _take(self, key: str, cleaned: str) -> int | None:
+        """The position of the next recorded call with a key, as it is or redacted.
+
+        A secret that only the machine knew on which it was recorded may have been any text here.
+        """
+        redacted = (recorded for recorded in self._redacted if _fits(recorded, key))
+        for found in chain((key, cleaned), redacted):
+            if self._unused.get(found):
+                return self._unused[found].popleft()
+        return None
 
     def _cleaned(self, request: schema.Request) -> schema.Request:
         plain = request.plain()
@@ -178,6 +196,9 @@ class Cassette:
         Raises:
             LLMMockError: the file cannot be written; an old one is as it was.
         """
+        for call in self._recorded:
+            if call.snapshot is not None:
+                call.snapshot()
         recorded = self.recorded
         if not passed:
             recorded = [call for call in recorded if call.response and call.response.error is None]
@@ -187,8 +208,12 @@ class Cassette:
             return explain.cassette_kept(self.path, len(recorded))
         calls = self._merged([self._as_call(call) for call in recorded])
         contents = {**self._content.contents, **{digest: c for call in recorded for digest, c in call.contents.items()}}
-        storage.write(self.path, calls, contents)
+        storage.write(self.path, calls, contents, incomplete=not passed)
         return None
+
+    def lost(self) -> str | None:
+        """What to say of calls that were made for real, but cannot be kept."""
+        return "\n".join(call.lost for call in self._recorded if call.lost) or None
 
     def _as_call(self, recorded: _Recorded) -> schema.Call:
         assert recorded.response is not None
@@ -215,8 +240,19 @@ class Cassette:
         return renewed if self.mode == "rewrite" else [call for call in merged if call]
 
 
-def _any_secret(key: str) -> re.Pattern[str]:
-    return re.compile(".+?".join(map(re.escape, key.split(REDACTED))), re.DOTALL)
+def _fits(recorded: str, key: str) -> bool:
+    """Whether a key is a recorded one with some text, inside one JSON string, in place of each redacted secret."""
+    first, *others, last = recorded.split(REDACTED_SECRET)
+    if not key.startswith(first):
+        return False
+    position = len(first)
+    for piece in others:
+        found = key.find(piece, position + 1)
+        if found < 0 or '"' in key[position:found]:
+            return False
+        position = found + len(piece)
+    rest = key[position:]
+    return len(rest) > len(last) and rest.endswith(last) and '"' not in rest[: len(rest) - len(last)]
 
 
 class _Replay(Delivery):
@@ -232,6 +268,8 @@ class _Replay(Delivery):
         try:
             yield from play(self._response, self._contents, response)
         except Exception as error:
+            if isinstance(error, LLMMockError):
+                self._mock.note_problem(str(error))
             self._mock.not_delivered(self._record, error)
             raise
         self._mock.delivered(self._record, PlayedAnswer(self._response, self._contents))
@@ -265,14 +303,24 @@ class _Recording(Delivery):
     def _execute(self, response: Any) -> Any:
         try:
             model, arguments = self._cassette.real_model(response.prompt, response)
+            chunks = boundary.execute(model, response, arguments)
         except Exception as error:
             self._mock.note_problem(explain.cannot_record(self._record, error))
             self._mock.not_delivered(self._record, error)
             raise
-        return boundary.execute(model, response, arguments)
+        self._recorded.snapshot = partial(self._keep_so_far, response)
+        return chunks
+
+    def _keep_so_far(self, response: Any) -> None:
+        """Keep the answer as far as it was read: the application reads no further, or not in time."""
+        if self._collector.empty:
+            self._recorded.lost = explain.call_under_way(self._record)
+        else:
+            self._keep(response, GeneratorExit())
 
     def end(self, response: Any, error: BaseException | None) -> None:
         """Keep the answer, or the error."""
+        self._recorded.snapshot = None
         try:
             self._keep(response, error)
         except LLMMockError as problem:
@@ -286,7 +334,8 @@ class _Recording(Delivery):
     def _keep(self, response: Any, error: BaseException | None) -> None:
         unfinished = isinstance(error, GeneratorExit)
         if error is not None and not unfinished and not isinstance(error, Exception):
-            return  # interrupted, or cancelled by the application
+            self._recorded.lost = explain.call_cancelled(self._record, error)
+            return
         described = None if error is None or unfinished else provider_errors.describe(error)
         if error is not None and not unfinished and described is None:
             raise NotRecordable(explain.error_not_recordable(error))

@@ -205,3 +205,27 @@ def bad_marker(arguments: Any, keywords: Any) -> str:
     given = ", ".join([*map(repr, arguments), *(f"{name}={value!r}" for name, value in keywords.items())])
     example = "llm_mock_cassette('greeting', record='once')"
     return f"llm_mock_cassette({given}): it takes a name and record=, such as {example}."
+
+
+def call_not_comparable(call: CallRecord, error: Exception) -> str:
+    """A call cannot be compared with recorded ones."""
+    return (
+        f"The call of {call['model_id']!r} with {shorten(call['prompt'])} could not be looked up in the cassette: "
+        f"{type(error).__name__}: {error}. Is the function normalize of llm_mock_cassette_config right?"
+    )
+
+
+def call_under_way(call: CallRecord) -> str:
+    """The test ended before a recorded call was answered."""
+    return (
+        f"The call of {call['model_id']!r} with {shorten(call['prompt'])} was under way when the test ended, so it is "
+        "not in the cassette. Have the test wait for it."
+    )
+
+
+def call_cancelled(call: CallRecord, error: BaseException) -> str:
+    """The application cancelled a call while it was recorded."""
+    return (
+        f"The call of {call['model_id']!r} with {shorten(call['prompt'])} ended with {type(error).__name__} while it "
+        "was recorded, which a cassette cannot hold. For a model that is too slow use mock_llm_responses.set_latency()."
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
@@ -15,7 +16,6 @@ from llm_mock.cassettes import explain
 from llm_mock.cassettes.cassette import Cassette, RecordMode
 from llm_mock.cassettes.config import CassetteConfig
 from llm_mock.errors import LLMMockError
-from llm_mock.explain import bad_ini_choice
 from llm_mock.redaction import default_redactor
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class CassetteOfTest:
         self, request: pytest.FixtureRequest, run: TestRun, conflict: str | None, report_unused: Callable[[str], None]
     ) -> None:
         self._item, self._report_unused = request.node, report_unused
-        self._unused_is_error = _unused_is_error(request.config)
+        self._unused_is_error = request.config.getini("llm_mock_unused_recordings") == "error"
         self._passed = False
         self._finished = 0
         if conflict or self._item.get_closest_marker("llm_live"):
@@ -110,26 +110,23 @@ class CassetteOfTest:
             request.config.getoption("--llm-mock-record") or mode or request.config.getini("llm_mock_record")
         )
         config = CassetteConfig.from_fixture(request.getfixturevalue("llm_mock_cassette_config"))
-        with run.as_user():
-            keys = [] if mode == "none" else boundary.stored_keys()
+        keys = [] if mode == "none" else run.stored_keys()
 
         def real_model(prompt: Any, response: Any) -> Any:
             with run.as_user():
                 return boundary.real_model(prompt, response)
 
-        redactor = default_redactor(keys, config.redact)
-        self.cassette = Cassette(path_of(self._item, name), mode, config, redactor, real_model)
+        self.redactor = default_redactor(keys, config.redact)
+        """What is secret in this test; a report hides it, too."""
+        self.cassette = Cassette(path_of(self._item, name), mode, config, self.redactor, real_model)
 
     def finish(self, passed: bool) -> None:
-        """Write what was recorded, and look for recorded calls that nobody asked for.
-
-        A problem fails a test that passed, and is shown beside the failure of another.
-        """
+        """Write what was recorded. A problem fails a test that passed, and is shown beside the failure of another."""
         self._passed = passed
         problem = note = None
         try:
             note = self.cassette.save(passed)
-            self._look_for_unused()
+            problem = self.cassette.lost()
         except LLMMockError as error:
             problem = str(error)
         self._finished = len(self.cassette.recorded)
@@ -137,23 +134,32 @@ class CassetteOfTest:
             pytest.fail(problem, pytrace=False)
         if note or problem:
             self._item.add_report_section("call", "cassette", str(note or problem))
+        if self._unused_is_error and not _has_own_teardown(self._item):
+            self._look_for_unused()
 
-    def finish_late(self) -> None:
-        """Write what fixtures recorded before the test failed to start, or while they were torn down."""
+    def end(self) -> None:
+        """The fixtures of the test are torn down, which may have made calls, too: look what was not asked for."""
         if len(self.cassette.recorded) > self._finished:
             self.finish(self._passed)
+        self._look_for_unused()
 
     def _look_for_unused(self) -> None:
         unused = [call.request.plain() for call in self.cassette.unused()] if self._passed else []
-        if unused:
-            message = explain.unused_recordings(self.cassette.path, unused)
-            if self._unused_is_error:
-                raise LLMMockError(f"Recorded calls were not asked for:\n{message}\n{explain.remove_unused()}")
-            self._report_unused(message)
+        if not unused:
+            return
+        self._passed = False  # said once
+        message = explain.unused_recordings(self.cassette.path, unused)
+        if self._unused_is_error:
+            pytest.fail(f"Recorded calls were not asked for:\n{message}\n{explain.remove_unused()}", pytrace=False)
+        self._report_unused(message)
 
 
-def _unused_is_error(config: pytest.Config) -> bool:
-    value = config.getini("llm_mock_unused_recordings")
-    if value not in ("report", "error"):
-        raise LLMMockError(bad_ini_choice("llm_mock_unused_recordings", value, ("report", "error")))
-    return bool(value == "error")
+def _has_own_teardown(item: Any) -> bool:
+    """Whether the project's fixtures of a test do something after it, such as asking a model."""
+    definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+    functions = [named[-1].func for named in definitions.values() if named[-1].scope == "function"]
+    return any(
+        inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+        for function in functions
+        if function.__module__.split(".")[0] not in ("_pytest", "llm_mock")
+    )

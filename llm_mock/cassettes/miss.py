@@ -53,7 +53,7 @@ def _counting(request: Request, config: CassetteConfig) -> dict[str, object]:
 def _shown(request: Request, config: CassetteConfig) -> dict[str, object]:
     """The parts that count, as they stand in the file."""
     parts: set[str] = set(config.match)
-    parts |= {"tool_results", "attachments"} if "prompt" in parts else set()
+    parts |= {"messages", "tool_results", "attachments"} if "prompt" in parts else set()
     plain = {"turn": 1, **request.plain()}
     return {name: config.normalized(value) for name, value in plain.items() if name in parts}
 

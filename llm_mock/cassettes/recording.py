@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import dataclasses
 import hashlib
@@ -25,12 +26,13 @@ if TYPE_CHECKING:
     from llm_mock.history import CallRecord
 
 
-def request_of(record: CallRecord, prompt: llm.Prompt) -> schema.Request:
+def request_of(record: CallRecord, prompt: llm.Prompt, conversation: Any) -> schema.Request:
     """What a call asked.
 
     Args:
         record: its record in the history.
         prompt: what `llm` handed to the model.
+        conversation: the conversation, if the call is part of one: its history is what was recorded before.
     """
     return schema.Request(
         model=record["model_id"],
@@ -39,10 +41,24 @@ def request_of(record: CallRecord, prompt: llm.Prompt) -> schema.Request:
         prompt=record["prompt"],
         tool_results=[_tool_result(result) for result in prompt.tool_results],
         attachments=[_sent(attachment) for attachment in prompt.attachments],
+        messages=[] if conversation else list(_given_history(prompt, record["prompt"])),
         options={name: value for name, value in record["options"].items() if value is not None},
         schema=plain(prompt.schema) or None,
         tools=[_tool(tool) for tool in prompt.tools],
     )
+
+
+def _given_history(prompt: llm.Prompt, text: str) -> Iterator[dict[str, Any]]:
+    """The messages that the application gave itself, but for the system prompt and the text that is asked now."""
+    messages = [message for message in boundary.given_messages(prompt) if message.role != "system"]
+    for position, message in enumerate(messages, start=1):
+        described = message.to_dict()
+        for part in described["parts"]:
+            if content := part.get("attachment", {}).pop("content", None):
+                part["attachment"]["sha256"] = _digest(base64.b64decode(content))
+        asked_now = {"role": "user", "parts": [{"type": "text", "text": text}]}
+        if position < len(messages) or described != asked_now:
+            yield described
 
 
 def _system_message(prompt: llm.Prompt) -> str:
@@ -75,6 +91,11 @@ class AnswerCollector:
 
     def __init__(self) -> None:
         self._chunks: list[tuple[dict[str, Any], str]] = []
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing came yet."""
+        return not self._chunks
 
     def add(self, chunk: Any) -> None:
         """Take a chunk in, before `llm` does something with it.

@@ -58,6 +58,8 @@ class Request(_Strict):
     prompt: str = ""
     tool_results: list[ToolResult] = []
     attachments: list[Attachment] = []
+    messages: list[dict[str, Any]] = []
+    """What the application itself gave as the history of the conversation."""
     options: dict[str, Any] = {}
     schema_: dict[str, Any] | None = pydantic.Field(default=None, alias="schema")
     tools: list[Tool] = []
@@ -66,6 +68,7 @@ class Request(_Strict):
         """One of the parts by which a call is found."""
         if name == "prompt":
             return [
+                self.messages,
                 self.prompt,
                 [result.plain() for result in self.tool_results],
                 [a.plain() for a in self.attachments],
@@ -78,7 +81,7 @@ class Request(_Strict):
 class Event(_Strict):
     """Consecutive stream events of one kind, with their text together."""
 
-    type: str = "text"
+    type: Literal["text", "reasoning", "tool_call_name", "tool_call_args", "tool_result"] = "text"
     text: str = ""
     chunks: list[int] = []
     """The length of each piece; empty for one piece, and ignored when the text was edited."""
@@ -134,4 +137,6 @@ class CassetteFile(_Strict):
     """The whole file."""
 
     version: Literal[1]
+    incomplete: bool = False
+    """The test that recorded the calls failed, so there may be more to record."""
     calls: list[Call] = []

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from llm_mock.cassettes import explain, schema
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.files import write_atomically
+from llm_mock.garbage import no_garbage_collection
 from llm_mock.yaml_files import Document, Inline, dump, load
 
 LARGEST_INLINE = 4096
@@ -36,6 +37,7 @@ class Content(NamedTuple):
 
     calls: Sequence[schema.Call] = ()
     contents: Mapping[str, bytes] = MappingProxyType({})
+    incomplete: bool = False
 
 
 def read(path: Path, tolerant: bool = False) -> Content:
@@ -49,10 +51,11 @@ def read(path: Path, tolerant: bool = False) -> Content:
         InvalidFile: it cannot be read, or is no cassette; the message names the line.
     """
     try:
-        document = load(path)
-        _check_version(document)
-        calls = document.as_model(schema.CassetteFile).calls
-        return Content(calls, _contents(document, calls))
+        with no_garbage_collection():
+            document = load(path)
+            _check_version(document)
+            file = document.as_model(schema.CassetteFile)
+            return Content(file.calls, _contents(document, file.calls), file.incomplete)
     except InvalidFile as error:
         if tolerant:
             return Content()
@@ -91,8 +94,14 @@ def _content(document: Document, attachment: schema.Attachment, where: list[str 
     return content
 
 
-def write(path: Path, calls: Sequence[schema.Call], contents: Mapping[str, bytes]) -> None:
+def write(path: Path, calls: Sequence[schema.Call], contents: Mapping[str, bytes], incomplete: bool = False) -> None:
     """Write a cassette, or remove it when there are no calls.
+
+    Args:
+        path: the file.
+        calls: the calls that it is to hold.
+        contents: the content of their attachments, by hash.
+        incomplete: there may be more to record.
 
     Raises:
         LLMMockError: that is not possible; an old file is as it was.
@@ -104,7 +113,8 @@ def write(path: Path, calls: Sequence[schema.Call], contents: Mapping[str, bytes
             if not (path.parent / name).exists():
                 write_atomically(path.parent / name, content)
         if calls:
-            text = HEADER + dump({"version": schema.VERSION, "calls": plain})
+            begun = {"incomplete": True} if incomplete else {}
+            text = HEADER + dump({"version": schema.VERSION, **begun, "calls": plain})
             if not path.exists() or path.read_bytes() != text.encode():
                 write_atomically(path, text)
         else:

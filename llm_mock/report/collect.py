@@ -90,7 +90,11 @@ class CallCollector:
         mock = mock or self._run_mock
         if self._junit:
             _set_properties(item, kept, mock)
-        return self.shipped(as_json(kept, mock)) if self._detailed else None
+        if not self._detailed:
+            return None
+        calls = as_json(kept, mock)
+        redactor = mock.redactor if mock is not None else None
+        return self.shipped(redactor.clean(calls) if redactor is not None else calls)
 
     def shipped(self, calls: list[dict[str, Any]]) -> str:
         """Calls of a test, and those outside tests since the last time, as they travel."""

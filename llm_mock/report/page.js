@@ -300,7 +300,7 @@
       const said = raised[0] === raised[1] ? raised[0] : raised.join(": ");
       parts.push(make("div", "part problem", ...marked(`${parts.length ? "then raised " : "raised "}${said}`)));
     }
-    if (!parts.length) parts.push(make("div", "muted", "(an empty answer)"));
+    if (!parts.length) parts.push(make("div", "muted", call.response ? "(an empty answer)" : "(no answer was read)"));
     return renderMessage("assistant", parts, call.error ? "answer broken" : "answer");
   }
 

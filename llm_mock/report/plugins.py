@@ -5,28 +5,25 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from llm_mock import explain
-from llm_mock.registry import MockGetModel
+from llm_mock.activation import TestRun
 from llm_mock.report.collect import CallCollector
 
 
-def register(config: pytest.Config, run_mock: MockGetModel | None, agents: dict[str, dict[str, Any]]) -> None:
+def register(config: pytest.Config, run: TestRun) -> None:
     """Collect calls in this process, and write the report unless this is an xdist worker.
 
     Args:
         config: the pytest configuration.
-        run_mock: the mock of the whole run; None where the project opted out.
-        agents: what each agent did, as it is when the run ends.
+        run: the run of the configuration.
 
     Raises:
         pytest.UsageError: a report cannot be written where it is wanted.
     """
     names = config.getoption("--llm-mock-report")
-    collector = CallCollector(run_mock, detailed=bool(names), junit=bool(config.getoption("xmlpath", None)))
+    collector = CallCollector(run.mock, detailed=bool(names), junit=bool(config.getoption("xmlpath", None)))
     config.pluginmanager.register(collector, "llm_mock_collector")
     if names and not hasattr(config, "workerinput"):
         from llm_mock.report.write import ReportWriter, check_paths, mistaken_for_tests
@@ -34,4 +31,4 @@ def register(config: pytest.Config, run_mock: MockGetModel | None, agents: dict[
         for name in mistaken_for_tests(names, config):
             warning = pytest.PytestConfigWarning(explain.report_mistaken_for_tests(name))
             config.issue_config_time_warning(warning, stacklevel=2)
-        config.pluginmanager.register(ReportWriter(check_paths(names), collector, agents), "llm_mock_report")
+        config.pluginmanager.register(ReportWriter(check_paths(names), collector, run), "llm_mock_report")

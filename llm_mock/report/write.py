@@ -5,15 +5,12 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
-import functools
-import gc
 import json
 import math
 import platform
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -22,8 +19,10 @@ from typing import Any
 import pytest
 
 from llm_mock import explain
+from llm_mock.activation import TestRun
 from llm_mock.files import write_atomically
-from llm_mock.redaction import Redactor, default_redactor
+from llm_mock.garbage import no_garbage_collection
+from llm_mock.redaction import default_redactor
 from llm_mock.report.collect import SHIPPED, CallCollector
 from llm_mock.report.page import page
 
@@ -53,7 +52,7 @@ def check_paths(names: Iterable[str]) -> list[Path]:
     Raises:
         pytest.UsageError: a name ends otherwise, or nothing can be written there.
     """
-    paths = [Path(name).absolute() for name in names]
+    paths = [Path(name).expanduser().absolute() for name in names]
     for path in paths:
         if path.suffix.lower() not in (".html", ".htm", ".json"):
             raise pytest.UsageError(explain.bad_report_name(str(path)))
@@ -75,14 +74,13 @@ class ReportWriter:
     Args:
         paths: the files; a name that ends in `.json` holds JSON, any other the page.
         collector: what collects in this process.
-        agents: what each agent did, as it is when the run ends: see `llm_mock.agents.summary`.
+        run: the run, which knows what each agent did (see `llm_mock.agents.summary`), and the keys that the user has
+            stored, which must not be written.
     """
 
-    def __init__(
-        self, paths: Sequence[Path], collector: CallCollector, agents: dict[str, dict[str, Any]] | None = None
-    ) -> None:
+    def __init__(self, paths: Sequence[Path], collector: CallCollector, run: TestRun) -> None:
         self._paths = paths
-        self._agents = {} if agents is None else agents
+        self._run = run
         self._collector = collector
         self._start = time.time()
         self._tests: list[dict[str, Any]] = []
@@ -137,7 +135,7 @@ class ReportWriter:
         if not self._distributed:  # else each worker sends its own
             self._received.append(({"calls": [], "worker": None}, self._collector.shipped([])))
         self._tests.sort(key=lambda test: self._positions.get(test["id"], len(self._positions)))
-        with _no_garbage_collection():
+        with no_garbage_collection():
             data = as_bytes(self.report())
         for path in self._paths:
             try:
@@ -163,31 +161,19 @@ class ReportWriter:
             "tests": self._tests,
             "outside_tests": self._outside,
         }
-        cleaned: dict[str, Any] = _quick(default_redactor()).clean(report)
+        cleaned: dict[str, Any] = default_redactor(self._run.stored_keys()).clean(report)
         return cleaned
 
     def _agent_rows(self) -> list[dict[str, Any]]:
-        if not self._agents:
+        if not self._run.agents:
             return []
         from llm_mock.agents.summary import rows
 
-        return rows(self._agents)
+        return rows(self._run.agents)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for line in self._lines:
             terminalreporter.write_sep("-", line)
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Of a million new objects none is garbage, and looking for it takes longer than making them."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _new_test(nodeid: str, worker: str | None) -> dict[str, Any]:
@@ -276,12 +262,6 @@ def _dumps(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except ValueError:
         return json.dumps(_finite(value), ensure_ascii=False)
-
-
-def _quick(redactor: Redactor) -> Redactor:
-    """A redactor that remembers texts: names of fields, and what calls have in common, come up again and again."""
-    redactor._clean_text = functools.lru_cache(10_000)(redactor._clean_text)  # type: ignore[method-assign]
-    return redactor
 
 
 def _finite(value: Any) -> Any:

@@ -14,7 +14,7 @@ import pytest
 from llm_mock import MockGetModel, boundary
 from llm_mock.cassettes import Cassette, CassetteConfig
 from llm_mock.cassettes.cassette import RecordMode
-from llm_mock.errors import CassetteMiss, InvalidFile
+from llm_mock.errors import CassetteMiss, InvalidFile, LLMMockError
 from llm_mock.response import StreamEvent
 
 Execute = Callable[[Any, Any], Iterator[Any]]
@@ -62,7 +62,7 @@ class Run:
         finally:
             boundary.activate(previous)
             cassette.save(passed=True)
-            self.problems = mock.problems
+            self.problems = [*mock.problems, *filter(None, [cassette.lost()])]
 
 
 @pytest.fixture
@@ -272,3 +272,180 @@ def test_a_text_that_no_file_can_hold_is_a_clear_error(run: Run) -> None:
     with pytest.raises(Exception, match=r"could not be written: .*surrogates not allowed"):
         run(lambda: Scripted(lambda prompt, response: iter(["\ud800"])).prompt("Hi").text(), "once")
     assert not run.path.exists()
+
+
+def echo(prompt: Any, response: Any) -> Iterator[str]:
+    yield f"You said: {prompt.prompt}"
+
+
+def ask(text: str, executed: Execute = echo, **arguments: Any) -> str:
+    return Scripted(executed).prompt(text, **arguments).text()
+
+
+def test_what_was_redacted_by_a_pattern_is_no_wildcard(run: Run) -> None:
+    redact = (r"customer-\d+",)
+    run(lambda: ask("Who is customer-1?"), "once", redact=redact)
+    assert run(lambda: ask("Who is customer-2?", never), "none", redact=redact) == "You said: Who is [redacted]?"
+    with pytest.raises(CassetteMiss):
+        run(lambda: ask("Who is the president?", never), "none", redact=redact)
+
+
+def test_a_secret_of_the_machine_on_which_it_was_recorded_may_be_another_one_elsewhere(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_TOKEN", "only-known-here")
+    run(lambda: ask("Use only-known-here, or only-known-here!"), "once")
+    assert "only-known-here" not in run.path.read_text()
+    monkeypatch.setenv("SOME_TOKEN", "another")
+    assert run(lambda: ask("Use another, or another!", never), "none").startswith("You said: Use [redacted secret], or")
+    monkeypatch.delenv("SOME_TOKEN")
+    run(lambda: ask("Use nothing, or nothing!", never), "none")
+    for other in ("Use , or another!", "Use another, or another", 'Use "x", or "y"', "Use them " * 10_000):
+        with pytest.raises(CassetteMiss):
+            run(lambda other=other: ask(other, never), "none")
+
+
+def test_a_variable_that_only_the_replaying_machine_has_changes_nothing(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(lambda: ask("Explain postgres to me"), "once")
+    monkeypatch.setenv("DB_PASSWORD", "postgres")
+    assert run(lambda: ask("Explain postgres to me", never), "none") == "You said: Explain postgres to me"
+
+
+@needs_events
+def test_a_history_that_the_application_gives_itself_counts(run: Run) -> None:
+    from llm.parts import AttachmentPart, Message, TextPart
+
+    def use(language: str, executed: Execute = echo) -> str:
+        picture = AttachmentPart(attachment=llm.Attachment(type="image/png", content=PNG))
+        messages = [
+            Message("system", [TextPart("Be brief")]),
+            Message("user", [TextPart(f"Translate to {language}"), picture]),
+            Message("assistant", [TextPart("ok")]),
+            Message("user", [TextPart("Good morning")]),
+        ]
+        response: Any = Scripted(executed).prompt(messages=messages)
+        return str(response.text())
+
+    run(lambda: use("French"), "once")
+    assert run(lambda: use("French", never), "none") == "You said: "
+    with pytest.raises(CassetteMiss, match=r"Translate to Klingon[\s\S]*sha256"):
+        run(lambda: use("Klingon", never), "none")
+
+
+def test_an_answer_that_is_still_referenced_is_kept_as_far_as_it_was_read(run: Run) -> None:
+    kept = []
+
+    def use(executed: Execute) -> str:
+        kept.append(iter(Scripted(executed).prompt("Count")))
+        return str(next(kept[-1]))
+
+    def count(prompt: Any, response: Any) -> Iterator[str]:
+        yield from ("One ", "two ", "three")
+
+    assert run(lambda: use(count), "once") == run(lambda: use(never), "none") == "One "
+    assert run.problems == []
+
+
+def test_a_call_that_was_cancelled_while_it_was_recorded_is_a_problem(run: Run) -> None:
+    class Slow(AsyncEcho):
+        async def execute(self, *args: Any, **kwargs: Any) -> AsyncGenerator[str, None]:
+            await asyncio.Event().wait()
+            yield ""
+
+    async def use() -> None:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(Slow().prompt("Hi").text(), 0.001)
+
+    run(lambda: asyncio.run(use()), "once")
+    assert len(run.problems) == 1
+    assert "ended with CancelledError while it was recorded, which a cassette cannot hold" in run.problems[0]
+
+
+def test_options_that_only_the_real_model_refuses_are_a_problem_of_the_recording(run: Run) -> None:
+    def use() -> None:
+        mock: Any = boundary.active()
+        response = mock.get_model("scripted").prompt("Hi", temprature=1)
+        with pytest.raises(Exception, match="temprature"):
+            response.text()
+
+    llm_models = [type("Entry", (), {"model": Scripted(echo), "async_model": None, "aliases": []})()]
+    real = boundary._State.real_listings.get(boundary.MODELS)
+    boundary._State.real_listings[boundary.MODELS] = lambda: llm_models
+    try:
+        run(use, "once")
+    finally:
+        if real is not None:
+            boundary._State.real_listings[boundary.MODELS] = real
+    assert "The call of 'scripted' could not be recorded: ValidationError" in run.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("events:", "unfinished: true\n    events:", "the application stopped reading here"),
+        ("events:", "error: {class: 'notinstalled_sdk:RateLimitError', args: []}\n    events:", "notinstalled_sdk"),
+    ],
+    ids=["unfinished", "error of an SDK that is missing"],
+)
+def test_what_goes_wrong_in_a_replay_fails_the_test_although_the_application_goes_on(
+    run: Run, old: str, new: str, message: str
+) -> None:
+    run(lambda: ask("Hi"), "once")
+    run.path.write_text(run.path.read_text().replace(old, new))
+    with pytest.raises(LLMMockError):
+        run(lambda: ask("Hi", never), "none")
+    assert message in run.problems[0]
+
+
+def test_a_function_that_normalizes_wrongly_fails_the_test_although_the_application_goes_on(run: Run) -> None:
+    def wrong(text: str) -> str:
+        raise KeyError("date")
+
+    with pytest.raises(KeyError):
+        run(lambda: ask("Hi"), "once", normalize=wrong)
+    assert "could not be looked up in the cassette: KeyError: 'date'. Is the function normalize" in run.problems[0]
+
+
+def test_arguments_of_tools_are_replayed_as_they_were_whatever_they_are_called(run: Run) -> None:
+    def call(prompt: Any, response: Any) -> Iterator[str]:
+        response.add_tool_call(llm.ToolCall("order", {"cookie": "oatmeal", "password": "correct horse"}, "call_1"))
+        yield '{"password": "correct horse"}'
+
+    def use(executed: Execute) -> Any:
+        response = Scripted(executed).prompt("Buy", tools=[order])
+        return response.text(), response.tool_calls()
+
+    def order(cookie: str, password: str) -> str:
+        return cookie
+
+    assert run(lambda: use(call), "once") == run(lambda: use(never), "none")
+
+
+def test_a_cassette_that_is_a_link_stays_one(run: Run, tmp_path: Path) -> None:
+    shared = tmp_path / "shared" / "cassette.yaml"
+    shared.parent.mkdir()
+    shared.touch()
+    run.path.symlink_to(shared)
+    run(lambda: ask("Hi"), "rewrite")
+    assert run.path.is_symlink()
+    assert "You said: Hi" in shared.read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("version: 1\ncalls:\n- &a\n  request: {model: m, options: {x: *a}}\n  response: {}\n", "expand to too much"),
+        (
+            "version: 1\nx0: &x0 [1,2]\n" + "".join(f"x{n}: &x{n} [{f'*x{n - 1},' * 9}]\n" for n in range(1, 9)),
+            "too much",
+        ),
+        ("version: 1\ncalls:\n- request: {model: m}\n  response: {events: [{type: nonsense}]}\n", "events.0.type"),
+    ],
+    ids=["a circle", "a bomb", "an unknown event"],
+)
+def test_a_file_that_cannot_have_been_recorded_is_refused(run: Run, text: str, message: str) -> None:
+    run.path.write_text(text)
+    with pytest.raises(InvalidFile, match=message):
+        Cassette(run.path)

@@ -156,7 +156,7 @@ def test_a_key_that_the_provider_echoes_never_enters_the_file(
     replayed, _ = run(use, "none")
 
     assert recorded == f"You sent Bearer {KEY}, that is all."
-    assert replayed == "You sent Bearer [redacted], that is all."
+    assert replayed == "You sent Bearer [redacted secret], that is all."
     assert KEY not in (tmp_path / "cassette.yaml").read_text()
 
 

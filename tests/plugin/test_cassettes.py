@@ -72,14 +72,10 @@ def test_calls_are_recorded_with_the_users_model_and_key_and_replayed_without(
     def test_hi():
         assert ask("Hi") == "Answer 1 to: Hi"
 
-    async def asked():
-        return await llm.get_async_model("loopback").prompt("Hi").text()
-
-    class TestAsync:
+    class TestGroup:
         @pytest.mark.parametrize("name", ["a/b", "c"])
         def test_too(self, name):
-            import asyncio
-            assert asyncio.run(asked()) == "Answer 1 to: Hi"
+            assert ask("Hi") == "Answer 1 to: Hi"
         """,
     )
     pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=3)
@@ -88,8 +84,8 @@ def test_calls_are_recorded_with_the_users_model_and_key_and_replayed_without(
     pytester.runpytest().assert_outcomes(passed=3)
     assert len(server.requests) == 3
     changed, *names = sorted(path.name for path in Path("cassettes/test_it").iterdir())
-    assert fnmatch.fnmatch(changed, "TestAsync.test_too[[]a-b]-????????.yaml")
-    assert names == ["TestAsync.test_too[c].yaml", "test_hi.yaml"]
+    assert fnmatch.fnmatch(changed, "TestGroup.test_too[[]a-b]-????????.yaml")
+    assert names == ["TestGroup.test_too[c].yaml", "test_hi.yaml"]
 
 
 @pytest.mark.parametrize(
@@ -455,3 +451,119 @@ def test_cassettes_are_recorded_and_replayed_by_parallel_workers(
     pytester.runpytest_subprocess("-n", "2").assert_outcomes(passed=12)
     assert len(server.requests) == 12
     assert len(list(Path("cassettes/test_it").glob("*.yaml"))) == 12
+
+
+def test_threads_record_with_the_users_key_and_leave_nothing_of_the_user_behind(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
+    write(
+        pytester,
+        """
+    import concurrent.futures
+
+    def test_hi():
+        with concurrent.futures.ThreadPoolExecutor(12) as pool:
+            answers = list(pool.map(ask, [str(number) for number in range(24)]))
+        assert sorted(answers) == sorted(f"Answer 1 to: {number}" for number in range(24))
+        assert llm.load_keys() == {}
+        assert "llm-mock" in str(llm.user_dir())
+        """,
+    )
+    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=1)
+    pytester.runpytest().assert_outcomes(passed=1)
+    assert len(server.requests) == 24
+
+
+def test_a_key_that_the_application_gives_its_model_is_the_one_that_is_used_and_hidden(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
+    write(
+        pytester,
+        """
+    def test_hi():
+        model = llm.get_model("loopback")
+        answers = [model.prompt("Echo my key", key="given-to-the-prompt").text()]
+        model.key = "given-to-the-model"
+        answers.append(model.prompt("Echo my key").text())
+        assert [answer.split()[3] for answer in answers] == ["given-to-the-prompt,", "given-to-the-model,"]
+        """,
+    )
+    pytester.runpytest("--llm-mock-record", "once", "--llm-mock-report=r.json").assert_outcomes(passed=1)
+    for written in (CASSETTE, Path("r.json")):
+        assert "given-to" not in written.read_text()
+        assert "[redacted secret]" in written.read_text()
+
+
+def test_a_report_hides_what_the_cassettes_hide(pytester: pytest.Pytester, server: OpenAIServer) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+        from llm_mock.cassettes import CassetteConfig
+
+        @pytest.fixture
+        def llm_mock_cassette_config():
+            return CassetteConfig(redact=(r"customer-\\d+",))
+        """
+    )
+    write(pytester, prompt_test("Who is customer-17?"))
+    for arguments in (["--llm-mock-record", "once"], ["-n", "1"]):
+        pytester.runpytest(*arguments, "--llm-mock-report=r.json").assert_outcomes(passed=1)
+        assert "Who is [redacted]?" in Path("r.json").read_text()
+        assert "customer-17" not in Path("r.json").read_text()
+
+
+@pytest.mark.parametrize("ini", ["report", "error"])
+def test_calls_of_the_tests_own_fixtures_are_part_of_its_cassette(
+    pytester: pytest.Pytester, server: OpenAIServer, ini: str
+) -> None:
+    write(
+        pytester,
+        """
+    @pytest.fixture(scope="module")
+    def of_the_module():
+        return ask("of the module")
+
+    @pytest.fixture
+    def of_the_test():
+        ask("before")
+        yield
+        ask("after")
+
+    def test_hi(of_the_module, of_the_test):
+        assert of_the_module == '{"success": true}'
+        ask("during")
+        """,
+    )
+    arguments = ["-o", f"llm_mock_unused_recordings={ini}"]
+    pytester.runpytest("--llm-mock-record", "once", *arguments).assert_outcomes(passed=1)
+    assert recorded() == ["before", "during", "after"]
+    result = pytester.runpytest(*arguments)
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*not asked for*")
+
+
+def test_once_goes_on_where_a_failed_test_left_off(pytester: pytest.Pytester, server: OpenAIServer) -> None:
+    write(pytester, "\n    def test_hi():\n        ask('One')\n        assert False\n        ask('Two')\n")
+    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(failed=1)
+    assert "incomplete: true" in CASSETTE.read_text()
+    write(pytester, prompt_test("One", "Two"))
+    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=1)
+    assert prompts(server) == recorded() == ["One", "Two"]
+    assert "incomplete" not in CASSETTE.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--llm-mock-record", "Once"], "*--llm-mock-record: invalid choice: 'Once' (choose from*"),
+        (["--llm-mock-record="], "*--llm-mock-record: invalid choice: ''*"),
+        (["-o", "llm_mock_record=onse"], "*ini llm_mock_record = 'onse': write none or once or*"),
+        (["-o", "llm_mock_unused_recordings=no"], "*ini llm_mock_unused_recordings = 'no': write report or error."),
+    ],
+)
+def test_a_wrong_setting_is_an_error_before_the_first_test(
+    pytester: pytest.Pytester, arguments: list[str], message: str
+) -> None:
+    result = pytester.runpytest(*arguments)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([message])

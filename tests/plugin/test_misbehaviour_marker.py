@@ -353,3 +353,49 @@ def test_a_project_that_opted_out_may_use_it(pytester: pytest.Pytester) -> None:
         """,
     )
     result.assert_outcomes(passed=1)
+
+
+def test_a_live_test_cannot_misbehave_and_says_so(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.llm_live
+        @pytest.mark.llm_mock_misbehaviour("refusal")
+        def test_it(): ...
+        """
+    )
+    result = pytester.runpytest("--llm-mock-live")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["This test is marked llm_live and llm_mock_misbehaviour, but only mocked models *"])
+
+
+def test_a_recorded_answer_misbehaves_too(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_it="""
+        import llm
+        import pytest
+
+        @pytest.mark.llm_mock_cassette
+        @pytest.mark.llm_mock_misbehaviour("fenced-json", "rate-limit", times=1)
+        def test_it(llm_mock_misbehaviour):
+            model = llm.get_model("recorded")
+            try:
+                texts = [model.prompt("Hi").text()]
+            except llm.ModelError as error:
+                texts = [str(error)]
+            texts.append(model.prompt("Hi").text())
+            expected = {"fenced-json": "```json", "rate-limit": "Error code: 429"}
+            assert texts[0].startswith(expected[llm_mock_misbehaviour.name])
+            assert texts[1] == '{"found": true}'
+        """
+    )
+    call = """
+- request: {model: recorded, prompt: Hi}
+  response: {events: [{text: '{"found": true}'}]}
+"""
+    folder = pytester.mkdir("cassettes") / "test_it"
+    folder.mkdir()
+    for name, calls in (("fenced-json", 2), ("rate-limit", 1)):
+        (folder / f"test_it[{name}].yaml").write_text(f"version: 1\ncalls:{call * calls}")
+    pytester.runpytest().assert_outcomes(passed=2)

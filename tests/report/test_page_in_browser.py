@@ -64,6 +64,10 @@ def test_long(mock_llm_responses):
     llm.get_model("gpt-4o").prompt("Say a lot. (a+b)*c").text()
 
 def test_silent(): ...
+
+def test_empty(mock_llm_responses):
+    mock_llm_responses.set("gpt-4o", "")
+    llm.get_model("gpt-4o").prompt("Say nothing").text()
 """
 
 
@@ -134,11 +138,11 @@ def wait_for_tests(tab: Any, number: int) -> None:
 
 def test_the_run_is_summed_up(open_page: Open, report: Path) -> None:
     tab = open_page(report)
-    assert tab.locator("#facts").text_content().startswith("6 tests · 6 calls · ")
-    assert tab.locator("#outcomes li").all_text_contents() == ["✓ 5 passed", "✕ 1 failed"]
+    assert tab.locator("#facts").text_content().startswith("7 tests · 7 calls · ")
+    assert tab.locator("#outcomes li").all_text_contents() == ["✓ 6 passed", "✕ 1 failed"]
     rows = [row.split("\n")[0].split("\t") for row in tab.locator("#totals tr").all_inner_texts()]
-    assert [(row[0], row[1], row[2]) for row in rows[1:]] == [("gpt-4o", "3", "0"), ("gpt-4o-mini", "2", "1")]
-    assert tab.locator("#count").text_content() == "5 tests, 6 calls"
+    assert [(row[0], row[1], row[2]) for row in rows[1:]] == [("gpt-4o", "4", "0"), ("gpt-4o-mini", "2", "1")]
+    assert tab.locator("#count").text_content() == "6 tests, 7 calls"
 
 
 def test_a_chain_reads_as_a_conversation(open_page: Open, report: Path) -> None:
@@ -192,7 +196,7 @@ def test_the_search_looks_into_prompts_answers_and_names(open_page: Open, report
     assert tab.locator("mark").all_text_contents() == ["What is it"]
     tab.locator("#query").fill("nobody says this")
     tab.get_by_role("button", name="Show all tests").click()
-    wait_for_tests(tab, 5)
+    wait_for_tests(tab, 6)
 
 
 def test_filters_narrow_the_list_to_a_test_a_model_and_an_outcome(open_page: Open, report: Path) -> None:
@@ -212,7 +216,9 @@ def test_filters_narrow_the_list_to_a_test_a_model_and_an_outcome(open_page: Ope
     tab.locator("#silent").check()
     assert "test_silent" in names(tab)
     tab.get_by_role("button", name="gpt-4o", exact=True).click()
-    assert names(tab) == ["test_chain", "test_long"]
+    assert names(tab) == ["test_chain", "test_long", "test_empty"]
+    tab.get_by_role("button", name="test_empty").click()
+    assert tab.locator(".answer").inner_text().endswith("(an empty answer)")
 
 
 def focused(tab: Any) -> str:
@@ -240,7 +246,7 @@ def test_all_of_it_works_with_keys_alone(open_page: Open, report: Path) -> None:
     tab.keyboard.type("jk no route")
     assert tab.locator("#query").input_value() == "jk no route"
     tab.keyboard.press("Escape")
-    wait_for_tests(tab, 5)
+    wait_for_tests(tab, 6)
     tab.keyboard.type("no route")
     tab.keyboard.press("Enter")
     assert focused(tab) == "test_error"

@@ -402,7 +402,7 @@ def test_secrets_and_what_json_does_not_have_are_not_written(
         """,
     )
     [call] = report["tests"][0]["calls"]
-    assert call["messages"] == [text("user", "My key is [redacted]")]
+    assert call["messages"] == [text("user", "My key is [redacted secret]")]
     assert call["response"] == {"text": "é 😀 \\ half a pair: \ud800"}
     assert call["options"] == {"limit": "inf"}
 
@@ -478,6 +478,14 @@ def test_a_report_that_cannot_be_written_in_the_end_leaves_the_older_one_and_the
     result = pytester.runpytest_subprocess(f"--llm-mock-report={path}")
     result.stdout.fnmatch_lines([f"*--llm-mock-report: '{path}' cannot be written: No space left on device*"])
     assert (result.ret, path.read_text()) == (0, "older")
+
+
+def test_a_path_may_begin_in_the_folder_of_the_user(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(pytester.path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(pytester.path / "home"))
+    pytester.makepyfile(CHAIN)
+    pytester.runpytest("--llm-mock-report=~/report.json")
+    assert (pytester.path / "home" / "report.json").exists()
 
 
 def test_listing_tests_writes_no_report(pytester: pytest.Pytester) -> None:

@@ -1,0 +1,146 @@
+"""Files of YAML: what is wrong with one is said with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from llm_mock.cassettes import storage
+from llm_mock.errors import InvalidFile
+from llm_mock.yaml_files import Inline, dump, load
+
+VALID = """\
+version: 1
+calls:
+- request:
+    model: m
+    prompt: Hi
+  response:
+    events:
+    - text: Hello
+      chunks: [2, 3]
+    attachments:
+    - {type: image/png, sha256: ab, bytes: 3, content: AAAA}
+    error: {class: ValueError, args: [x]}
+"""
+PIECES = (
+    *(
+        "&a ",
+        "*a ",
+        "!!timestamp x",
+        "!!int x",
+        "!!python/object/apply:os.system [id]",
+        "? ",
+        "- ",
+        ": ",
+        "<<: ",
+        "|",
+        "~",
+    ),
+    *(
+        "{",
+        "}",
+        "[",
+        "]",
+        "'",
+        '"',
+        "\t",
+        "\0",
+        "\x85",
+        "1e999",
+        ".nan",
+        "2026-13-45",
+        "%YAML 9\n",
+        "---\n",
+        "...\n",
+        "# ",
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("a: 1\nb: [1\n", 3, "is not valid YAML"),
+        ("a: 1\n\tb: 2\n", 2, "is not valid YAML"),
+        ("a: 1\nb: 2\na: 3\n", 3, "the key 'a' stands twice"),
+        ("a: 1\nb: \x00\n", 2, "is not valid YAML"),
+        ("a: 1\n---\nb: 2\n", 2, "is not valid YAML"),
+        ("a: !!python/name:os.system ''\n", 1, "is not valid YAML"),
+    ],
+)
+def test_what_is_no_yaml_is_one_error_with_its_line(tmp_path: Path, text: str, line: int, problem: str) -> None:
+    path = tmp_path / "file.yaml"
+    path.write_text(text)
+    with pytest.raises(InvalidFile) as caught:
+        load(path)
+    assert str(caught.value).startswith(f"{path}:{line}: ")
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"), [(None, "cannot be read: No such file"), (b"a: \xff", "is not UTF-8 text")]
+)
+def test_what_is_no_text_is_an_error(tmp_path: Path, content: bytes | None, problem: str) -> None:
+    path = tmp_path / "file.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InvalidFile, match=problem):
+        load(path)
+
+
+def test_every_part_has_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "file.yaml"
+    path.write_text(VALID)
+    document = load(path)
+    assert [document.line_of(where) for where in ([], ["calls"], ["calls", 0, "response", "events", 0, "chunks"])] == [
+        1,
+        2,
+        9,
+    ]
+    assert document.line_of(["calls", 0, "request", "no such key"]) == 3
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.tuples(st.integers(0, len(VALID)), st.integers(0, 40), st.sampled_from(PIECES) | st.text(max_size=3)),
+        max_size=4,
+    )
+)
+def test_whatever_was_done_to_a_file_it_is_read_or_refused(tmp_path: Path, changes: list[tuple[int, int, str]]) -> None:
+    text = VALID
+    for start, length, piece in changes:
+        text = text[:start] + piece + text[start + length :]
+    path = tmp_path / "cassette.yaml"
+    path.write_bytes(text.encode(errors="surrogatepass"))
+    assert problem_of(path).startswith((str(path), "none"))
+
+
+def problem_of(path: Path) -> str:
+    try:
+        storage.read(path)
+    except InvalidFile as error:
+        return str(error)
+    return "none"
+
+
+@given(
+    st.recursive(
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats(allow_nan=False)
+        | st.text(st.characters(exclude_categories=["Cs"])),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner),
+        max_leaves=10,
+    )
+)
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_is_written_is_what_is_read(tmp_path: Path, value: object) -> None:
+    path = tmp_path / "file.yaml"
+    path.write_bytes(dump({"value": value, "inline": Inline([1, 2])}).encode())
+    assert load(path).data == {"value": value, "inline": [1, 2]}
