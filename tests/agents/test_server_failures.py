@@ -155,7 +155,7 @@ def test_secrets_are_not_shown_in_what_a_server_wrote(pool: ServerPool, monkeypa
     monkeypatch.setenv("MY_TOKEN", "correct horse")
     code = "import os, sys; sys.exit(os.environ['GIVEN'] + os.environ['API_KEY'])"
     server = MCPServer(["python", "-c", code], env={"GIVEN": "${MY_TOKEN}", "API_KEY": "battery staple"})
-    with pytest.raises(ServerError, match=r"\[redacted\]\[redacted\]") as caught:
+    with pytest.raises(ServerError, match=r"\[redacted secret\]\[redacted secret\]") as caught:
         pool.tools([server])
     assert "correct horse" not in str(caught.value)
 
