@@ -7,6 +7,7 @@ import platform
 import sys
 from importlib.metadata import version
 
+import agent_cost
 import call_cost
 import cassette_cost
 import growth
@@ -21,7 +22,7 @@ def main() -> None:
     """Measure everything and print the table."""
     if os.environ.get("PFLOW_TESTING"):
         sys.exit("Unset PFLOW_TESTING: it mocks `llm` in this process, so nothing is left to compare with.")
-    parts = (plugin_cost, whole_runs, growth, call_cost, llm_cost, cassette_cost, report_cost)
+    parts = (plugin_cost, whole_runs, growth, call_cost, llm_cost, cassette_cost, agent_cost, report_cost)
     print(markdown(row for part in parts for row in part.rows()))
     versions = ", ".join(f"{package} {version(package)}" for package in ("llm", "pydantic", "pytest"))
     print(f"\nPython {platform.python_version()}, {versions}.")
