@@ -578,6 +578,7 @@ def real_model(prompt: Any, response: Any) -> tuple[Any, dict[str, Any]]:
     """
     import llm
 
+    __tracebackhide__ = True
     model = asked = prompt.model
     if is_mock(model):
         kind = "async_model" if is_async(model) else "model"
@@ -677,7 +678,13 @@ def usage(input_tokens: int, output_tokens: int) -> Any:
 
 
 def takes_attachment(model: Any, kind: str | None) -> bool:
-    """Whether a model takes attachments of a type, such as `image/png`."""
+    """Whether a model takes attachments of a type, such as `image/png`.
+
+    What a cassette records must be possible for the real model, so nothing is assumed there of one that no plugin has.
+    """
+    if is_mock(model) and (mock := model.mock()) is not None and mock.cassette is not None:
+        real = registered_model("async_model" if is_async(model) else "model", model.model_id)
+        return real is not None and kind in real.attachment_types
     return kind in model.attachment_types
 
 

@@ -424,7 +424,10 @@ def pytest_runtest_makereport(
         if mock is not None and mock.misbehaviour is not None:
             report.sections.append(("LLM misbehaviour", explain.misbehaviour_applied(mock.misbehaviour)))
         if calls := _calls_of_test(item):
-            report.sections.append(("LLM calls", explain.call_list(calls)))
+            from llm_mock.redaction import default_redactor
+
+            redactor = getattr(mock, "redactor", None) or default_redactor()
+            report.sections.append(("LLM calls", redactor.clean(explain.call_list(calls))))
     if "llm_mock.agents.summary" in sys.modules:
         _take_agent_runs(item, report)
     if report.outcome == "skipped" and isinstance(report.longrepr, tuple) and report.longrepr[0] == __file__:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,14 +12,14 @@ import pydantic
 
 from llm_mock import yaml_files
 from llm_mock.agents import transcript
-from llm_mock.agents.servers import CLIServer, MCPServer, Server, Variables, _Configuration
-from llm_mock.errors import InvalidAgent
+from llm_mock.agents.servers import CLIServer, Configuration, MCPServer, Server, Variables
+from llm_mock.errors import InvalidAgent, InvalidFile
 from llm_mock.redaction import Redactor
 
 RETRIES = 3
 MAX_TURNS = 10
 SKILL_FILE = "SKILL.md"
-FENCE = "---\n"
+FENCE = re.compile(r"^---[ \t]*$", re.MULTILINE)
 
 
 class Options(Variables):
@@ -91,12 +92,14 @@ class Skill:
         file = Path(path)
         file = file / SKILL_FILE if file.is_dir() else file
         text = yaml_files.read(file).replace("\r\n", "\n") + "\n"
-        end = text.find(f"\n{FENCE}", len(FENCE) - 1) if text.startswith(FENCE) else -1
         front = _FrontMatter()
-        if end >= 0:
-            document = yaml_files.parse(file, text[: end + 1])
+        if FENCE.match(text):
+            end = FENCE.search(text, text.index("\n"))
+            if end is None:
+                raise InvalidFile(transcript.open_front_matter(file))
+            document = yaml_files.parse(file, text[: end.start()])
             front = document.as_model(_FrontMatter) if document.data is not None else front
-            text = text[end + 1 + len(FENCE) :]
+            text = text[end.end() :]
         return cls(front.name or file.absolute().parent.name, text.strip(), front.description)
 
     @property
@@ -113,7 +116,7 @@ class _FrontMatter(pydantic.BaseModel):
 
 
 @dataclass(frozen=True, repr=False)
-class Agent(_Configuration):
+class Agent(Configuration):
     """A model with tools and instructions. Equal by value; nothing runs before `aitest_run`.
 
     Raises:

@@ -117,13 +117,18 @@ def _record(call: _Call, result: Any) -> ToolCallRecord:
     answer = call.answer
     return ToolCallRecord(
         name=call.asked.name,
-        arguments=plain(call.asked.arguments),
+        arguments=_as_object(plain(call.asked.arguments)),
         result=None if failed else output,
         error=output.removeprefix("Error: ") if failed else None,
         duration=call.duration,
         structured=answer.structured if answer else None,
         attachments=tuple(answer.attachments) if answer else (),
     )
+
+
+def _as_object(arguments: Any) -> dict[str, Any]:
+    """The arguments of a call; where a model gave another JSON value than an object, that value as `_raw`."""
+    return arguments if isinstance(arguments, dict) else {"_raw": arguments}
 
 
 def output_text(text: str, structured: Any) -> str:

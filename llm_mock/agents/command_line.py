@@ -13,6 +13,9 @@ from llm_mock.agents.servers import CLIServer
 from llm_mock.agents.tools import ToolAnswer
 from llm_mock.errors import ServerError
 
+LONGEST_ARGUMENTS = 100_000
+"""Characters; an operating system refuses more, and to split them would take long."""
+
 
 def tool_name(server: CLIServer) -> str:
     """The name of the tool."""
@@ -55,8 +58,11 @@ async def execute(server: CLIServer, arguments: dict[str, Any], timeout: float |
     Returns:
         What it wrote to stdout; where it failed also how, and what it wrote to stderr.
     """
+    args = arguments.get("args", "")
+    if len(args) > LONGEST_ARGUMENTS:
+        return ToolAnswer(explain.too_many_arguments(len(args), LONGEST_ARGUMENTS), is_error=True)
     try:
-        words = shlex.split(arguments.get("args", ""))
+        words = shlex.split(args)
     except ValueError as error:
         return ToolAnswer(explain.unreadable_arguments(error), is_error=True)
     try:

@@ -61,13 +61,21 @@ def _resolve(server: Server, field: str, name: str, value: str) -> str:
 
 def redactor_of(server: Server) -> Redactor:
     """A redactor that hides the secrets of this process and those that a server is given."""
-    given = [
+    return default_redactor(secrets_of(server))
+
+
+def secrets_of(server: Server) -> list[str]:
+    """The secrets that a server is given by its configuration.
+
+    Raises:
+        ServerError: a variable that the configuration refers to is not set.
+    """
+    return [
         value
         for field in ("env", "headers")
         for name, value in resolved(server, field).items()
         if _holds_secret(name, getattr(server, field)[name])
     ]
-    return default_redactor(given)
 
 
 def _holds_secret(name: str, value: str) -> bool:

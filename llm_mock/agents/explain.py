@@ -32,6 +32,21 @@ def unreadable_command(command: str, error: Exception) -> str:
     return f"The command {shorten(command)} cannot be split into words ({error}). Give a list of words instead."
 
 
+def too_many_arguments(given: int, most: int) -> str:
+    """The arguments of a command are longer than a system takes."""
+    return f"args has {given:,} characters, and a command takes {most:,} at most. Put long input into a file."
+
+
+def bad_name(what: str, value: Any) -> str:
+    """A name that no tool can have."""
+    return f"CLIServer: {what} is {shorten(value)}; give a text of letters, digits, _ and - (55 at most)."
+
+
+def bad_value(owner: str, name: str, value: Any, wanted: str) -> str:
+    """A value of the wrong type."""
+    return f"{owner}: {name} is {shorten(value)}; give {wanted}."
+
+
 def no_text(label: str, field: str, name: Any, value: Any) -> str:
     """A variable or a header that is no text."""
     return f"{field}[{name!r}] of the server {shorten_name(label)!r} is {type(value).__name__}; give a text."

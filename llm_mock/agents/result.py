@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from llm_mock import boundary, cost
 from llm_mock.agents import transcript
 from llm_mock.errors import LLMMockError
+from llm_mock.redaction import default_redactor
 
 if TYPE_CHECKING:
     import llm
@@ -33,7 +34,13 @@ class Finding(int):
         return finding
 
     def __repr__(self) -> str:
-        return f"<{bool(self)}: {self.reason}>"
+        return f"<{bool(self)}: {without_secrets(self.reason)}>"
+
+
+def without_secrets(text: str, secrets: Sequence[str] = ()) -> str:
+    """A text for people, without these secrets, those of the environment, and what has the form of one."""
+    cleaned: str = default_redactor(secrets).clean(text)
+    return cleaned
 
 
 def now() -> str:
@@ -60,7 +67,7 @@ class ToolCallRecord:
     """Images and other content besides text, also what the model does not take."""
 
     def __str__(self) -> str:
-        return transcript.call_line(self)
+        return without_secrets(transcript.call_line(self))
 
 
 @dataclass(frozen=True)
@@ -98,15 +105,17 @@ class AgentResult:
     """Seconds, tools and retries included."""
     started: str = field(default_factory=now, compare=False)
     """When: ISO 8601, local time."""
+    secrets: tuple[str, ...] = field(default=(), compare=False)
+    """What the servers were given in secret; it is not shown where the run is."""
 
     def __bool__(self) -> bool:
         return self.success
 
     def __repr__(self) -> str:
-        return transcript.of_repr(self)
+        return without_secrets(transcript.of_repr(self), self.secrets)
 
     def __str__(self) -> str:
-        return transcript.of_result(self)
+        return without_secrets(transcript.of_result(self), self.secrets)
 
     @property
     def all_tool_calls(self) -> list[ToolCallRecord]:

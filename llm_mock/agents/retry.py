@@ -121,6 +121,7 @@ class Retries:
         Raises:
             Exception: the provider's error that came last.
         """
+        __tracebackhide__ = True
         self.attempts = 1
         turn = _Turn(response, self)
         tenacity.Retrying(sleep=turn.sleep, **turn.options())(response.text)
@@ -128,6 +129,7 @@ class Retries:
 
     async def read_async(self, response: Any) -> list[str]:
         """Like `read`, for an `llm.AsyncResponse`."""
+        __tracebackhide__ = True
         self.attempts = 1
         turn = _Turn(response, self)
         await tenacity.AsyncRetrying(sleep=turn.sleep_async, **turn.options())(response.text)

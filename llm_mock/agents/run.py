@@ -15,6 +15,7 @@ from llm_mock import boundary
 from llm_mock.agents import summary, transcript
 from llm_mock.agents.agent import Agent, Provider
 from llm_mock.agents.calls import ToolCalls
+from llm_mock.agents.environment import secrets_of
 from llm_mock.agents.pool import pool_of_process
 from llm_mock.agents.result import AgentResult, Turn, now
 from llm_mock.agents.session import AgentSession
@@ -248,4 +249,5 @@ class _Run:
             exception=self._exception,
             duration=time.perf_counter() - self._start,
             started=self._started,
+            secrets=tuple(secret for server in self._agent.servers for secret in secrets_of(server)),
         )

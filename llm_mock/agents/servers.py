@@ -17,6 +17,8 @@ from llm_mock.redaction import REDACTED, Redactor, is_secret_name
 OUTPUT_LIMIT = 100_000
 """How many bytes of the output of a command-line tool are kept unless said otherwise."""
 
+_TOOL_PREFIX = re.compile(r"[A-Za-z0-9_-]{1,55}")
+"""With `_execute` a name that the providers take: 64 characters at most."""
 _ONLY_A_REFERENCE = re.compile(r"(?:[A-Za-z]+ )?\$\{\w+\}")
 
 
@@ -54,7 +56,7 @@ def _shown_value(name: str, value: str) -> str:
     return shown
 
 
-class _Configuration:
+class Configuration:
     """A repr that leaves out what has its default, and secrets."""
 
     def __repr__(self) -> str:
@@ -68,7 +70,7 @@ class _Configuration:
 
 
 @dataclass(frozen=True, repr=False)
-class MCPServer(_Configuration):
+class MCPServer(Configuration):
     """A server that speaks MCP: a command that is started (stdio), or a URL (streamable HTTP).
 
     The values of `env` and `headers` may hold `${NAME}`, which is replaced by the variable NAME of the test process
@@ -102,8 +104,8 @@ class MCPServer(_Configuration):
 
     def __post_init__(self) -> None:
         __tracebackhide__ = True
-        _set(self, command=_words(self.command), args=tuple(map(str, self.args)))
-        _set(self, env=Variables(self.env), headers=Variables(self.headers), cwd=_folder(self.cwd))
+        _set(self, command=_words(self, self.command), args=tuple(map(str, self.args)))
+        _set(self, env=_variables(self, "env"), headers=_variables(self, "headers"), cwd=_folder(self))
         _set(self, tools=_globs(self.tools))
         if bool(self.command) == bool(self.url):
             raise InvalidServer(explain.command_or_url(self.label))
@@ -119,7 +121,7 @@ class MCPServer(_Configuration):
 
 
 @dataclass(frozen=True, repr=False)
-class CLIServer(_Configuration):
+class CLIServer(Configuration):
     """A command-line tool, offered as the tool `<tool_prefix>_execute(args="…")`.
 
     A call runs exactly the command and its arguments, split as a shell would split them; no shell runs, standard input
@@ -148,8 +150,14 @@ class CLIServer(_Configuration):
 
     def __post_init__(self) -> None:
         __tracebackhide__ = True
-        _set(self, command=_words(self.command), env=Variables(self.env), cwd=_folder(self.cwd))
+        if not isinstance(self.name, str) or not self.name:
+            raise InvalidServer(explain.bad_value("CLIServer", "name", self.name, "a text"))
+        _set(self, command=_words(self, self.command), env=_variables(self, "env"), cwd=_folder(self))
         _set(self, tool_prefix=self.tool_prefix or self.name)
+        if not isinstance(self.tool_prefix, str) or not _TOOL_PREFIX.fullmatch(self.tool_prefix):
+            raise InvalidServer(explain.bad_name("the tool_prefix", self.tool_prefix))
+        if not isinstance(self.description, (str, type(None))):
+            raise InvalidServer(explain.bad_value(self.name, "description", self.description, "a text"))
         if not self.command:
             raise InvalidServer(explain.no_command(self.name))
         if isinstance(self.max_output, bool) or not isinstance(self.max_output, int) or self.max_output < 1:
@@ -171,20 +179,35 @@ def _set(configuration: Any, **values: Any) -> None:
         object.__setattr__(configuration, name, value)  # as dataclasses do it themselves where they are frozen
 
 
-def _words(command: Sequence[str | os.PathLike[str]] | os.PathLike[str] | str) -> tuple[str, ...]:
+def _words(server: Any, command: Any) -> tuple[str, ...]:
     __tracebackhide__ = True
     if isinstance(command, os.PathLike):
         return (os.fspath(command),)
     if not isinstance(command, str):
-        return tuple(os.fspath(word) for word in command)
+        words = tuple(command) if isinstance(command, Iterable) else (None,)
+        if not all(isinstance(word, (str, os.PathLike)) for word in words):
+            owner = type(server).__name__
+            raise InvalidServer(explain.bad_value(owner, "command", command, "a text, or a list of texts"))
+        return tuple(map(os.fspath, words))
     try:
         return tuple(shlex.split(command))
     except ValueError as error:
         raise InvalidServer(explain.unreadable_command(command, error)) from None
 
 
-def _folder(cwd: Path | str | None) -> Path | None:
-    return None if cwd is None else Path(cwd)
+def _variables(server: Any, name: str) -> Variables:
+    __tracebackhide__ = True
+    value = getattr(server, name)
+    if not isinstance(value, Mapping):
+        raise InvalidServer(explain.bad_value(type(server).__name__, name, value, "a mapping of names to texts"))
+    return Variables(value)
+
+
+def _folder(server: Any) -> Path | None:
+    __tracebackhide__ = True
+    if not isinstance(server.cwd, (str, os.PathLike, type(None))):
+        raise InvalidServer(explain.bad_value(type(server).__name__, "cwd", server.cwd, "a path"))
+    return None if server.cwd is None else Path(server.cwd)
 
 
 def _globs(tools: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -42,7 +42,7 @@ def of_result(result: AgentResult) -> str:
 
 def of_results(results: Sequence[AgentResult]) -> str:
     """The runs of one test."""
-    return "\n\n".join(map(of_result, results))
+    return "\n\n".join(map(str, results))
 
 
 def _outcome(result: AgentResult) -> str:
@@ -267,3 +267,8 @@ def seconds(duration: float) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def open_front_matter(path: Any) -> str:
+    """The front matter of a skill has no end."""
+    return f"{path}:1: the front matter begins with ---, but no line with --- ends it"

@@ -149,7 +149,7 @@ def test_a_skill_without_front_matter_is_called_as_its_folder(text: str, tmp_pat
 
 
 def test_front_matter_may_be_all_there_is(tmp_path: Path) -> None:
-    (tmp_path / "SKILL.md").write_text("---\nname: empty\n---")
+    (tmp_path / "SKILL.md").write_text("--- \nname: empty\n---\t")
     assert Skill.from_path(tmp_path) == Skill("empty", "")
 
 
@@ -162,6 +162,7 @@ def test_front_matter_may_be_all_there_is(tmp_path: Path) -> None:
         (b"---\nname: a\nname: b\n---\nRain", ":3: is not valid YAML: the key 'name' stands twice"),
         (b"---\ndescription: x\nname: [a]\n---\nRain", ":3: name: input should be a valid string"),
         (b"---\n- a\n---\nRain", ":1: input should be a valid dictionary"),
+        (b"---\nname: a\n", ":1: the front matter begins with ---, but no line with --- ends it"),
     ],
 )
 def test_a_bad_skill_says_where(content: bytes | None, message: str, tmp_path: Path) -> None:

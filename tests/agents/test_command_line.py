@@ -177,3 +177,11 @@ def test_what_can_never_run_is_an_error_before_the_first_call(
     with pytest.raises(ServerError, match="'tool'") as caught:
         pool.tools([CLIServer("tool", **fields)])  # type: ignore[arg-type]
     assert message in str(caught.value)
+
+
+def test_arguments_longer_than_a_system_takes_are_refused_at_once(pool: ServerPool) -> None:
+    answer = tool_of(pool, CLIServer("echo", "echo")).call({"args": "a '" * 1_000_000})
+    assert answer.is_error
+    assert answer.text == (
+        "args has 3,000,000 characters, and a command takes 100,000 at most. Put long input into a file."
+    )

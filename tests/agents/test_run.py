@@ -271,6 +271,41 @@ def test_a_model_without_an_asynchronous_twin_runs_in_a_thread(only_sync: None, 
     assert run(Agent("only-sync", cli_servers=[echo]), "Say hi").final_response == "It said hi"
 
 
+@pytest.mark.parametrize("arguments", [[1], None, "abc"])
+def test_arguments_that_are_no_object_are_a_failed_call_that_is_shown(
+    only_sync: None, run: Run, echo: CLIServer, monkeypatch: pytest.MonkeyPatch, arguments: Any
+) -> None:
+    def execute(self: Any, prompt: Any, stream: bool, response: Any, conversation: Any) -> Any:
+        if prompt.tool_results:
+            yield "I gave up."
+        else:
+            response.add_tool_call(ToolCall("echo_execute", arguments, "call"))
+
+    monkeypatch.setattr(OnlySync, "execute", execute)
+    result = run(Agent("only-sync", cli_servers=[echo]), "Say hi")
+    [call] = result.all_tool_calls
+    assert call.arguments == {"_raw": arguments}
+    assert call.error
+    assert "echo_execute(_raw=" in str(result)
+    assert not result.tool_was_called("echo_execute", args="hi")
+
+
+def test_what_servers_are_given_in_secret_is_not_shown_where_a_run_is(
+    run: Run, mock_llm_responses: ResponseConfigurator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_DATABASE_PASSWORD", "from-the-environment")
+    env = {"DB_PASSWORD": "written-literally", "OTHER": "${MY_DATABASE_PASSWORD}"}
+    tool = CLIServer("sh", ["sh", "-c", 'echo "$DB_PASSWORD $OTHER"; echo "$DB_PASSWORD" >&2; exit 3'], env=env)
+    mock_llm_responses.add("m", calls(ToolCall("sh_execute", {"args": ""})))
+    mock_llm_responses.add("m", lambda prompt: f"It said {prompt.tool_results[0].output}")
+    result = run(Agent("m", cli_servers=[tool]), "Tell me the secret")
+    assert "written-literally from-the-environment" in str(result.all_tool_calls[0].error)
+    assert "[redacted secret] [redacted secret]" in str(result)
+    for shown in (str(result), repr(result)):
+        assert "written-literally" not in shown
+        assert "from-the-environment" not in shown
+
+
 def test_a_model_that_nobody_knows_is_no_reason_for_a_thread(mock_llm_responses: ResponseConfigurator) -> None:
     mock_llm_responses.set_unknown("m")
     with pytest.raises(llm.UnknownModelError, match="m"):

@@ -124,6 +124,15 @@ def test_messages_call_a_server_by_its_name_or_what_it_is(label: str, server: An
         (lambda: CLIServer("a", "a", timeout=-1), "timeout of the server 'a' is -1"),
         (lambda: CLIServer("a", "a", max_output=0), r"max_output of CLIServer\('a'\) is 0; give a number of bytes"),
         (lambda: CLIServer("a", "a", max_output=1.5), "give a number of bytes"),  # type: ignore[arg-type]
+        (lambda: CLIServer(None, "a"), "CLIServer: name is null; give a text"),  # type: ignore[arg-type]
+        (lambda: CLIServer("", "a"), "CLIServer: name is ''; give a text"),
+        (lambda: CLIServer("my tool é", "a"), "the tool_prefix is 'my tool é'; give a text of letters, digits"),
+        (lambda: CLIServer("a", "a", "x" * 56), r"the tool_prefix is 'x+'; give a text of letters"),
+        (lambda: CLIServer("a", "a", description=3), "a: description is 3; give a text"),  # type: ignore[arg-type]
+        (lambda: CLIServer("a", None), "CLIServer: command is null; give a text, or a list"),  # type: ignore[arg-type]
+        (lambda: MCPServer([1]), r"MCPServer: command is \[1\]; give a text, or a list"),  # type: ignore[list-item]
+        (lambda: MCPServer("a", env=["x"]), "MCPServer: env is .* give a mapping"),  # type: ignore[arg-type]
+        (lambda: CLIServer("a", "a", cwd=3), "CLIServer: cwd is 3; give a path"),  # type: ignore[arg-type]
     ],
 )
 def test_a_server_that_can_never_run_is_an_error_at_once(make: Any, message: str) -> None:

@@ -391,3 +391,21 @@ def test_no_server_outlives_the_run(end: str, arguments: tuple[str, ...], pytest
     )
     pytester.runpytest_subprocess(*arguments)
     assert marker not in subprocess.check_output(["ps", "-eo", "args", "-ww"], text=True)
+
+
+def test_a_failure_shows_no_secrets(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_TOKEN", "only-for-the-tool")
+    pytester.makepyfile(
+        with_agents(
+            """
+            def test_it(aitest_run_sync, mock_llm_responses):
+                mock_llm_responses.add("m", HELLO)
+                mock_llm_responses.add("m", "It is only-for-the-tool")
+                assert not aitest_run_sync(AGENT, "Say it")
+            """
+        )
+    )
+    result = pytester.runpytest()
+    shown = result.stdout.str().split("AssertionError")[1]
+    assert shown.count("It is [redacted secret]") == 2  # among the calls, and in the run
+    assert "only-for-the-tool" not in shown
