@@ -11,6 +11,7 @@ from collections.abc import Callable
 import llm.cli  # noqa: F401
 import pytest
 
+import llm_mock.agents.run
 import llm_mock.cassettes.for_test
 import llm_mock.model  # noqa: F401
 
