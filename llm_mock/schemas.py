@@ -5,7 +5,6 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import weakref
@@ -71,13 +70,15 @@ def violations(schema: dict[str, Any], value: Any, called: str = "the answer") -
         value: any JSON value.
         called: what the lines call the value.
     """
-    from jsonschema.exceptions import SchemaError
-    from referencing.exceptions import Unresolvable
-
-    with contextlib.suppress(SchemaError, Unresolvable):
-        validator = _validator(json.dumps(schema))
-        for error in sorted(validator.iter_errors(value), key=lambda error: list(map(str, error.absolute_path))):
-            yield f"{called}{_path(error.absolute_path)}: {error.message}"
+    validator, unresolvable = _validator(json.dumps(schema))
+    if validator is None:
+        return
+    try:
+        errors = sorted(validator.iter_errors(value), key=lambda error: list(map(str, error.absolute_path)))
+    except unresolvable:
+        return
+    for error in errors:
+        yield f"{called}{_path(error.absolute_path)}: {error.message}"
 
 
 def text_violations(schema: dict[str, Any], text: str) -> tuple[str, ...]:
@@ -95,14 +96,20 @@ def _text_violations(schema: str, text: str) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=256)
-def _validator(schema: str) -> Any:
+def _validator(schema: str) -> tuple[Any, type[Exception]]:
+    """What validates by a JSON schema, None where it is no valid one; and what it raises where it cannot follow it."""
+    from jsonschema.exceptions import SchemaError
     from jsonschema.validators import validator_for
     from referencing import Registry
+    from referencing.exceptions import Unresolvable
 
     loaded = json.loads(schema)
     validator = validator_for(loaded)
-    validator.check_schema(loaded)
-    return validator(loaded, registry=Registry())  # with none of its own it would ask the network
+    try:
+        validator.check_schema(loaded)
+    except SchemaError:
+        return None, Unresolvable
+    return validator(loaded, registry=Registry()), Unresolvable  # without one of its own it would ask the network
 
 
 def _path(path: Any) -> str:
