@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
+from llm_mock import boundary
 from llm_mock.replies import Reply, as_answer, json_text
 
 if TYPE_CHECKING:
@@ -101,10 +102,10 @@ def tool_call(
     Returns:
         A reply function, for `set` or for `add(…, times=2)`.
     """
-    from llm.models import ToolCall
-
     as_answer(then)  # so that what is no reply is refused here
-    return ToolCallThenAnswer(Reply(tool_calls=[ToolCall(name, dict(arguments or {}))], **details), then)
+    return ToolCallThenAnswer(
+        Reply(tool_calls=[boundary.tool_call(name, dict(arguments or {}), None)], **details), then
+    )
 
 
 def refusal(text: str = REFUSAL, **details: Any) -> Reply:

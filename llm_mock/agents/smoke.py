@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
+from llm_mock import boundary
 from llm_mock.errors import LLMMockError
 from llm_mock.generate import instance
 from llm_mock.replies import Reply
@@ -53,13 +54,11 @@ def call_every_tool(
 
 
 def _call(tool: Any, given: Mapping[str, Any]) -> Any:
-    import llm.models
-
     try:
         generated = instance(_with(tool.input_schema, given))
     except LLMMockError as error:
         raise LLMMockError(f"call_every_tool: the tool {tool.name}: {error}") from None
-    return llm.models.ToolCall(tool.name, {**generated, **copy.deepcopy(dict(given))})
+    return boundary.tool_call(tool.name, {**generated, **copy.deepcopy(dict(given))}, None)
 
 
 def _with(schema: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -80,9 +80,7 @@ class Cassette:
         self._content = storage.read(path, tolerant=mode == "rewrite") if self._exists else storage.Content()
         self._recorded: list[_Recorded] = []
         self._lock = threading.Lock()
-        self._unused: dict[str, deque[int]] = {}
-        for position, call in enumerate(self.calls):
-            self._unused.setdefault(self._key(call.request), deque()).append(position)
+        self._unused = self._positions()
         self._redacted = [key for key in self._unused if REDACTED_SECRET in key]
 
     def __repr__(self) -> str:
@@ -123,12 +121,12 @@ class Cassette:
         """
         __tracebackhide__ = True
         try:
-            request = request_of(record, prompt, conversation)
-            cleaned, keys = self._cleaned(request), (self._key(request), self._key(self._cleaned(request)))
+            asked = request_of(record, prompt, conversation)
+            request = self._cleaned(asked)
+            keys = self._key(asked), self._key(request)
         except Exception as error:  # such as one of the project's function that normalizes
             mock.note_problem(explain.call_not_comparable(record, error))
             raise
-        request = cleaned
         with self._lock:
             position = self._take(*keys) if self.replays else None
         if position is not None:
@@ -149,6 +147,13 @@ class Cassette:
             if self._unused.get(found):
                 return self._unused[found].popleft()
         return None
+
+    def _positions(self) -> dict[str, deque[int]]:
+        """Where the calls that the file holds stand, by their keys."""
+        positions: dict[str, deque[int]] = {}
+        for position, call in enumerate(self.calls):
+            positions.setdefault(self._key(call.request), deque()).append(position)
+        return positions
 
     def _cleaned(self, request: schema.Request) -> schema.Request:
         plain = request.plain()
@@ -223,21 +228,16 @@ class Cassette:
     def _merged(self, recorded: Sequence[schema.Call]) -> list[schema.Call]:
         if self.replays:
             return [*self.calls, *recorded]
-        old: dict[str, deque[int]] = {}
-        for position, call in enumerate(self.calls):
-            old.setdefault(self._key(call.request), deque()).append(position)
-        merged: list[schema.Call | None] = list(self.calls)
-        renewed: list[schema.Call] = []
+        old = self._positions()
+        kept, renewed = list(self.calls), []
         for call in recorded:
-            positions = old.get(self._key(call.request))
-            if positions:
+            if positions := old.get(self._key(call.request)):
                 position = positions.popleft()
-                call = storage.unless_volatile(self.calls[position], call)
-                merged[position] = call if self.mode == "all" else None
+                call = kept[position] = storage.unless_volatile(self.calls[position], call)
             else:
-                merged.append(call)
+                kept.append(call)
             renewed.append(call)
-        return renewed if self.mode == "rewrite" else [call for call in merged if call]
+        return renewed if self.mode == "rewrite" else kept
 
 
 def _fits(recorded: str, key: str) -> bool:

@@ -83,7 +83,7 @@ def _sent(attachment: llm.Attachment) -> schema.Attachment:
         return schema.Attachment(type=attachment.type, url=attachment.url)
     content: bytes = attachment.content_bytes()  # type: ignore[no-untyped-call]
     kind = attachment.type or attachment.resolve_type()  # type: ignore[no-untyped-call]
-    return schema.Attachment(type=kind, sha256=hashlib.sha256(content).hexdigest(), bytes=len(content))
+    return schema.Attachment(type=kind, sha256=_digest(content), bytes=len(content))
 
 
 class AnswerCollector:
