@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
 
 DATE = 1_700_000_000
+
+Server = TypeVar("Server", bound=ThreadingHTTPServer)
 
 
 class OpenAIServer(ThreadingHTTPServer):
@@ -26,10 +28,14 @@ class OpenAIServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/v1"
 
 
-@contextmanager
-def openai_server() -> Iterator[OpenAIServer]:
+def openai_server() -> AbstractContextManager[OpenAIServer]:
     """Run a server meanwhile."""
-    server = OpenAIServer()
+    return served(OpenAIServer())
+
+
+@contextmanager
+def served(server: Server) -> Iterator[Server]:
+    """Run this server meanwhile."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:

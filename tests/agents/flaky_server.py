@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
-from tests.openai_server import OpenAIServer, _Handler
+from tests.openai_server import OpenAIServer, _Handler, served
 
 RATE_LIMIT = {"error": {"message": "Slow down", "type": "requests", "code": "rate_limit_exceeded"}}
 BROKEN = {"error": {"message": "Something broke", "type": "server_error", "code": None}}
@@ -25,18 +23,9 @@ class FlakyServer(OpenAIServer):
         self.attempts = 0
 
 
-@contextmanager
-def flaky_server() -> Iterator[FlakyServer]:
+def flaky_server() -> AbstractContextManager[FlakyServer]:
     """Run a server meanwhile."""
-    server = FlakyServer()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    return served(FlakyServer())
 
 
 class _FlakyHandler(_Handler):
