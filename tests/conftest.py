@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 # Imported here so that the runs inside a run, which forget the modules they imported, do not import them anew.
 import llm.cli  # noqa: F401
+import openai
 import pytest
 
 import llm_mock.agents.run
@@ -16,6 +17,8 @@ import llm_mock.cassettes.for_test
 import llm_mock.model  # noqa: F401
 
 pytest_plugins = ["pytester"]
+
+openai.OpenAI(api_key="none").close()  # imports the HTTP library, whose errors it knows by the classes it saw first
 
 UNNEEDED_PLUGINS = ("cacheprovider", "randomly", "anyio", "hypothesispytest")
 NESTED_OPTIONS = " ".join(
