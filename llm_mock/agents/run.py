@@ -34,7 +34,11 @@ NO_LIMIT = 0
 
 
 async def aitest_run(
-    agent: Agent | AgentSession, prompt: str, *, attachments: Sequence[llm.Attachment] = ()
+    agent: Agent | AgentSession,
+    prompt: str,
+    *,
+    attachments: Sequence[llm.Attachment] = (),
+    model_override: llm.Model | llm.AsyncModel | None = None,
 ) -> AgentResult:
     """Give an agent a task, and let it work until it answers without calling a tool.
 
@@ -45,6 +49,7 @@ async def aitest_run(
         agent: the agent, or a session of one, which carries the conversation on.
         prompt: what the user says.
         attachments: what the user gives with it, such as images.
+        model_override: the model that is asked instead of the agent's, such as a `MockLLMModel`; None is the agent's.
 
     Returns:
         The result: true where the agent came to an end. It is false, with the reason in `error`, where `max_turns` was
@@ -61,15 +66,19 @@ async def aitest_run(
     __tracebackhide__ = True
     session = _session_of(agent, prompt)
     provider, servers = session.agent.asks, session.agent.servers
-    model = _async_model(provider)
+    model = _model_for_loop(provider) if model_override is None else model_override
     tools = await pool_of_process().tools_async(servers) if servers else []
-    if model is None:  # some providers have synchronous models only
-        return await asyncio.to_thread(_run, session, llm.get_model(provider.model), tools, prompt, attachments)
+    if not boundary.is_async(model):  # some providers have synchronous models only
+        return await asyncio.to_thread(_run, session, model, tools, prompt, attachments)
     return await _run_async(session, model, tools, prompt, attachments)
 
 
 def aitest_run_in_loop(
-    agent: Agent | AgentSession, prompt: str, *, attachments: Sequence[llm.Attachment] = ()
+    agent: Agent | AgentSession,
+    prompt: str,
+    *,
+    attachments: Sequence[llm.Attachment] = (),
+    model_override: llm.Model | llm.AsyncModel | None = None,
 ) -> Coroutine[Any, Any, AgentResult]:
     """The fixture `aitest_run`: as the function, but a test that is not async fails instead of passing unawaited.
 
@@ -81,16 +90,20 @@ def aitest_run_in_loop(
         asyncio.get_running_loop()
     except RuntimeError:
         raise LLMMockError(transcript.not_awaited()) from None
-    return aitest_run(agent, prompt, attachments=attachments)
+    return aitest_run(agent, prompt, attachments=attachments, model_override=model_override)
 
 
 def aitest_run_sync(
-    agent: Agent | AgentSession, prompt: str, *, attachments: Sequence[llm.Attachment] = ()
+    agent: Agent | AgentSession,
+    prompt: str,
+    *,
+    attachments: Sequence[llm.Attachment] = (),
+    model_override: llm.Model | None = None,
 ) -> AgentResult:
     """The synchronous twin of `aitest_run`: the same arguments, result and errors."""
     __tracebackhide__ = True
     session = _session_of(agent, prompt)
-    model = llm.get_model(session.agent.asks.model)
+    model = llm.get_model(session.agent.asks.model) if model_override is None else model_override
     tools = pool_of_process().tools(session.agent.servers) if session.agent.servers else []
     return _run(session, model, tools, prompt, attachments)
 
@@ -104,13 +117,12 @@ def _session_of(agent: Any, prompt: Any) -> AgentSession:
     return AgentSession(agent) if isinstance(agent, Agent) else agent
 
 
-def _async_model(provider: Provider) -> Any:
-    """The asynchronous model; None where there is only a synchronous one."""
+def _model_for_loop(provider: Provider) -> Any:
+    """The asynchronous model, or the synchronous one where there is only that."""
     try:
         return llm.get_async_model(provider.model)
     except llm.UnknownModelError:
-        llm.get_model(provider.model)  # raises where there is none either
-        return None
+        return llm.get_model(provider.model)
 
 
 def _run(

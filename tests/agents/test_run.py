@@ -9,7 +9,16 @@ import llm
 import pytest
 from llm.models import ToolCall
 
-from llm_mock import BrokenToolCall, MockGetModel, Reply, ResponseConfigurator, UnexpectedCall, agents, boundary
+from llm_mock import (
+    BrokenToolCall,
+    MockGetModel,
+    MockLLMModel,
+    Reply,
+    ResponseConfigurator,
+    UnexpectedCall,
+    agents,
+    boundary,
+)
 from llm_mock.agents import (
     Agent,
     AgentSession,
@@ -412,3 +421,11 @@ def test_without_tenacity_the_extra_is_named(run_python: RunPython) -> None:
     code = "import sys; sys.modules['tenacity'] = None; from llm_mock.agents import Agent, aitest_run"
     message = "MissingExtra: Running agents needs tenacity, which is not installed. Run: pip install"
     assert f"{message} 'pytest-llm-mock[agents]'" in run_python(code).stderr
+
+
+def test_another_model_can_be_asked_than_the_agents(run: Run, mock_llm_responses: ResponseConfigurator) -> None:
+    mock_llm_responses.set_unknown("nobody/knows")
+    override = MockLLMModel("other", "I stand in")
+    result = run(Agent("nobody/knows", system_prompt="Be brief"), "Hello", model_override=override)
+    assert (result.final_response, result.model) == ("I stand in", "other")
+    assert override.call_history[0]["kwargs"]["system"] == "Be brief"

@@ -1,0 +1,52 @@
+"""Plain-language tests: YAML files of steps with real tools, which a model judges.
+
+The names are loaded when they are first used. Running them needs the extra `specs`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from llm_mock.specs.models import Step as Step
+    from llm_mock.specs.models import StepResult as StepResult
+    from llm_mock.specs.models import TestMeta as TestMeta
+    from llm_mock.specs.models import TestSpec as TestSpec
+    from llm_mock.specs.models import Verdict as Verdict
+    from llm_mock.specs.models import VerdictSpec as VerdictSpec
+    from llm_mock.specs.plugin_base import LLMPlugin as LLMPlugin
+    from llm_mock.specs.pytest_items import LLMTestFailed as LLMTestFailed
+    from llm_mock.specs.pytest_items import LLMTestFile as LLMTestFile
+    from llm_mock.specs.pytest_items import LLMTestItem as LLMTestItem
+    from llm_mock.specs.runner import load_spec as load_spec
+    from llm_mock.specs.runner import run_llm_test as run_llm_test
+
+_MODULES = {
+    "LLMPlugin": "plugin_base",
+    "LLMTestFailed": "pytest_items",
+    "LLMTestFile": "pytest_items",
+    "LLMTestItem": "pytest_items",
+    "Step": "models",
+    "StepResult": "models",
+    "TestMeta": "models",
+    "TestSpec": "models",
+    "Verdict": "models",
+    "VerdictSpec": "models",
+    "load_spec": "runner",
+    "run_llm_test": "runner",
+}
+
+__all__ = [*_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,110 @@
+"""What a plain-language test holds, and its verdict. Nothing is run or read here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import pydantic
+from pydantic import ConfigDict, Field, PrivateAttr
+
+
+class _Strict(pydantic.BaseModel):
+    """A part of a test's file. A key that is not known is an error."""
+
+    __test__: ClassVar[bool] = False
+    model_config = ConfigDict(extra="forbid")
+
+
+class TestMeta(_Strict):
+    """What a test is called, and how it is treated."""
+
+    name: Annotated[str, Field(min_length=1)]
+    """Shown in pytest's output."""
+    description: str = ""
+    tags: list[str] = []
+    """Each becomes a marker of pytest."""
+    timeout: Annotated[int, Field(gt=0)] = 120
+    """Seconds that the whole test may take."""
+
+
+class Step(_Strict):
+    """One step: a call of a tool, or steps that are repeated."""
+
+    name: str = ""
+    tool: str = ""
+    """The name of the tool."""
+    args: dict[str, Any] = {}
+    """Its arguments. `${name}` and `${name.key.0}` stand for results that were saved."""
+    expect: str = ""
+    """What should come of it, in plain language, for the model."""
+    analyze: str = ""
+    """What the model is to look at."""
+    save_as: str = ""
+    """The name under which the result is kept."""
+    repeat: Annotated[int, Field(ge=1)] = 1
+    """How often the step, or its nested steps, are done."""
+    steps: list[Step] = []
+    """Nested steps."""
+    retry: Annotated[int, Field(ge=0)] = 0
+    """How often a call that failed is made again."""
+    retry_delay: Annotated[float, Field(ge=0)] = 1.0
+    """Seconds before it is made again."""
+    timeout: Annotated[float, Field(gt=0)] | None = None
+    """Seconds that one call may take; by default what is left of the test's."""
+
+    def is_nested(self) -> bool:
+        """Whether this step contains steps."""
+        return bool(self.steps)
+
+
+class VerdictSpec(_Strict):
+    """When the test passes and when it fails, in plain language."""
+
+    pass_if: str
+    fail_if: str
+
+
+class TestSpec(_Strict):
+    """A whole test, as its file has it."""
+
+    test: TestMeta
+    setup: list[Step] = []
+    """Done before the steps; one that fails ends the test."""
+    steps: list[Step]
+    teardown: list[Step] = []
+    """Always done."""
+    verdict: VerdictSpec
+    _path: Path | None = PrivateAttr(default=None)
+    _lines: dict[tuple[str | int, ...], int] = PrivateAttr(default_factory=dict)
+
+    @property
+    def path(self) -> Path | None:
+        """The file it was read from; None for one that was made in Python."""
+        return self._path
+
+    def line_of(self, *location: str | int) -> int | None:
+        """Where a part stands in its file, such as `line_of("steps", 0)`, from 1; None where that is not known."""
+        return self._lines.get(location)
+
+
+class StepResult(pydantic.BaseModel):
+    """What came of one step."""
+
+    __test__: ClassVar[bool] = False
+
+    name: str
+    status: Literal["pass", "fail", "skip"]
+    details: str = ""
+    tool_output: Any = None
+
+
+class Verdict(pydantic.BaseModel):
+    """What came of a test."""
+
+    __test__: ClassVar[bool] = False
+
+    verdict: Literal["PASS", "FAIL", "UNCLEAR"]
+    reason: str
+    steps: list[StepResult] = []
+    issues: list[str] = []

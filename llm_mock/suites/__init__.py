@@ -1,0 +1,54 @@
+"""Prompt suites: YAML files of prompts and what is expected of the answers, run live or dry.
+
+The names are loaded when they are first used. Running a suite needs the extra `suites`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from llm_mock.suites.assertions import evaluate_assertion as evaluate_assertion
+    from llm_mock.suites.assertions import evaluate_assertions as evaluate_assertions
+    from llm_mock.suites.results import AssertionResult as AssertionResult
+    from llm_mock.suites.results import Attempt as Attempt
+    from llm_mock.suites.results import CaseResult as CaseResult
+    from llm_mock.suites.results import SuiteResult as SuiteResult
+    from llm_mock.suites.results import TurnResult as TurnResult
+    from llm_mock.suites.role import Role as Role
+    from llm_mock.suites.role import load_role as load_role
+    from llm_mock.suites.runner import load_suite as load_suite
+    from llm_mock.suites.runner import run_suite as run_suite
+    from llm_mock.suites.schema import TestCase as TestCase
+    from llm_mock.suites.schema import TestSuiteDefinition as TestSuiteDefinition
+
+_MODULES = {
+    "AssertionResult": "results",
+    "Attempt": "results",
+    "CaseResult": "results",
+    "Role": "role",
+    "SuiteResult": "results",
+    "TestCase": "schema",
+    "TestSuiteDefinition": "schema",
+    "TurnResult": "results",
+    "evaluate_assertion": "assertions",
+    "evaluate_assertions": "assertions",
+    "load_role": "role",
+    "load_suite": "runner",
+    "run_suite": "runner",
+}
+
+__all__ = [*_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
