@@ -23,6 +23,10 @@ class AssertionResult:
     """Such as `Output contains 'Hello'`; of a skipped one why."""
     turn: int = 0
     """Which turn of the case it belongs to, from 0."""
+    tokens: int = 0
+    """What asking a model took, input and output together."""
+    cost: Decimal | None = Decimal(0)
+    """What asking a model cost in US dollars; None where the price is not known."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +76,15 @@ class Attempt:
 
     @property
     def tokens(self) -> int:
-        """Input and output of all turns together."""
-        return sum(turn.input_tokens + turn.output_tokens for turn in self.turns)
+        """Input and output of all turns together, and of the assertions that ask a model."""
+        return sum(turn.input_tokens + turn.output_tokens for turn in self.turns) + sum(
+            result.tokens for result in self.assertions
+        )
 
     @property
     def cost(self) -> Decimal | None:
-        """What the run cost in US dollars; None where a price is not known."""
-        costs = [turn.cost for turn in self.turns]
+        """What the run and its assertions cost in US dollars; None where a price is not known."""
+        costs = [part.cost for part in (*self.turns, *self.assertions)]
         return None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0))
 
 

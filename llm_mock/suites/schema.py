@@ -135,14 +135,14 @@ class ToolCallsAssertion(_Assertion):
 
 
 class MaxTokensAssertion(_Assertion):
-    """The case took at most so many tokens, input and output together."""
+    """The answer took at most so many tokens, input and output together."""
 
     type: Literal["max_tokens"] = "max_tokens"
     value: Annotated[int, Field(ge=0)]
 
 
 class MaxLatencyAssertion(_Assertion):
-    """The case took at most so many seconds, tools included."""
+    """The answer took at most so many seconds, tools included."""
 
     type: Literal["max_latency"] = "max_latency"
     value: Annotated[float, Field(gt=0)]
@@ -150,7 +150,7 @@ class MaxLatencyAssertion(_Assertion):
 
 
 class MaxCostAssertion(_Assertion):
-    """The case cost at most so much."""
+    """The answer cost at most so much."""
 
     type: Literal["max_cost"] = "max_cost"
     value: Annotated[float, Field(ge=0)]
@@ -180,7 +180,7 @@ class LLMJudgeAssertion(_Assertion):
 class PythonAssertion(_Assertion):
     """A function of the project says whether the output is right.
 
-    It is called with the output (a text) and, where it takes a second argument, the `Attempt`. It returns true or
+    It is called with the output (a text) and, where it takes a second argument, the `AgentResult`. It returns true or
     false, or `(true or false, message)`, or raises AssertionError.
     """
 
