@@ -149,6 +149,19 @@ class TestRun:
             _set_environment(mocked)
 
 
+def mock_of_test() -> Iterator[MockGetModel]:
+    """A mock on top of the active one, for as long as the generator is kept open."""
+    outer: Any = boundary.active()
+    mock = MockGetModel(outer=outer, at_boundary=True)
+    previous = boundary.activate(mock)
+    try:
+        yield mock
+    finally:
+        boundary.activate(previous)
+        if mock.calls and outer is not None:
+            outer.add_totals(mock.calls)
+
+
 def _set_environment(values: Mapping[str, str | None]) -> None:
     for name, value in values.items():
         if value is None:

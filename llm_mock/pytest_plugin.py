@@ -31,7 +31,7 @@ class _OwnModules:
 sys.meta_path.insert(0, _OwnModules)
 try:
     from llm_mock import boundary, explain
-    from llm_mock.activation import TestRun
+    from llm_mock.activation import TestRun, mock_of_test
     from llm_mock.check import Settings
     from llm_mock.configurator import ResponseConfigurator
     from llm_mock.errors import LLMMockError
@@ -69,6 +69,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="PATH",
         help="Write every test's calls to PATH: a page (.html) or data (.json). May be given more than once.",
     )
+    group.addoption("--llm", action="store_true", help="Collect plain-language tests: YAML files in folders named llm.")
+    group.addoption("--llm-verbose", action="store_true", help="Show the steps of plain-language tests as they happen.")
+    group.addoption("--llm-timeout", type=int, metavar="SECONDS", help="What a plain-language test may take.")
+    group.addoption(
+        "--llm-mock-dry-run", action="store_true", help="Run plain-language tests without a model: only their tools."
+    )
     parser.addini("llm_mock", "Mock llm in the whole run (default: true).", type="bool", default=True)
     parser.addini("llm_mock_lazy", "Decide a call when its response is read (default: false).", type="bool")
     parser.addini("llm_mock_strict", "A call that no configured reply fits fails (default: false).", type="bool")
@@ -82,6 +88,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("llm_mock_max_cost", "What the calls of the run may cost together, in US dollars.", default="")
     parser.addini("llm_mock_max_tokens", "How many tokens the calls of the run may take together.", default="")
     parser.addini("llm_mock_prices", "Prices, each model = input output, US dollars a million.", type="linelist")
+    parser.addini("llm_mock_suites", "Suites to collect, and their role, each GLOB = ROLE.", type="linelist")
+    parser.addini("llm_mock_spec_driver", "Who does plain-language tests: llm or claude-code.", default="llm")
+    parser.addini("llm_mock_spec_model", "The model that does plain-language tests.", default="")
+    parser.addini("llm_mock_allowed_hosts", "Globs of hosts that plain-language tests may reach.", type="args")
     parser.addini("llm_mock_legacy_modules", "Old mocks to warn of, each module=Text.", type="linelist")
 
 
@@ -129,6 +139,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "llm_mock_budget(cost=None, tokens=None): what the test's calls may use: US dollars, tokens."
     )
+    config.addinivalue_line("markers", "llm: a plain-language test; collected with --llm.")
     _choice(config, "llm_mock_record", *RECORD_MODES)
     _choice(config, "llm_mock_unused_recordings", "report", "error")
     run = _start(config)
@@ -143,6 +154,14 @@ def pytest_configure(config: pytest.Config) -> None:
         from llm_mock.budget import budget_of_run
 
         config.pluginmanager.register(budget_of_run(config, run.mock), BUDGET_OF_RUN)
+    if config.getini("llm_mock_suites"):
+        from llm_mock.suites.pytest_items import SuiteCollector
+
+        config.pluginmanager.register(SuiteCollector(config, run), "llm_mock_suites")
+    if config.getoption("--llm"):
+        from llm_mock.specs.pytest_items import SpecCollector
+
+        config.pluginmanager.register(SpecCollector(config, run), "llm_mock_specs")
     try:
         config.stash[LEGACY] = LegacyMockDetector(config.getini("llm_mock_legacy_modules"))
     except ValueError as error:
@@ -549,7 +568,7 @@ class _EveryTest:
     @pytest.fixture(autouse=True)
     def mock_llm_calls(self) -> Iterator[MockGetModel]:
         """The mock of this test: every model that it asks for, every call that it makes, and the replies it sets."""
-        yield from _mock_one_test()
+        yield from mock_of_test()
 
 
 class _OnRequest:
@@ -563,18 +582,6 @@ class _OnRequest:
         if collector := pytestconfig.pluginmanager.get_plugin("llm_mock_collector"):
             collector.attach(run.mock)
         try:
-            yield from _mock_one_test()
+            yield from mock_of_test()
         finally:
             run.stop()
-
-
-def _mock_one_test() -> Iterator[MockGetModel]:
-    outer: Any = boundary.active()
-    mock = MockGetModel(outer=outer, at_boundary=True)
-    previous = boundary.activate(mock)
-    try:
-        yield mock
-    finally:
-        boundary.activate(previous)
-        if mock.calls and outer is not None:
-            outer.add_totals(mock.calls)

@@ -1,0 +1,203 @@
+"""Plain-language tests in a run of tests."""
+
+from __future__ import annotations
+
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+SPEC = """
+test:
+  name: The numbers agree
+  tags: [smoke, two-words]
+  timeout: 60
+steps:
+  - name: Compare
+    tool: compare_values
+    args: {value1: 1, value2: ONE}
+    save_as: comparison
+  - name: Check
+    tool: assert_true
+    args: {condition: "${comparison.equal}", message: They must agree}
+verdict:
+  pass_if: Both numbers are equal
+  fail_if: They differ
+"""
+PASSES, FAILS = SPEC.replace("ONE", "1"), SPEC.replace("ONE", "2").replace("The numbers", "Other numbers")
+VERDICT = (
+    '{"verdict": "%s", "reason": "%s", "steps": [{"name": "Compare", "status": "fail"}], "issues": ["They differ"]}'
+)
+DRY = ("--llm", "--llm-mock-dry-run")
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    """A project with one test that passes in a dry run, and one that fails."""
+    pytester.makeini("[pytest]\naddopts = --strict-markers\n")
+    write(pytester, "tests/llm/test_passes.yaml", PASSES)
+    write(pytester, "tests/llm/test_fails.yaml", FAILS)
+    return pytester
+
+
+def write(pytester: pytest.Pytester, name: str, text: str) -> Path:
+    path = pytester.path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text.lstrip())
+    return path
+
+
+def answer(project: pytest.Pytester, verdict: str, reason: str) -> None:
+    """Script the model that does the tests."""
+    text = VERDICT % (verdict, reason)
+    project.makeconftest(f"def pytest_llm_mock_configure(mock): mock.set('*', '''{text}''')")
+
+
+def test_without_the_option_nothing_is_collected_and_nothing_imported(project: pytest.Pytester) -> None:
+    project.makepyfile("import sys\ndef test_it(): assert not any(m.startswith('llm_mock.specs') for m in sys.modules)")
+    project.runpytest_subprocess().assert_outcomes(passed=1)
+
+
+def test_a_dry_run_calls_the_tools_and_no_model(project: pytest.Pytester) -> None:
+    result = project.runpytest("-v", *DRY)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "tests/llm/test_fails.yaml::Other numbers agree FAILED*",
+            "tests/llm/test_passes.yaml::The numbers agree PASSED*",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*LLM calls of the run*")
+
+
+def test_a_failure_shows_reason_issues_and_steps_with_their_lines(project: pytest.Pytester) -> None:
+    result = project.runpytest(*DRY, "tests/llm/test_fails.yaml")
+    result.stdout.fnmatch_lines(["*test_fails.yaml:6*", "*✗ Compare*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+    result.stdout.no_fnmatch_line("*.py:*")
+
+
+@pytest.mark.parametrize(("verdict", "outcome"), [("PASS", "passed"), ("FAIL", "failed"), ("UNCLEAR", "skipped")])
+def test_the_verdict_of_the_model_is_the_outcome(verdict: str, outcome: str, project: pytest.Pytester) -> None:
+    answer(project, verdict, "I have looked")
+    result = project.runpytest("--llm", "-rs", "tests/llm/test_passes.yaml")
+    result.assert_outcomes(**{outcome: 1})
+    if verdict != "PASS":
+        result.stdout.fnmatch_lines(["*I have looked*"])
+
+
+def test_a_model_that_nobody_scripted_is_not_taken_for_a_judge(project: pytest.Pytester) -> None:
+    result = project.runpytest("--llm", "tests/llm/test_passes.yaml")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*--llm-mock-live*"])
+
+
+def test_claude_code_needs_the_permission_to_reach_a_real_model(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nllm_mock_spec_driver = claude-code\n")
+    result = project.runpytest("--llm", "tests/llm/test_passes.yaml")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*--llm-mock-live*"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "outcomes"),
+    [
+        (["-m", "smoke and two-words"], {"passed": 1, "failed": 1}),
+        (["-m", "llm and not smoke"], {"deselected": 2}),
+        (["-k", "Other"], {"failed": 1, "deselected": 1}),
+        (["-n", "2", "-p", "xdist"], {"passed": 1, "failed": 1}),
+    ],
+)
+def test_tests_are_chosen_and_distributed_like_any_other(
+    arguments: list[str], outcomes: dict[str, int], project: pytest.Pytester
+) -> None:
+    project.runpytest(*DRY, *arguments).assert_outcomes(**outcomes)
+
+
+def test_only_what_failed_is_run_again_and_junit_knows_it(project: pytest.Pytester) -> None:
+    project.runpytest(*DRY, "-p", "cacheprovider")
+    project.runpytest(*DRY, "-p", "cacheprovider", "--lf", "--junitxml=junit.xml").assert_outcomes(failed=1)
+    cases = ElementTree.parse(project.path / "junit.xml").findall(".//testcase")
+    assert [case.get("name") for case in cases] == ["Other numbers agree"]
+
+
+def test_steps_are_shown_as_they_happen(project: pytest.Pytester) -> None:
+    result = project.runpytest(*DRY, "--llm-verbose", "tests/llm/test_passes.yaml")
+    result.stdout.fnmatch_lines(["*✓ Compare*", "*✓ Check*"])
+
+
+def test_the_other_files_go_on_where_one_is_wrong(project: pytest.Pytester) -> None:
+    write(project, "tests/llm/broken.yaml", SPEC.replace("pass_if", "passes_if"))
+    result = project.runpytest(*DRY, "--continue-on-collection-errors")
+    result.assert_outcomes(passed=1, failed=1, errors=1)
+    result.stdout.fnmatch_lines(["*broken.yaml:14: *passes_if*pass_if*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_the_timeout_of_the_command_line_bounds_a_test(project: pytest.Pytester) -> None:
+    write(
+        project,
+        "tests/llm/slow.yaml",
+        SPEC.replace("tool: compare_values", "tool: sleep").replace(
+            "args: {value1: 1, value2: ONE}", "args: {seconds: 50}"
+        ),
+    )
+    result = project.runpytest(*DRY, "--llm-timeout", "1", "tests/llm/slow.yaml")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*timed out after 1 s*"])
+
+
+@pytest.mark.parametrize(
+    ("ini", "arguments", "message"),
+    [
+        ("llm_mock_spec_driver = codex", [], "*llm_mock_spec_driver: 'codex' must be one of llm, claude-code*"),
+        ("", ["--llm-timeout", "0"], "*--llm-timeout: 0 must be a number of seconds from 1*"),
+    ],
+)
+def test_a_setting_without_sense_is_a_usage_error(
+    ini: str, arguments: list[str], message: str, project: pytest.Pytester
+) -> None:
+    project.makeini(f"[pytest]\n{ini}\n")
+    result = project.runpytest(*DRY, *arguments)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([message])
+
+
+def test_hosts_beyond_loopback_are_not_reached_in_a_dry_run(project: pytest.Pytester) -> None:
+    text = SPEC.replace("tool: compare_values", "tool: http_get").replace(
+        "{value1: 1, value2: ONE}", "{url: 'http://example.com/'}"
+    )
+    write(project, "tests/llm/away.yaml", text)
+    result = project.runpytest(*DRY, "tests/llm/away.yaml")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*example.com*llm_mock_allowed_hosts*"])
+
+
+def test_nothing_is_left_running(project: pytest.Pytester) -> None:
+    plugin = """
+        import os
+        from llm_mock.specs import LLMPlugin
+
+        class Marker(LLMPlugin):
+            name = "marker"
+            async def number(self) -> dict:
+                return {"pid": os.getpid()}
+            async def cleanup(self) -> None:
+                open("cleaned", "w").write(str(os.getpid()))
+    """
+    import textwrap
+
+    write(project, "pyproject.toml", "")
+    write(project, "tests/llm/plugins/marker.py", textwrap.dedent(plugin))
+    write(
+        project,
+        "tests/llm/test_marker.yaml",
+        SPEC.replace("tool: compare_values", "tool: marker_number")
+        .replace("args: {value1: 1, value2: ONE}", "args: {}")
+        .replace("comparison.equal", "comparison.pid"),
+    )
+    project.runpytest_subprocess(*DRY, "tests/llm/test_marker.yaml").assert_outcomes(failed=1)
+    pid = int((project.path / "cleaned").read_text())
+    if sys.platform == "linux":
+        assert not Path(f"/proc/{pid}").exists()

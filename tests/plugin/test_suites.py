@@ -1,0 +1,188 @@
+"""Suites in a run of tests: each case is a test of pytest."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+ROLE = """
+apiVersion: initrunner/v1
+kind: Agent
+metadata: {name: shop}
+spec:
+  role: You help the customers of a shop.
+  model: {provider: openai, name: gpt-5-mini}
+"""
+SUITE = """
+apiVersion: initrunner/v1
+kind: TestSuite
+metadata: {name: greetings}
+cases:
+  - name: says-hello
+    prompt: Hi there!
+    expected_output: Hello! How can I help?
+    assertions:
+      - {type: contains, value: Hello}
+  - name: says-sorry
+    prompt: Where is my order?
+    expected_output: I don't know.
+    assertions:
+      - {type: contains, value: sorry}
+      - {type: not_contains, value: error}
+  - name: is-polite
+    prompt: You are wrong
+    tags: [slow, customer-care]
+    expected_output: Indeed?
+    assertions:
+      - {type: llm_judge, criteria: The answer is polite}
+"""
+INI = "[pytest]\naddopts = --strict-markers\nllm_mock_suites = suites/*.yaml = role.yaml\n"
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    """A project with a role, and a suite whose cases pass, fail and are skipped in a dry run."""
+    pytester.makeini(INI)
+    write(pytester, "role.yaml", ROLE)
+    write(pytester, "suites/greetings.yaml", SUITE)
+    return pytester
+
+
+def write(pytester: pytest.Pytester, name: str, text: str) -> Path:
+    path = pytester.path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text.lstrip())
+    return path
+
+
+def test_each_case_is_a_test(project: pytest.Pytester) -> None:
+    result = project.runpytest("-v")
+    result.assert_outcomes(passed=1, failed=1, skipped=1)
+    result.stdout.fnmatch_lines(
+        [
+            "suites/greetings.yaml::says-hello PASSED*",
+            "suites/greetings.yaml::says-sorry FAILED*",
+            "suites/greetings.yaml::is-polite SKIPPED (*dry run*)*",
+        ]
+    )
+
+
+def test_a_failure_shows_line_prompt_output_and_assertions_and_no_traceback(project: pytest.Pytester) -> None:
+    result = project.runpytest()
+    result.stdout.fnmatch_lines(
+        [
+            "*says-sorry*",
+            "*greetings.yaml:10*",
+            "*Where is my order?*",
+            "*I don't know.*",
+            "*✗ Output does not contain 'sorry'*",
+            "*✓ Output does not contain 'error'*",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*Traceback*")
+    result.stdout.no_fnmatch_line("*.py:*")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "outcomes"),
+    [
+        (["-k", "hello"], {"passed": 1, "deselected": 2}),
+        (["-m", "slow"], {"skipped": 1, "deselected": 2}),
+        (["-m", "not customer-care"], {"passed": 1, "failed": 1, "deselected": 1}),
+        (["suites/greetings.yaml::says-hello"], {"passed": 1}),
+        (["-n", "2", "-p", "xdist"], {"passed": 1, "failed": 1, "skipped": 1}),
+    ],
+)
+def test_cases_are_chosen_and_distributed_like_any_test(
+    arguments: list[str], outcomes: dict[str, int], project: pytest.Pytester
+) -> None:
+    project.runpytest(*arguments).assert_outcomes(**outcomes)
+
+
+def test_only_what_failed_is_run_again(project: pytest.Pytester) -> None:
+    project.runpytest("-p", "cacheprovider")
+    project.runpytest("-p", "cacheprovider", "--lf").assert_outcomes(failed=1)
+
+
+def test_reports_know_the_cases(project: pytest.Pytester) -> None:
+    project.runpytest("--junitxml=junit.xml", "--llm-mock-report=report.json")
+    cases = ElementTree.parse(project.path / "junit.xml").findall(".//testcase")
+    assert [case.get("name") for case in cases] == ["says-hello", "says-sorry", "is-polite"]
+    assert [property_.get("name") for property_ in cases[0].iter("property")][:1] == ["llm_calls"]
+    tests = json.loads((project.path / "report.json").read_text())["tests"]
+    assert [(test["outcome"], len(test["calls"])) for test in tests] == [("passed", 1), ("failed", 1), ("skipped", 1)]
+    assert tests[0]["calls"][0]["model_id"] == "gpt-5-mini"
+    assert tests[0]["calls"][0]["response"]["text"] == "Hello! How can I help?"
+
+
+def test_with_live_models_the_expected_output_has_no_effect(project: pytest.Pytester) -> None:
+    project.makeconftest(
+        """
+        import llm
+
+        class Sorry(llm.Model):
+            model_id = "gpt-5-mini"
+            can_stream = False
+            supports_tools = True
+            class Options(llm.Options):
+                temperature: float | None = None
+            def execute(self, prompt, stream, response, conversation):
+                yield "I am sorry, Hello"
+
+        class Plugin:
+            @llm.hookimpl
+            def register_models(self, register):
+                register(Sorry())
+
+        from llm.plugins import pm
+        pm.unregister(name="llm.default_plugins.openai_models")
+        pm.register(Plugin(), "sorry")
+        """
+    )
+    result = project.runpytest_subprocess("--llm-mock-live", "-k", "says")
+    result.assert_outcomes(passed=2, deselected=1)
+
+
+def test_the_other_files_go_on_where_one_is_wrong(project: pytest.Pytester) -> None:
+    write(project, "suites/wrong.yaml", SUITE.replace("prompt: Hi", "promt: Hi"))
+    result = project.runpytest("--continue-on-collection-errors")
+    result.assert_outcomes(passed=1, failed=1, skipped=1, errors=1)
+    result.stdout.fnmatch_lines(["*wrong.yaml:6: *unknown key 'promt'; did you mean 'prompt'?*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("suites/*.yaml", "*llm_mock_suites: 'suites/[*].yaml' must be GLOB = ROLE*"),
+        ("nowhere/*.yaml = role.yaml", "*llm_mock_suites: no file in * fits 'nowhere/[*].yaml'*"),
+        ("suites/*.yaml = other.yaml", "*llm_mock_suites: there is no role *other.yaml*"),
+        ("/*.yaml = role.yaml", "*llm_mock_suites: '/[*].yaml' is no glob*"),
+    ],
+)
+def test_an_ini_that_names_nothing_is_a_usage_error(line: str, message: str, project: pytest.Pytester) -> None:
+    project.makeini(f"[pytest]\nllm_mock_suites = {line}\n")
+    result = project.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([message])
+
+
+def test_a_role_that_is_wrong_is_an_error_of_its_suites(project: pytest.Pytester) -> None:
+    write(project, "role.yaml", SUITE)
+    project.makepyfile("def test_python(): pass")
+    result = project.runpytest("--continue-on-collection-errors")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*role.yaml*suite*role*"])
+
+
+def test_a_project_that_opted_out_runs_its_suites_dry_all_the_same(project: pytest.Pytester) -> None:
+    project.makeini(INI + "llm_mock = false\n")
+    project.runpytest().assert_outcomes(passed=1, failed=1, skipped=1)
+
+
+def test_without_the_ini_no_suite_is_collected(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\n")
+    assert project.runpytest().ret == pytest.ExitCode.NO_TESTS_COLLECTED
