@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from llm_mock import yaml_files
+from llm_mock.specs.loading import is_spec, load_spec
 from llm_mock.suites.loading import load_suite
 from llm_mock.suites.role import load_role
-from llm_mock.specs.loading import is_spec, load_spec
 
 NEITHER = (
     "is no suite (kind: TestSuite), no role (kind: Agent) and no plain-language test (test, steps and verdict); "
