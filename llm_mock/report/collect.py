@@ -6,7 +6,7 @@ PYTEST_DONT_REWRITE
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -19,6 +19,8 @@ from llm_mock.report.calls import as_json, cost_of
 
 MOCK = pytest.StashKey[MockGetModel]()
 OWN = pytest.StashKey["list[Kept]"]()
+STEPS = pytest.StashKey["list[dict[str, Any]]"]()
+"""What a plain-language test did: of each step `name`, `status` (pass, fail or skip), `details` and `tool_output`."""
 SHIPPED = "llm_mock_calls"
 """The attribute of a report, and the key of xdist's `workeroutput`, under which calls travel: JSON, in ASCII."""
 PROPERTIES = ("llm_calls", "llm_input_tokens", "llm_output_tokens", "llm_cost_usd")
@@ -94,13 +96,13 @@ class CallCollector:
             return None
         calls = as_json(kept, mock)
         redactor = mock.redactor if mock is not None else None
-        return self.shipped(redactor.clean(calls) if redactor is not None else calls)
+        return self.shipped(redactor.clean(calls) if redactor is not None else calls, item.stash.get(STEPS, []))
 
-    def shipped(self, calls: list[dict[str, Any]]) -> str:
-        """Calls of a test, and those outside tests since the last time, as they travel."""
+    def shipped(self, calls: list[dict[str, Any]], steps: Sequence[dict[str, Any]] = ()) -> str:
+        """Calls and steps of a test, and the calls outside tests since the last time, as they travel."""
         outside, self._outside = self._outside, []
         groups = [{**group, "calls": as_json(group["calls"], self._run_mock)} for group in outside]
-        return json.dumps({"calls": calls, "outside": groups}, default=repr)
+        return json.dumps({"calls": calls, "steps": steps, "outside": groups}, default=repr)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

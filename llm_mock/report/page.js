@@ -127,10 +127,11 @@
     if (test && group.anchor !== test && group.file !== test) return false;
     const outcome = inputs.outcome.value;
     if (outcome && !CALL_FILTERS[outcome] && group.outcome !== outcome) return false;
-    group.named = Boolean(pattern) && (pattern.test(group.id) || pattern.test(group.message || ""));
+    const own = [group.id, group.message || "", ...strings(group.steps ?? [])];
+    group.named = Boolean(pattern) && own.some((text) => pattern.test(text));
     if (group.calls.some((call) => callFits(group, call))) return true;
     if (group.calls.length || inputs.model.value || CALL_FILTERS[outcome] || (pattern && !group.named)) return false;
-    return inputs.silent.checked || Boolean(outcome || test) || ["failed", "error"].includes(group.outcome);
+    return inputs.silent.checked || Boolean(outcome || test || group.steps) || ["failed", "error"].includes(group.outcome);
   }
 
   let pause;
@@ -170,7 +171,8 @@
         outside ? null : make("b", group.outcome, group.outcome), outside ? "" : " · ", count(group.calls.length, "call"),
         total.errors ? ` (${total.errors} failed)` : "",
         make("br"),
-        group.calls.length ? `${count(total.tokens, "token")} · ${cost(total)}` : "no model asked"),
+        group.calls.length ? `${count(total.tokens, "token")} · ${cost(total)}` : "no model asked",
+        group.steps ? ` · ${count(group.steps.length, "step")}` : ""),
     );
     const body = make("div", "body");
     const item = make("li", "test", make("h2", "", head), body);
@@ -199,6 +201,7 @@
       const bad = ["failed", "error"].includes(group.outcome);
       body.append(make("div", `reason${bad ? "" : " quiet"}`, textBlock(group.message, "text small")));
     }
+    if (group.steps) body.append(make("ol", "steps", ...group.steps.map(renderStep)));
     const talks = talksOf(group.calls);
     const fitting = talks.filter((talk) => talk.some((call) => callFits(group, call)));
     appendInBatches(body, fitting, () => {
@@ -212,6 +215,20 @@
       more.classList.add("spaced");
       body.append(more);
     });
+  }
+
+  const STEP_OUTCOMES = { pass: "passed", fail: "failed", skip: "skipped" };
+
+  function renderStep(step) {
+    const outcome = STEP_OUTCOMES[step.status] || "";
+    const sign = make("span", `sign ${outcome}`, SIGNS[outcome] || "·");
+    sign.role = "img";
+    sign.ariaLabel = outcome;
+    const output = step.tool_output;
+    return make("li", "",
+      make("div", "", sign, " ", make("b", "", ...marked(step.name))),
+      step.details ? make("div", "muted", ...marked(step.details)) : null,
+      output === null || output === undefined ? null : json(output));
   }
 
   function appendInBatches(body, talks, atEnd = () => {}) {

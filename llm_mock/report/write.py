@@ -125,6 +125,8 @@ class ReportWriter:
         for test, shipped in self._received:
             received = json.loads(shipped)
             test["calls"] += received["calls"]
+            if received["steps"]:
+                test["steps"] = received["steps"]
             self._outside += [{"worker": test["worker"], **group} for group in received["outside"]]
         self._received.clear()
 

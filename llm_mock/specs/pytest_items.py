@@ -15,6 +15,7 @@ import pytest
 from llm_mock import boundary
 from llm_mock.activation import TestRun
 from llm_mock.errors import LLMMockError
+from llm_mock.report.collect import STEPS
 from llm_mock.yaml_items import TestFailed, YAMLItem, problems_of_file
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ class LLMTestItem(YAMLItem):
             allowed_hosts=self._allowed_hosts(),
             report=self._shown if config.getoption("--llm-verbose") else None,
         )
+        self.stash[STEPS] = [step.model_dump(mode="json") for step in verdict.steps]
         if verdict.verdict == "FAIL":
             raise LLMTestFailed(verdict, self.spec, self.path)
         if verdict.verdict == "UNCLEAR":
