@@ -10,12 +10,10 @@ from llm_mock.agents import AgentResult
 def brief(output: str) -> tuple[bool, str]:
     """Two sentences at most."""
     sentences = len(re.findall(r"[.!?](?=\s|$)", output))
-    return sentences <= 2, f"{sentences} sentences"
+    return sentences <= 2, f"sentences: {sentences}"
 
 
-def names_what_was_refunded(output: str, result: AgentResult) -> None:
-    """The amount that the customer is told is the one that was really given back; both $24.00 and 24,00 will do."""
-    for call in result.tool_calls_for("refund"):
-        if call.error is None:
-            dollars, cents = divmod(call.arguments["cents"], 100)
-            assert re.search(rf"\b{dollars}[.,]{cents:02}\b", output), f"{dollars}.{cents:02} is not told"
+def names_what_was_refunded(output: str, result: AgentResult) -> bool:
+    """The customer is told what was really given back, as 24.00 or as 24,00."""
+    amounts = [call.arguments["cents"] for call in result.tool_calls_for("refund") if call.error is None]
+    return all(re.search(rf"\b{cents // 100}[.,]{cents % 100:02}\b", output) for cents in amounts)

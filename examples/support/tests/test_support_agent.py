@@ -36,15 +36,17 @@ def test_every_tool_answers(agent: Agent, aitest_run_sync: Run, mock_llm_respons
     assert [(call.name, call.error) for call in result.all_tool_calls] == [("find_order", None), ("refund", None)]
 
 
-def test_a_refund_that_is_asked_for_twice_is_made_once(
+def test_a_refund_that_is_asked_for_twice_is_paid_once(
     agent: Agent, aitest_run_sync: Run, mock_llm_responses: ResponseConfigurator
 ) -> None:
-    mock_llm_responses.add("*", refund(number="A-1001", cents=2400), times=2)
+    mock_llm_responses.add("*", refund(number="A-1001", cents=2400))
+    mock_llm_responses.add("*", refund(number="A-1001", cents=1200))
     mock_llm_responses.add("*", "Done")
 
-    result = aitest_run_sync(agent, "Refund A-1001")
+    result = aitest_run_sync(agent, "Refund A-1001, or rather half of it")
 
-    assert [call.structured["refunded"] for call in result.tool_calls_for("refund")] == [2400, 2400]
+    first, second = [call.structured for call in result.tool_calls_for("refund")]
+    assert second == {**first, "cents": 1200}
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,7 @@ def test_a_refund_that_is_asked_for_twice_is_made_once(
     [
         ("A-9999", 100, "no order 'A-9999'"),
         ("A-1002", 100, "is sent; it can be refunded when it is delivered"),
-        ("A-1003", 100, "5990 cents were refunded already"),
+        ("A-1003", 100, "A-1003 was refunded already"),
         ("A-1001", 2401, "2401 are more than that"),
     ],
     ids=["unknown", "on its way", "refunded", "too much"],
