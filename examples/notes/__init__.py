@@ -1,0 +1,1 @@
+"""A small HTTP service that keeps notes, and the plain-language tests of it."""
