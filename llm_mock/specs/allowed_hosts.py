@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
+HIGHEST_PORT = 65_535
 _PORTS = {"http": 80, "https": 443}
 _NAME = re.compile(r"[a-z0-9*_-]+(?:\.[a-z0-9*_-]+)*")
-_NAME_AND_PORT = re.compile(r"(?P<name>.+?|\[(?P<address>.+)\])(?::(?P<port>\d{1,5}))?")
+_NAME_AND_PORT = re.compile(r"(?P<name>\[(?P<address>.+)\]|.+?)(?::(?P<port>\d{1,5}))?")
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def _parse(pattern: str) -> _Pattern:
     if (network := _network(text)) is not None:
         return _Pattern(text, network)
     match = _NAME_AND_PORT.fullmatch(text)
-    if match is None or not 0 <= int(match["port"] or 0) < 2**16:
+    if match is None or int(match["port"] or 0) > HIGHEST_PORT:
         raise InvalidHostPattern(explain_tools.bad_host_pattern(pattern))
     name = match["address"] or match["name"].removesuffix(".")
     network = _network(name)
@@ -119,7 +120,7 @@ def _url(url: str | httpx2.URL) -> httpx2.URL:
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, UnicodeError):
         raise HostNotAllowed(explain_tools.bad_url()) from None
-    if parsed.scheme not in _PORTS or not parsed.host:
+    if parsed.scheme not in _PORTS or not parsed.host or (parsed.port or 0) > HIGHEST_PORT:
         raise HostNotAllowed(explain_tools.bad_url(parsed.scheme))
     return parsed
 

@@ -135,7 +135,7 @@ def _text(body: bytes, charset: str | None, whole: bool) -> str:
     """A body as text; of one that was cut, half a character at its end is left out."""
     for encoding in (charset or "utf-8", "utf-8"):
         try:
-            b"".decode(encoding)  # refuses what Python has as an encoding and is none of text, such as hex
+            " ".encode(encoding)  # refuses what Python has as an encoding and is none of text, such as hex
             text = codecs.getincrementaldecoder(encoding)("replace").decode(body, whole)
             return text.encode(errors="replace").decode()  # some encodings give what no text may hold
         except (LookupError, ValueError):

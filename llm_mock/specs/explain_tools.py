@@ -35,7 +35,7 @@ def host_not_allowed(host: str, port: int, allowed: Sequence[str]) -> str:
 
 def localhost_elsewhere() -> str:
     """The name `localhost` does not stand for this machine."""
-    return "The host 'localhost' was not asked: on this machine the name stands for another. Write 127.0.0.1 instead."
+    return "The host 'localhost' was not asked: the name does not stand for this machine. Write 127.0.0.1 instead."
 
 
 def bad_url(scheme: str = "") -> str:

@@ -21,7 +21,7 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -95,16 +95,15 @@ async def _cleaned(loaded: LoadedPlugin) -> None:
 
 
 async def _serve(server: Server[Any], address_file: Path | None) -> None:
-    http = asyncio.ensure_future(_serve_http(server, address_file)) if address_file else None
-    if http is not None:
-        await asyncio.sleep(0)  # it writes its address before its first pause
+    http = asyncio.ensure_future(_http(server, address_file)) if address_file else None
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
     if http is not None:
         http.cancel()
 
 
-async def _serve_http(server: Server[Any], address_file: Path) -> None:
+def _http(server: Server[Any], address_file: Path) -> Coroutine[Any, Any, None]:
+    """Listen, write the address, and return what serves then."""
     import uvicorn
 
     class Unattended(uvicorn.Server):
@@ -117,7 +116,7 @@ async def _serve_http(server: Server[Any], address_file: Path) -> None:
     token = secrets.token_urlsafe(32)
     _write_secret(address_file, {"url": f"http://127.0.0.1:{listening.getsockname()[1]}/mcp", "token": token})
     app = _with_token(server.streamable_http_app(), token)
-    await Unattended(uvicorn.Config(app, log_level="warning", access_log=False)).serve(sockets=[listening])
+    return Unattended(uvicorn.Config(app, log_level="warning", access_log=False)).serve(sockets=[listening])
 
 
 def _write_secret(path: Path, content: Any) -> None:
