@@ -178,6 +178,7 @@ def main() -> None:
     """Serve; see the head of this file. The exit code is 1 where a plugin cannot be loaded, which stderr then says."""
     options = _options()
     signal.signal(signal.SIGTERM, _terminate)
+    sys.path.insert(0, os.getcwd())  # where PYTHONSAFEPATH keeps Python from doing so
     loop = asyncio.new_event_loop()
     plugins: list[LoadedPlugin] = []
     status = 0

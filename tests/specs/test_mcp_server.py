@@ -101,6 +101,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningTools]:
     yaml_path = make_project(tmp_path_factory.mktemp("shared"), counter=PLUGIN)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", SECRET)
+        patch.setenv("PYTHONSAFEPATH", "1")
         with tools_server(yaml_path, allowed_hosts=LOOPBACK, http=True) as tools:
             yield tools
 
@@ -204,9 +205,13 @@ def test_the_environment_has_no_secrets(running: RunningTools) -> None:
 
 
 def test_plugins_clean_up_whatever_happens_and_while_a_tool_is_running(project: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), tools_server(project, allowed_hosts=LOOPBACK) as running:
-        assert running.tools["counter_wait"].call({}, timeout=0.1).server_failed
-        raise KeyboardInterrupt
+    def interrupted() -> None:
+        with tools_server(project, allowed_hosts=LOOPBACK) as running:
+            assert running.tools["counter_wait"].call({}, timeout=0.1).server_failed
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert cleaned(project) == "0\n"
 
 
@@ -221,6 +226,14 @@ def test_a_server_that_died_is_told_by_the_next_call(project: Path) -> None:
     with tools_server(project, allowed_hosts=LOOPBACK) as running:
         assert "with exit code 3" in running.tools["counter_die"].call({}).text
         assert running.tools["counter_add"].call({}).server_failed
+
+
+def test_a_cleanup_that_fails_is_told(tmp_path: Path) -> None:
+    yaml_path = make_project(tmp_path, counter=PLUGIN, failing=FAILING)
+    with tools_server(yaml_path, allowed_hosts=LOOPBACK) as running:
+        assert running.cleanup_errors == []
+    assert running.cleanup_errors == ["The cleanup of the plugin 'failing' failed: OSError: no chart to close"]
+    assert cleaned(yaml_path) == "0\n"
 
 
 def test_a_long_cleanup_comes_to_its_end(tmp_path: Path) -> None:
