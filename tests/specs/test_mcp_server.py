@@ -236,6 +236,11 @@ def test_a_cleanup_that_fails_is_told(tmp_path: Path) -> None:
     assert cleaned(yaml_path) == "0\n"
 
 
+def test_where_no_host_is_allowed_none_is_asked(tmp_path: Path) -> None:
+    with tools_server(make_project(tmp_path), allowed_hosts=AllowedHosts([])) as running:
+        assert "Allowed: none." in running.tools["http_get"].call({"url": "http://127.0.0.1/"}).text
+
+
 def test_a_long_cleanup_comes_to_its_end(tmp_path: Path) -> None:
     slow = PLUGIN.replace("await asyncio.sleep(0)", "await asyncio.sleep(2.3)")
     yaml_path = make_project(tmp_path, counter=slow)
