@@ -245,3 +245,24 @@ def test_closing_a_pool_ends_the_calls_under_way(pool: ServerPool, raw: Raw) -> 
     pool.close()
     call.join()
     assert answers[0].server_failed
+
+
+def test_one_server_of_a_pool_can_be_stopped(pool: ServerPool, raw: Raw, marker: str) -> None:
+    first, second = raw(name="first"), raw(name="second")
+    tools = tools_of(pool, first)
+    kept = tools_of(pool, second)
+    about = json.loads(tools["about"].call({}).text)
+    pool.stop(first)
+    pool.stop(first)
+    pool.stop(raw(name="never started"))
+    assert len(processes_with(marker)) == 2
+    assert tools["about"].call({}).server_failed
+    assert kept["echo"].call({"text": "still here"}).text == "still here"
+    assert json.loads(tools_of(pool, first)["about"].call({}).text)["pid"] != about["pid"]
+
+
+def test_stopping_a_server_tells_what_it_wrote_to_stderr(pool: ServerPool, raw: Raw) -> None:
+    server = raw("--flood", "200")
+    assert pool.stop(server) == ""
+    pool.tools([server])
+    assert pool.stop(server) == f"{0:099}\n{1:099}\n"
