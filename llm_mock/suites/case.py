@@ -99,9 +99,13 @@ class CaseRunner:
             tuple(self._turn_result(result) for result in session.results),
             () if error is not None else tuple(assertions),
             None if error is None else without_secrets(error, self.secrets()),
-            "\n\n".join(map(str, session.results)),
+            self._transcript(session, error),
             time.perf_counter() - start,
         )
+
+    def _transcript(self, session: AgentSession, error: str | None) -> str:
+        """The runs for people. Of a dry run that succeeded nothing: its turns say all, and a transcript takes long."""
+        return "" if self.dry_run and error is None else "\n\n".join(map(str, session.results))
 
     def _model(self, case: TestCase) -> Any:
         """The model that is asked; None for that of the agent."""
