@@ -61,7 +61,25 @@ def json_schema(schema: Any) -> Any:
     return json.loads(_generated[schema])
 
 
-def violations(schema: dict[str, Any], value: Any, called: str = "the answer") -> Iterator[str]:
+def problem_of(schema: dict[str, Any]) -> str | None:
+    """Why a JSON schema is no valid one, on a line; None where it is."""
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.validators import validator_for
+
+    try:
+        loaded = json.loads(json.dumps(schema))
+        validator_for(loaded).check_schema(loaded)
+    except (TypeError, ValueError, RecursionError) as error:
+        return f"it holds what is no JSON ({error})"
+    except SchemaError as error:
+        where = _path(error.absolute_path).removeprefix(".")
+        return f"{where}: {error.message}" if where else str(error.message)
+    return None
+
+
+def violations(
+    schema: dict[str, Any], value: Any, called: str = "the answer", *, strict: bool = False
+) -> Iterator[str]:
     """What is wrong with a value according to a JSON schema, a line for each problem: where, what, and the rule.
 
     Args:
@@ -69,13 +87,16 @@ def violations(schema: dict[str, Any], value: Any, called: str = "the answer") -
             is not followed there.
         value: any JSON value.
         called: what the lines call the value.
+        strict: what cannot be followed is wrong too.
     """
     validator, unresolvable = _validator(json.dumps(schema))
     if validator is None:
         return
     try:
         errors = sorted(validator.iter_errors(value), key=lambda error: list(map(str, error.absolute_path)))
-    except unresolvable:
+    except unresolvable as unfollowed:
+        if strict:
+            yield f"{called}: the schema refers to {getattr(unfollowed, 'ref', '')!r}, which is not in it"
         return
     for error in errors:
         yield f"{called}{_path(error.absolute_path)}: {error.message}"
