@@ -64,11 +64,12 @@ def json_schema(schema: Any) -> Any:
 def problem_of(schema: dict[str, Any]) -> str | None:
     """Why a JSON schema is no valid one, on a line; None where it is."""
     from jsonschema.exceptions import SchemaError
-    from jsonschema.validators import validator_for
 
+    if not isinstance(schema.get("$schema", ""), str):
+        return "$schema: it is no text"
     try:
         loaded = json.loads(json.dumps(schema))
-        validator_for(loaded).check_schema(loaded)
+        _validator_class(loaded).check_schema(loaded)
     except (TypeError, ValueError, RecursionError) as error:
         return f"it holds what is no JSON ({error})"
     except SchemaError as error:
@@ -120,17 +121,23 @@ def _text_violations(schema: str, text: str) -> tuple[str, ...]:
 def _validator(schema: str) -> tuple[Any, type[Exception]]:
     """What validates by a JSON schema, None where it is no valid one; and what it raises where it cannot follow it."""
     from jsonschema.exceptions import SchemaError
-    from jsonschema.validators import validator_for
     from referencing import Registry
     from referencing.exceptions import Unresolvable
 
     loaded = json.loads(schema)
-    validator = validator_for(loaded)
+    validator = _validator_class(loaded)
     try:
         validator.check_schema(loaded)
     except SchemaError:
         return None, Unresolvable
     return validator(loaded, registry=Registry()), Unresolvable  # without one of its own it would ask the network
+
+
+def _validator_class(schema: Any) -> Any:
+    """What validates by the draft that a schema names; by the newest where it names none that is known."""
+    from jsonschema.validators import Draft202012Validator, validator_for
+
+    return validator_for(schema, default=Draft202012Validator)
 
 
 def _path(path: Any) -> str:
