@@ -122,9 +122,13 @@ class _Loader(SafeLoader):
         return super().construct_mapping(node, deep)
 
     def construct_number(self, node: Any) -> int:
-        value: int = super().construct_yaml_int(node)
+        try:
+            value: int = super().construct_yaml_int(node)
+        except ValueError:
+            value = LARGEST_NUMBER
         if abs(value) >= LARGEST_NUMBER:
-            raise yaml.constructor.ConstructorError(None, None, "the number is too large", node.start_mark)
+            problem = "this is no whole number, or too large a one"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
         return value
 
 

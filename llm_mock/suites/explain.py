@@ -55,7 +55,7 @@ def output_of_turns(name: str) -> str:
 
 def unreadable_file(key: str, error: Exception) -> str:
     """A file that a case names."""
-    return f"{key}: {error}"
+    return f"{key}: {shorten_name(str(error), 500)}"
 
 
 def bad_variable(name: str, value: Any) -> str:
