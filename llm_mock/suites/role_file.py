@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import pydantic
 from pydantic import ConfigDict, Field
-from pydantic_core import PydanticCustomError
 
 from llm_mock.errors import InvalidFile
 from llm_mock.suites import explain_run
@@ -51,7 +50,7 @@ class Model(_Part):
         if isinstance(data, str) and data:
             return {"provider": None, "name": data}
         if not isinstance(data, Mapping):
-            raise PydanticCustomError("shape", explain_run.no_model_shape())
+            raise ValueError(explain_run.no_model_shape())
         return data
 
     @property
@@ -91,7 +90,7 @@ class Tool(_Part):
     @classmethod
     def _only_known_types(cls, data: Any) -> Any:
         if not isinstance(data, Mapping):
-            raise PydanticCustomError("shape", explain_run.no_tool_shape())
+            raise ValueError(explain_run.no_tool_shape())
         kind = data.get("type")
         return {"type": kind} if isinstance(kind, str) and kind not in TOOL_TYPES else data
 
