@@ -22,19 +22,11 @@ def no_role(data: Any) -> str:
     return f"the file {held}; a role has the keys apiVersion, kind, metadata and spec"
 
 
-def suite_as_role() -> str:
-    """A suite was given where a role is wanted."""
-    return "this is a suite (kind: TestSuite), not a role (kind: Agent)"
-
-
-def bad_kind(kind: Any) -> str:
+def other_kind(kind: Any) -> str:
     """The file is of another kind."""
+    if kind == "TestSuite":
+        return "this is a suite (kind: TestSuite), not a role (kind: Agent)"
     return f"kind is {shorten(kind)}; a role has kind: Agent"
-
-
-def bad_version(version: Any, known: Iterable[str]) -> str:
-    """The file is of a version that nobody knows."""
-    return f"apiVersion is {shorten(version)}; write {' or '.join(known)}"
 
 
 def missing_key(key: str, owner: str, near: str | None, line: int) -> str:

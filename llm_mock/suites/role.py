@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -125,7 +126,7 @@ def _skill(document: Document, path: str | None) -> Skill | None:
     if path is None:
         return None
     place = document.path.parent / path
-    if not place.exists():
+    if not os.path.exists(place):  # unlike `Path.exists` it takes any text
         raise document.error(explain_run.no_skill(place), ("spec", "skill"))
     return Skill.from_path(place)
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pydantic
 from pydantic import ConfigDict, Field
 
 from llm_mock.errors import InvalidFile
 from llm_mock.suites import explain_run
-from llm_mock.suites.schema import API_VERSIONS
 from llm_mock.yaml_files import Document
 
 OPTIONS = ("temperature", "max_tokens")
@@ -115,8 +114,8 @@ class _Spec(_Part):
 
 
 class RoleFile(_Part):
-    apiVersion: str
-    kind: str
+    apiVersion: Literal["initrunner/v1", "llm-mock/v1"]
+    kind: Literal["Agent"]
     metadata: _Metadata
     spec: _Spec
 
@@ -127,15 +126,11 @@ def check_envelope(document: Document) -> None:
     data = document.data
     if not isinstance(data, dict):
         raise document.error(explain_run.no_role(data))
-    if data.get("kind") == "TestSuite":
-        raise document.error(explain_run.suite_as_role(), ("kind",))
+    if data.get("kind", "Agent") != "Agent":
+        raise document.error(explain_run.other_kind(data["kind"]), ("kind",))
     problems = [problem for location, keys in _REQUIRED for problem in _missing(document, location, keys)]
     if problems:
         raise InvalidFile("\n".join(problems))
-    if data["apiVersion"] not in API_VERSIONS:
-        raise document.error(explain_run.bad_version(data["apiVersion"], API_VERSIONS), ("apiVersion",))
-    if data["kind"] != "Agent":
-        raise document.error(explain_run.bad_kind(data["kind"]), ("kind",))
 
 
 def _missing(document: Document, location: Sequence[str], keys: Sequence[str]) -> Iterator[str]:

@@ -118,14 +118,16 @@ def run_suite(
         tell: Any = on_result if isinstance(event, CaseResult) else on_start
         if tell is not None:
             tell(event)
+    done = tuple(result for _, result in sorted(work.results.items()))
+    not_run = tuple(case for position, (case, *_) in enumerate(cases) if position not in work.results)
     return SuiteResult(
         suite.metadata.name,
         runs.label,
         runner.model_id,
-        tuple(result for _, result in sorted(work.results.items())),
+        done,
         dry_run,
-        tuple(case for position, (case, *_) in enumerate(cases) if position not in work.results),
-        budget.stopped if budget else None,
+        not_run,
+        budget.stopped if budget and not_run else None,
         time.perf_counter() - start,
     )
 

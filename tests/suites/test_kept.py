@@ -21,7 +21,7 @@ from llm_mock.agents import Agent, CLIServer, MCPServer, Provider
 from llm_mock.errors import InvalidFile
 from llm_mock.suites import CaseResult, Role, SuiteResult, TestCase, run_suite
 from llm_mock.suites.kept import KeptResults, default_path
-from tests.suites.test_runner import BANK, case, suite
+from tests.suites.cases import BANK, case, suite
 
 AGENT = Agent("m")
 CHECKED = case("checked", contains="Hello")
@@ -144,7 +144,7 @@ from llm_mock import MockGetModel
 from llm_mock.agents import Agent
 from llm_mock.suites.kept import KeptResults
 from llm_mock.suites.runner import run_suite
-from tests.suites.test_runner import case, suite
+from tests.suites.cases import case, suite
 
 def reply(prompt):
     if prompt.prompt == "last":

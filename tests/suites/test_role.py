@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,9 @@ from typing import Any
 import pytest
 
 pytest.importorskip("tenacity")
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from llm_mock import ResponseConfigurator
 from llm_mock.agents import Agent, CLIServer, MCPServer, Provider
@@ -194,6 +198,8 @@ def test_what_a_file_says_cannot_act_on_a_terminal(write: Write) -> None:
         ("    max_tokens: 0\n", "12: spec.model.max_tokens: should be at least 1"),
         ("  guardrails: {max_request_limit: 0}\n", "12: spec.guardrails.max_request_limit: should be at least 1"),
         ("  skill: nowhere\n", "12: there is no skill at "),
+        (f"  skill: {'x' * 1000}\n", "12: there is no skill at "),
+        ('  skill: "a\\0b"\n', "12: there is no skill at "),
         ("spec: {}\n", "12: is not valid YAML: the key 'spec' stands twice"),
         ("\t- x\n", "12: is not valid YAML: "),
     ],
@@ -205,7 +211,7 @@ def test_a_mistake_is_told_with_its_line(more: str, message: str, write: Write) 
 @pytest.mark.parametrize(
     ("given", "instead", "message"),
     [
-        ("initrunner/v1", "initrunner/v2", "1: apiVersion is 'initrunner/v2'; write initrunner/v1 or llm-mock/v1"),
+        ("initrunner/v1", "initrunner/v2", "1: apiVersion: should be 'initrunner/v1' or 'llm-mock/v1', not"),
         ("kind: Agent", "kind: TestSuite", "2: this is a suite (kind: TestSuite), not a role (kind: Agent)"),
         ("kind: Agent", "kind: Compose", "2: kind is 'Compose'; a role has kind: Agent"),
         ("kind: Agent", "kind: [Agent]", '2: kind is ["Agent"]; a role has kind: Agent'),
@@ -248,6 +254,29 @@ def test_any_other_file_is_refused(content: bytes, message: str, tmp_path: Path)
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     assert "cannot be read: No such file" in message_of(tmp_path / "role.yaml")
     assert "cannot be read: Is a directory" in message_of(tmp_path)
+
+
+FULL = f"""\
+{MINIMAL}    temperature: 0.1
+  tools:
+    - {{type: filesystem, root_path: .}}
+    - {{type: mcp, command: npx -y server, env: {{A: b}}, tool_filter: [a], timeout: 3}}
+    - {{type: mcp, transport: streamable-http, url: "http://localhost/mcp", headers: {{A: b}}}}
+    - {{type: cli, name: git, command: git, cwd: ., tool_prefix: g}}
+  guardrails: {{max_request_limit: 3}}
+"""
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_whatever_was_done_to_a_file_it_is_read_or_refused(tmp_path: Path, data: st.DataObject) -> None:
+    path, text = tmp_path / "role.yaml", FULL
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, min(len(text), start + 30)))
+    inserted = data.draw(st.sampled_from(["", "[]", "{}", "null", "5", ": ", "- ", "\n", " ", '"', "&a ", "*a", "\\0"]))
+    path.write_text(text[:start] + inserted + text[end:])
+    with contextlib.suppress(InvalidFile):
+        assert load_role(path).name
 
 
 # The model of a live run

@@ -22,31 +22,14 @@ from llm.default_plugins.openai_models import Chat
 from llm_mock import MockGetModel, MockLLMModel, Reply, ResponseConfigurator, boundary
 from llm_mock.agents import Agent, CLIServer, MCPServer, Provider
 from llm_mock.errors import InvalidBudget, InvalidFile
-from llm_mock.suites import CaseResult, Role, TestCase, TestSuiteDefinition, load_role, run_suite
+from llm_mock.suites import CaseResult, Role, TestCase, load_role, run_suite
 from llm_mock.suites.dry_run import DRY_RUN_OUTPUT, dry_run_model
 from llm_mock.suites.runner import run_case
 from tests.conftest import RunPython
 from tests.openai_server import OpenAIServer, openai_server
+from tests.suites.cases import BANK, EXAMPLES, case, suite
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-BANK = MCPServer(["python", "-m", "bank.server"], cwd=EXAMPLES, env={"FOR": "suites"}, name="bank")
 AGENT = Agent("m", name="greeter")
-
-
-def case(name: str = "c", prompt: str = "Hi", **fields: Any) -> TestCase:
-    """A case; `contains` is what its output must contain."""
-    wanted = fields.pop("contains", None)
-    if wanted is not None:
-        fields["assertions"] = [{"type": "contains", "value": wanted}]
-    if "turns" not in fields:
-        fields["prompt"] = prompt
-    return TestCase.model_validate({"name": name, **fields})
-
-
-def suite(*cases: TestCase) -> TestSuiteDefinition:
-    """A suite of these cases."""
-    head = {"apiVersion": "llm-mock/v1", "kind": "TestSuite", "metadata": {"name": "greetings"}}
-    return TestSuiteDefinition.model_validate({**head, "cases": cases})
 
 
 # A dry run
@@ -417,6 +400,23 @@ def test_runs_that_are_run_again_cost_too(mock_llm_responses: ResponseConfigurat
     mock_llm_responses.set_price("m", 1_000_000, 0)
     result = run_suite(AGENT, suite(case("a", contains="yes"), case("b")), max_cost=Decimal(4), retry=3)
     assert (len(result.case_results), result.cost) == (1, 4)
+
+
+def test_a_limit_that_the_last_case_reaches_stops_nothing(mock_llm_responses: ResponseConfigurator) -> None:
+    mock_llm_responses.set("m", Reply("Hello", usage={"input_tokens": 1, "output_tokens": 0}))
+    mock_llm_responses.set_price("m", 1_000_000, 0)
+    result = run_suite(AGENT, suite(case("a"), case("b")), max_cost=2)
+    assert result.all_passed
+    assert result.stopped is None
+
+
+def test_a_limit_that_can_no_longer_be_checked_stops_the_run(mock_llm_responses: ResponseConfigurator) -> None:
+    mock_llm_responses.set_price("m", 1, 1)
+    mock_llm_responses.set("judge", {"reason": "It greets.", "met": True})
+    judged = case("judged", assertions=[{"type": "llm_judge", "criteria": "It greets.", "model": "judge"}])
+    result = run_suite(AGENT, suite(judged, case("b")), max_cost=2)
+    assert [found.case.name for found in result.case_results] == ["judged"]
+    assert result.stopped == "what the case 'judged' cost is not known, so max_cost cannot be checked"
 
 
 def test_a_limit_that_cannot_be_checked_is_refused() -> None:
