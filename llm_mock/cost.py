@@ -18,6 +18,8 @@ from llm_mock import boundary, explain
 from llm_mock.errors import InvalidBudget, MissingExtra
 
 if TYPE_CHECKING:
+    import llm
+
     from llm_mock.history import CallRecord
     from llm_mock.registry import MockGetModel
 
@@ -82,6 +84,22 @@ def cost_of(call: CallRecord, mock: Any = None) -> Decimal | None:
         if fnmatch.fnmatchcase(call["model_id"], pattern):
             return (price.input * tokens[0] + price.output * tokens[1]) / MILLION
     return _provider_cost(call["model_id"], tokens, call["timestamp"])
+
+
+def cost_of_usage(model_id: str, usage: llm.Usage, timestamp: str) -> Decimal | None:
+    """What the tokens of an answer cost in US dollars; None where the price is not known.
+
+    Args:
+        model_id: the model that answered.
+        usage: the tokens.
+        timestamp: when it was asked: ISO 8601.
+    """
+    used = {"input_tokens": usage.input, "output_tokens": usage.output}
+    call: Any = {"model_id": model_id, "timestamp": timestamp, **used}
+    try:
+        return cost_of(call)
+    except MissingExtra:  # the prices of the providers are not installed
+        return None
 
 
 def _provider_cost(model_id: str, tokens: tuple[int, int], timestamp: str) -> Decimal | None:

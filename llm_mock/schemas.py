@@ -61,7 +61,26 @@ def json_schema(schema: Any) -> Any:
     return json.loads(_generated[schema])
 
 
-def violations(schema: dict[str, Any], value: Any, called: str = "the answer") -> Iterator[str]:
+def problem_of(schema: dict[str, Any]) -> str | None:
+    """Why a JSON schema is no valid one, on a line; None where it is."""
+    from jsonschema.exceptions import SchemaError
+
+    if not isinstance(schema.get("$schema", ""), str):
+        return "$schema: it is no text"
+    try:
+        loaded = json.loads(json.dumps(schema))
+        _validator_class(loaded).check_schema(loaded)
+    except (TypeError, ValueError, RecursionError) as error:
+        return f"it holds what is no JSON ({error})"
+    except SchemaError as error:
+        where = _path(error.absolute_path).removeprefix(".")
+        return f"{where}: {error.message}" if where else str(error.message)
+    return None
+
+
+def violations(
+    schema: dict[str, Any], value: Any, called: str = "the answer", *, strict: bool = False
+) -> Iterator[str]:
     """What is wrong with a value according to a JSON schema, a line for each problem: where, what, and the rule.
 
     Args:
@@ -69,13 +88,16 @@ def violations(schema: dict[str, Any], value: Any, called: str = "the answer") -
             is not followed there.
         value: any JSON value.
         called: what the lines call the value.
+        strict: what cannot be followed is wrong too.
     """
     validator, unresolvable = _validator(json.dumps(schema))
     if validator is None:
         return
     try:
         errors = sorted(validator.iter_errors(value), key=lambda error: list(map(str, error.absolute_path)))
-    except unresolvable:
+    except unresolvable as unfollowed:
+        if strict:
+            yield f"{called}: the schema refers to {getattr(unfollowed, 'ref', '')!r}, which is not in it"
         return
     for error in errors:
         yield f"{called}{_path(error.absolute_path)}: {error.message}"
@@ -99,17 +121,23 @@ def _text_violations(schema: str, text: str) -> tuple[str, ...]:
 def _validator(schema: str) -> tuple[Any, type[Exception]]:
     """What validates by a JSON schema, None where it is no valid one; and what it raises where it cannot follow it."""
     from jsonschema.exceptions import SchemaError
-    from jsonschema.validators import validator_for
     from referencing import Registry
     from referencing.exceptions import Unresolvable
 
     loaded = json.loads(schema)
-    validator = validator_for(loaded)
+    validator = _validator_class(loaded)
     try:
         validator.check_schema(loaded)
     except SchemaError:
         return None, Unresolvable
     return validator(loaded, registry=Registry()), Unresolvable  # without one of its own it would ask the network
+
+
+def _validator_class(schema: Any) -> Any:
+    """What validates by the draft that a schema names; by the newest where it names none that is known."""
+    from jsonschema.validators import Draft202012Validator, validator_for
+
+    return validator_for(schema, default=Draft202012Validator)
 
 
 def _path(path: Any) -> str:

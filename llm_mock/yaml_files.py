@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Sequence
-from itertools import chain
+import re
+from collections.abc import Callable, Iterable
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,6 +12,7 @@ import pydantic
 import yaml
 
 from llm_mock.errors import InvalidFile
+from llm_mock.validation import Location, Problem, problems_of
 
 if TYPE_CHECKING:
     from yaml import CSafeDumper as SafeDumper
@@ -24,7 +25,17 @@ WIDTH = 110
 LARGEST = 1_000_000
 """How many nodes a file with references may have when each reference is written out."""
 
+DEEPEST = 300
+"""How deep the parts of a file may be nested. `libyaml` crashes where they are far deeper."""
+LARGEST_NUMBER = 10**4000
+"""Python does not write larger ones as text."""
+SHOWN_PROBLEMS = 50
+
 Model = TypeVar("Model", bound=pydantic.BaseModel)
+Owner = Callable[[Location], tuple[str, int]]
+
+_INDENTED = re.compile(r"^[ \-?:\t]{100}", re.MULTILINE)
+_BRACKETS = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 class Document:
@@ -52,8 +63,13 @@ class Document:
         """The error to raise for a problem at a place of the file."""
         return InvalidFile(f"{self.path}:{self.line_of(location)}: {problem}")
 
-    def as_model(self, model: type[Model]) -> Model:
+    def as_model(self, model: type[Model], owner: Owner | None = None) -> Model:
         """The content, validated.
+
+        Args:
+            model: what it should be.
+            owner: names the part of the file that a location belongs to, such as a case, and says how many steps lead
+                to it; by default the location is shown as a whole.
 
         Raises:
             InvalidFile: it does not fit; the message names the line of each problem, and of an unknown key the nearest
@@ -62,20 +78,22 @@ class Document:
         try:
             return model.model_validate(self.data)
         except pydantic.ValidationError as error:
-            problems = [self._problem(model, problem) for problem in error.errors(include_url=False)]
-        raise InvalidFile("\n".join(problems)) from None
+            found = list(problems_of(error, model.model_json_schema()))
+        raise self.errors((problem.location, placed(problem, owner)) for problem in found) from None
 
-    def _problem(self, model: type[pydantic.BaseModel], problem: Any) -> str:
-        location = [step for step in problem["loc"] if isinstance(step, (str, int))]
-        where = f"{self.path}:{self.line_of(location)}: "
-        if problem["type"] == "extra_forbidden":
-            suggestion = _suggestion(str(location[-1]), _known_keys(model, location[:-1]))
-            return f"{where}unknown key {location[-1]!r}{suggestion}"
-        if problem["type"] == "missing":
-            return f"{where}{location[-1]!r} is missing"
-        shown = ".".join(map(str, location))
-        message = problem["msg"][:1].lower() + problem["msg"][1:]
-        return f"{where}{shown}: {message}" if shown else f"{where}{message}"
+    def errors(self, problems: Iterable[tuple[Location, str]]) -> InvalidFile:
+        """The error to raise for problems at places of the file: a line for each, in the order of the file."""
+        found = sorted(((self.line_of(location), text) for location, text in problems), key=lambda problem: problem[0])
+        lines = [f"{self.path}:{line}: {text}" for line, text in found]
+        more = [f"{self.path}: … and {len(lines) - SHOWN_PROBLEMS} more problems"] if lines[SHOWN_PROBLEMS:] else []
+        return InvalidFile("\n".join(lines[:SHOWN_PROBLEMS] + more))
+
+
+def placed(problem: Problem, owner: Owner | None = None) -> str:
+    """What is wrong, with where it is; for `owner` see `Document.as_model`."""
+    name, steps = owner(problem.location) if owner else ("", 0)
+    place = "" if problem.names_place else ".".join(map(str, problem.location[steps:]))
+    return ": ".join(filter(None, (name, place, problem.text)))
 
 
 def _child(node: yaml.Node | None, step: str | int, line: int) -> tuple[yaml.Node | None, int]:
@@ -87,35 +105,6 @@ def _child(node: yaml.Node | None, step: str | int, line: int) -> tuple[yaml.Nod
         child = node.value[step]
         return child, child.start_mark.line + 1
     return None, line
-
-
-def _known_keys(model: Any, location: Sequence[str | int]) -> list[str]:
-    schema: Any = model.model_json_schema()
-    definitions = schema.get("$defs", {})
-    for step in location:
-        branches = [_resolved(branch, definitions) for branch in schema.get("anyOf", [schema])]
-        schema = next(
-            (found for branch in branches if (found := _inside(branch, step)) is not None),
-            {},
-        )
-        schema = _resolved(schema, definitions)
-    branches = [_resolved(branch, definitions) for branch in schema.get("anyOf", [schema])]
-    return [name for branch in branches for name in branch.get("properties", {})]
-
-
-def _inside(schema: Any, step: str | int) -> Any:
-    return schema.get("items") if isinstance(step, int) else schema.get("properties", {}).get(step)
-
-
-def _resolved(schema: Any, definitions: Any) -> Any:
-    return definitions[schema["$ref"].rsplit("/", 1)[-1]] if "$ref" in schema else schema
-
-
-def _suggestion(unknown: str, known: Sequence[str]) -> str:
-    nearest = difflib.get_close_matches(unknown, known, n=1)
-    if nearest:
-        return f"; did you mean {nearest[0]!r}?"
-    return f"; known are {', '.join(known)}" if known else ""
 
 
 class _Loader(SafeLoader):
@@ -132,6 +121,19 @@ class _Loader(SafeLoader):
             seen.add(name)
         return super().construct_mapping(node, deep)
 
+    def construct_number(self, node: Any) -> int:
+        try:
+            value: int = super().construct_yaml_int(node)
+        except ValueError:
+            value = LARGEST_NUMBER
+        if abs(value) >= LARGEST_NUMBER:
+            problem = "this is no whole number, or too large a one"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+        return value
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_number)
+
 
 def read(path: Path) -> str:
     """Read a text file.
@@ -140,9 +142,11 @@ def read(path: Path) -> str:
         InvalidFile: it cannot be read, or is not UTF-8.
     """
     try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise InvalidFile(f"{path}: cannot be read: {error.strerror}") from None
+        content = path.read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a path that no file can have
+        raise InvalidFile(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
+    try:
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidFile(f"{path}: is not UTF-8 text: {error.reason} at byte {error.start}") from None
 
@@ -163,6 +167,7 @@ def parse(path: Path, text: str) -> Document:
         InvalidFile: it is not YAML; the message names the line.
     """
     try:
+        _check_nesting(text)
         loader = _Loader(text)
         try:
             root = loader.get_single_node()
@@ -184,20 +189,46 @@ def parse(path: Path, text: str) -> Document:
     return Document(path, data, root)
 
 
+def _check_nesting(text: str) -> None:
+    """Refuse what is nested too deep, before `libyaml` makes a tree of it."""
+    if not _INDENTED.search(text) and _open_brackets(text) < 100:
+        return
+    depth = 0
+    for event in yaml.parse(text, Loader=SafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise _nested_too_deep(event)
+
+
+def _open_brackets(text: str) -> int:
+    """How many brackets are open at once, at most; those in texts count too."""
+    steps = (_BRACKETS[bracket] for bracket in re.findall(r"[\[\]{}]", text))
+    return max(accumulate(steps, lambda opened, step: max(0, opened + step), initial=0))
+
+
+def _nested_too_deep(part: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem="it is nested too deep", problem_mark=part.start_mark)
+
+
 def _check_aliases(root: yaml.Node | None) -> None:
     """Refuse a file that contains itself, or that is small only because it repeats by reference what is large."""
-    sizes: dict[int, int] = {}
+    measured: dict[int, tuple[int, int]] = {}
 
-    def size(node: Any) -> int:
-        if id(node) not in sizes:
-            sizes[id(node)] = LARGEST  # until it is known: what contains itself is as large as can be
-            sizes[id(node)] = 1 + sum(map(size, _children(node)))
-        if sizes[id(node)] >= LARGEST:
+    def measure(node: Any) -> tuple[int, int]:
+        """How many nodes there are, and how deep."""
+        if id(node) not in measured:
+            measured[id(node)] = LARGEST, 0  # until it is known: what contains itself is as large as can be
+            sizes, depths = zip((0, 0), *map(measure, _children(node)), strict=True)
+            measured[id(node)] = 1 + sum(sizes), 1 + max(depths)
+        size, depth = measured[id(node)]
+        if size >= LARGEST:
             problem = "the references in it contain themselves, or expand to too much"
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
-        return sizes[id(node)]
+        if depth > DEEPEST:
+            raise _nested_too_deep(node)
+        return size, depth
 
-    size(root)
+    measure(root)
 
 
 def _children(node: yaml.Node | None) -> Iterable[yaml.Node]:

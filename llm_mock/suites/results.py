@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
@@ -84,8 +85,7 @@ class Attempt:
     @property
     def cost(self) -> Decimal | None:
         """What the run and its assertions cost in US dollars; None where a price is not known."""
-        costs = [part.cost for part in (*self.turns, *self.assertions)]
-        return None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0))
+        return _sum([turn.cost for turn in self.turns] + [result.cost for result in self.assertions])
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,8 @@ class CaseResult:
     """The share of the attempts that must pass."""
     retried: int = 0
     """How many runs failed and were run again."""
+    retried_cost: Decimal | None = Decimal(0)
+    """What these cost in US dollars; None where a price is not known."""
     kept: bool = False
     """Whether it was not run now, but kept from an interrupted run."""
 
@@ -119,6 +121,11 @@ class CaseResult:
     def pass_rate(self) -> float:
         """The share of the attempts that did not fail, from 0 to 1."""
         return sum(attempt.status != "failed" for attempt in self.attempts) / len(self.attempts)
+
+    @property
+    def cost(self) -> Decimal | None:
+        """What all runs cost in US dollars, those included that were run again; None where a price is not known."""
+        return _sum([self.retried_cost, *(attempt.cost for attempt in self.attempts)])
 
     @property
     def duration(self) -> float:
@@ -191,9 +198,13 @@ class SuiteResult:
 
     @property
     def cost(self) -> Decimal | None:
-        """What all attempts cost in US dollars, those kept included; None where a price is not known."""
-        costs = [attempt.cost for result in self.case_results for attempt in result.attempts]
-        return None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0))
+        """What all cases cost in US dollars, those kept included; None where a price is not known."""
+        return _sum([result.cost for result in self.case_results])
 
     def _count(self, status: Status) -> int:
         return sum(result.status == status for result in self.case_results)
+
+
+def _sum(costs: Sequence[Decimal | None]) -> Decimal | None:
+    """None where one is not known."""
+    return None if None in costs else sum(filter(None, costs), Decimal(0))

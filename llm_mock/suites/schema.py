@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 import pydantic
 from pydantic import ConfigDict, Field, PrivateAttr
 
+from llm_mock import schemas
 from llm_mock.agents.result import Mode
 
 API_VERSIONS = ("initrunner/v1", "llm-mock/v1")
@@ -110,6 +111,13 @@ class JSONAssertion(_Assertion):
     type: Literal["json", "not_json"] = "json"
     json_schema: dict[str, Any] | None = Field(default=None, alias="schema")
 
+    @pydantic.field_validator("json_schema")
+    @classmethod
+    def _is_schema(cls, schema: dict[str, Any] | None) -> dict[str, Any] | None:
+        if schema is not None and (problem := schemas.problem_of(schema)) is not None:
+            raise ValueError(f"is no JSON schema: {problem}")
+        return schema
+
 
 class ExpectedToolCall(_Strict):
     """A tool call that is expected: its name, and arguments of which it may have more."""
@@ -185,8 +193,16 @@ class PythonAssertion(_Assertion):
     """
 
     type: Literal["python", "not_python"] = "python"
-    function: Annotated[str, Field(pattern=r"^[^:]+:[A-Za-z_]\w*$")]
+    function: str
     """`checks.py:is_polite`, a file beside the suite, or `package.module:is_polite`."""
+
+    @pydantic.field_validator("function")
+    @classmethod
+    def _names_function(cls, function: str) -> str:
+        module, _, name = function.rpartition(":")
+        if not module.strip() or not name.isidentifier():
+            raise ValueError("should be file.py:function or package.module:function")
+        return function
 
 
 Assertion = Annotated[
@@ -217,7 +233,7 @@ class Turn(_Strict):
 
     prompt: str | None = None
     prompt_file: str | None = None
-    """A text file with the prompt, beside the suite."""
+    """A text file with the prompt, beside the suite; the line end at its end does not count."""
     expected_output: str | None = None
     """What the model answers in a dry run; a live run does not look at it."""
     expected_output_file: str | None = None
@@ -250,7 +266,7 @@ class TestCase(Turn):
     variables: Mapping[str, Any] = {}
     """`${name}` in prompts, expected outputs and the texts of assertions is replaced; `$${name}` stands for `${name}`.
     Where a case has no variables at all, nothing is replaced."""
-    rows: tuple[Mapping[str, Any], ...] = ()
+    rows: Annotated[tuple[Mapping[str, Any], ...], Field(min_length=1)] = ()
     """Variables of several cases, which this one is made into: `name[first value]`, or what `${…}` in `name` gives."""
     repeat: Annotated[int, Field(ge=1)] | None = None
     """How often the case is run; by default once."""

@@ -253,7 +253,7 @@ def test_wrong_settings_are_one_clear_error(pytester: pytest.Pytester, returned:
             "*test_hi.yaml:6: unknown key 'promt'; did you mean 'prompt'?",
         ),
         (lambda text: text.replace("model: loopback\n", ""), "*test_hi.yaml:*: *"),
-        (lambda text: text.replace("prompt: Hi", "prompt: [Hi]"), "*test_hi.yaml:6: *should be a valid string"),
+        (lambda text: text.replace("prompt: Hi", "prompt: [Hi]"), "*test_hi.yaml:6: *should be text, not a list"),
         (lambda text: text + "version: 1\n", "*: is not valid YAML: the key 'version' stands twice"),
         (lambda text: "- 1\n", "*test_hi.yaml:1: is no cassette: *"),
         (lambda text: "", "*test_hi.yaml:1: is no cassette: *"),

@@ -1,0 +1,146 @@
+"""Runs one case with one agent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import llm
+
+from llm_mock.agents.agent import Agent
+from llm_mock.agents.environment import secrets_of
+from llm_mock.agents.pool import pool_of_process
+from llm_mock.agents.result import AgentResult, without_secrets
+from llm_mock.agents.run import aitest_run_sync
+from llm_mock.agents.session import AgentSession
+from llm_mock.agents.transcript import failed
+from llm_mock.errors import LLMMockError
+from llm_mock.suites import explain_run
+from llm_mock.suites.assertions import RunContext, evaluate_assertions
+from llm_mock.suites.dry_run import dry_run_model
+from llm_mock.suites.kept import key_of
+from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, TurnResult
+from llm_mock.suites.schema import TestCase, ToolCallsAssertion, Turn
+
+if TYPE_CHECKING:
+    from llm_mock.model import MockLLMModel
+
+Settled = tuple[TestCase, int, float]
+"""A case, how often it is run, and the share of these runs that must pass."""
+
+
+def with_settings(case: TestCase, repeat: int | None, threshold: float | None) -> Settled:
+    share = case.threshold if threshold is None else threshold
+    return case, repeat or case.repeat or 1, 1.0 if share is None else share
+
+
+@dataclass(frozen=True)
+class CaseRunner:
+    """Runs cases with one agent."""
+
+    agent: Agent
+    folder: Path | None
+    dry_run: bool
+    model_override: Any
+    retry: int
+    get_model: Callable[[str], MockLLMModel] | None = None
+
+    @property
+    def model_id(self) -> str:
+        """The id of the model that is asked."""
+        return self.agent.asks.model if self.model_override is None else str(self.model_override.model_id)
+
+    def run(self, case: TestCase, repeat: int, threshold: float) -> CaseResult:
+        """Run a case as often as is wanted."""
+        attempts, again = [], []
+        for _ in range(repeat):
+            attempt = self._attempt(case)
+            for _ in range(self.retry):
+                if attempt.status != "failed":
+                    break
+                again.append(attempt)
+                attempt = self._attempt(case)
+            attempts.append(attempt)
+        costs = [attempt.cost for attempt in again]
+        retried_cost = None if None in costs else sum(filter(None, costs), Decimal(0))
+        return CaseResult(case, tuple(attempts), threshold, len(again), retried_cost)
+
+    def key(self, settled: Settled) -> str:
+        """Under which a result is kept."""
+        case, repeat, threshold = settled
+        settings = {"repeat": repeat, "threshold": threshold, "retry": self.retry, "model": self.model_id}
+        return key_of(self.agent, case, dry_run=self.dry_run, **settings)
+
+    def secrets(self) -> list[str]:
+        """What the servers of the agent are given in secret, as far as it is there."""
+        try:
+            return [secret for server in self.agent.servers for secret in secrets_of(server)]
+        except LLMMockError:  # a variable is not set, which the run of a case tells
+            return []
+
+    def _attempt(self, case: TestCase) -> Attempt:
+        start = time.perf_counter()
+        session, assertions, error = AgentSession(self.agent), [], None
+        try:
+            model = self._model(case)
+            for number, turn in enumerate(case.all_turns):
+                result = aitest_run_sync(session, cast("str", turn.prompt), model_override=model)
+                if not result.success:
+                    error = result.error
+                    break
+                assertions += [replace(found, turn=number) for found in self._evaluate(turn, result)]
+        except Exception as problem:
+            error = _reason(problem)
+        return Attempt(
+            tuple(self._turn_result(result) for result in session.results),
+            () if error is not None else tuple(assertions),
+            None if error is None else without_secrets(error, self.secrets()),
+            self._transcript(session, error),
+            time.perf_counter() - start,
+        )
+
+    def _transcript(self, session: AgentSession, error: str | None) -> str:
+        """The runs for people. Of a dry run that succeeded nothing: its turns say all, and a transcript takes long."""
+        return "" if self.dry_run and error is None else "\n\n".join(map(str, session.results))
+
+    def _model(self, case: TestCase) -> Any:
+        """The model that is asked; None for that of the agent."""
+        if self.model_override is not None or not self.dry_run:
+            return self.model_override
+        return dry_run_model(self.agent, case, self.get_model)
+
+    def _evaluate(self, turn: Turn, result: AgentResult) -> Sequence[AssertionResult]:
+        if not turn.assertions:
+            return ()
+        offered = None
+        if any(isinstance(assertion, ToolCallsAssertion) for assertion in turn.assertions):
+            servers = self.agent.servers
+            offered = tuple(tool.name for tool in pool_of_process().tools(servers)) if servers else ()
+        context = RunContext(result, self.dry_run, offered, self.agent.asks.model, self.folder)
+        return evaluate_assertions(turn.assertions, result.final_response, context)
+
+    def _turn_result(self, result: AgentResult) -> TurnResult:
+        usage = result.usage
+        return TurnResult(
+            result.prompt,
+            result.final_response,
+            tuple(result.all_tool_calls),
+            0 if self.dry_run else usage.input or 0,
+            0 if self.dry_run else usage.output or 0,
+            Decimal(0) if self.dry_run else result.cost,
+            result.duration,
+            len(result.turns),
+        )
+
+
+def _reason(error: Exception) -> str:
+    """Why a case could not be run."""
+    if isinstance(error, llm.UnknownModelError):
+        return explain_run.unknown_to_llm(str(error.args[0] if error.args else error))
+    if isinstance(error, (LLMMockError, llm.NeedsKeyException)):  # they say what to do
+        return str(error)
+    return failed(error, 1)

@@ -1,0 +1,220 @@
+"""Makes the cases of a suite runnable as they stand: files read, defaults applied, rows and variables replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import pydantic
+
+from llm_mock import yaml_files
+from llm_mock.errors import InvalidFile
+from llm_mock.explain import shorten_name
+from llm_mock.suites import explain
+from llm_mock.suites.schema import Assertion, Defaults, TestCase, TestSuiteDefinition, Turn
+from llm_mock.suites.variables import Variables, has_reference, text_of
+from llm_mock.validation import problems_of
+
+SHOWN_VALUES = 60
+"""How many characters of the values of a row stand in the name of its case."""
+_ASSERTION: pydantic.TypeAdapter[Assertion] = pydantic.TypeAdapter(Assertion)
+
+Place = tuple[str | int, ...]
+AnyTurn = TypeVar("AnyTurn", bound=Turn)
+
+
+class Found(NamedTuple):
+    """Something that is wrong with a suite."""
+
+    location: Place
+    text: str
+
+
+def expand(suite: TestSuiteDefinition, folder: Path) -> tuple[TestSuiteDefinition, list[Found]]:
+    """The suite with cases that are runnable as they stand, and what is wrong with it.
+
+    Args:
+        suite: the suite.
+        folder: where the files lie that it names.
+    """
+    problems = [*_bad_variables(("defaults", "variables"), suite.defaults.variables)]
+    made: list[tuple[int, TestCase]] = []
+    for position, case in enumerate(suite.cases):
+        expansion = _Expansion(position, case, suite.defaults, folder)
+        made += [(position, runnable) for runnable in expansion.cases()]
+        problems += expansion.problems
+    problems += _bad_names(made)
+    cases = tuple(case for _, case in made)
+    return suite.model_copy(update={"defaults": Defaults(), "cases": cases}), list(dict.fromkeys(problems))
+
+
+class _Expansion:
+    """What becomes of one case, and what is wrong with it."""
+
+    def __init__(self, position: int, case: TestCase, defaults: Defaults, folder: Path) -> None:
+        self._where: Place = ("cases", position)
+        self._owner = explain.case_name(case.name, position)
+        self._defaults = defaults
+        self._folder = folder
+        self.problems = [self._of_case(found) for found in _bad_shape(self._where, case)]
+        turns = tuple(self._with_files((*self._where, "turns", n), turn) for n, turn in enumerate(case.turns))
+        self._case = self._with_files(self._where, case).model_copy(update={"turns": turns})
+
+    def cases(self) -> list[TestCase]:
+        """The case, or one for each of its rows."""
+        case, shared = self._case, {**self._defaults.variables, **self._case.variables}
+        rows = [Variables({**shared, **row}) for row in case.rows or ({},)]
+        names = _row_names(case) if case.rows else [case.name]
+        cases = [self._runnable(name, variables) for name, variables in zip(names, rows, strict=True)]
+        known = list(dict.fromkeys([*shared, *(key for row in case.rows for key in row)]))
+        for name in dict.fromkeys(name for variables in rows for name in variables.unknown):
+            self._note(self._where, explain.unknown_variable(name, known))
+        return cases
+
+    def _note(self, location: Place, text: str) -> None:
+        self.problems.append(self._of_case(Found(location, text)))
+
+    def _of_case(self, found: Found) -> Found:
+        return Found(found.location, f"{self._owner}: {found.text}")
+
+    def _with_files(self, where: Place, turn: AnyTurn) -> AnyTurn:
+        """A turn with the texts that it names the files of."""
+        texts: dict[str, str | None] = {}
+        for key in ("prompt", "expected_output"):
+            name = getattr(turn, f"{key}_file")
+            if name is not None and getattr(turn, key) is None:
+                texts |= {key: self._content((*where, f"{key}_file"), name), f"{key}_file": None}
+        return turn.model_copy(update=texts) if texts else turn
+
+    def _content(self, where: Place, name: str) -> str:
+        try:
+            return yaml_files.read(self._folder / name).replace("\r\n", "\n").removesuffix("\n")
+        except InvalidFile as error:
+            self._note(where, explain.unreadable_file(str(where[-1]), error))
+            return ""
+
+    def _runnable(self, name: str, variables: Variables) -> TestCase:
+        case, defaults = self._case, self._defaults
+        first = self._assertions(("defaults", "assertions"), defaults.assertions, variables)
+        last = self._assertions((*self._where, "assertions"), case.assertions, variables)
+        turns = [self._replaced((*self._where, "turns", n), turn, variables) for n, turn in enumerate(case.turns)]
+        if turns:
+            turns[-1] = turns[-1].model_copy(update={"assertions": (*first, *turns[-1].assertions, *last)})
+        return case.model_copy(
+            update={
+                **_texts(case, variables),
+                "name": variables.in_text(name) if name == case.name or has_reference(case.name) else name,
+                "assertions": () if turns else (*first, *last),
+                "turns": tuple(turns),
+                "tags": tuple(dict.fromkeys((*defaults.tags, *case.tags))),
+                "variables": {},
+                "rows": (),
+                **{key: _own_or_default(case, defaults, key) for key in ("repeat", "threshold")},
+            }
+        )
+
+    def _replaced(self, where: Place, turn: Turn, variables: Variables) -> Turn:
+        assertions = self._assertions((*where, "assertions"), turn.assertions, variables)
+        return turn.model_copy(update={**_texts(turn, variables), "assertions": assertions})
+
+    def _assertions(self, where: Place, given: Sequence[Assertion], variables: Variables) -> list[Assertion]:
+        if not variables:
+            return list(given)
+        return [self._assertion((*where, n), assertion, variables) for n, assertion in enumerate(given)]
+
+    def _assertion(self, where: Place, assertion: Assertion, variables: Variables) -> Assertion:
+        """An assertion with its variables replaced; it is validated again, as a pattern may have become none."""
+        try:
+            return _ASSERTION.validate_python(variables.in_assertion(assertion))
+        except pydantic.ValidationError as error:
+            for problem in problems_of(error, _ASSERTION.json_schema()):
+                self._note((*where, *problem.location), yaml_files.placed(problem))
+            return assertion
+
+
+def _texts(turn: Turn, variables: Variables) -> dict[str, str | None]:
+    texts = {"prompt": turn.prompt, "expected_output": turn.expected_output}
+    return {key: None if text is None else variables.in_text(text) for key, text in texts.items()}
+
+
+def _own_or_default(case: TestCase, defaults: Defaults, key: str) -> Any:
+    """What a case says itself, else what the defaults say; None where neither says anything."""
+    own = getattr(case, key)
+    return getattr(defaults, key) if own is None and key in defaults.model_fields_set else own
+
+
+# --- Names ----------------------------------------------------------------------------------------------------------
+
+
+def _row_names(case: TestCase) -> list[str]:
+    """The names of what the rows make, each another, unless the name itself says where the variables stand."""
+    names: dict[str, None] = {}
+    if has_reference(case.name):
+        return [case.name] * len(case.rows)
+    for row in case.rows:
+        values = shorten_name("-".join(map(text_of, row.values())), SHOWN_VALUES)
+        names[_free(case.name, values, names)] = None
+    return list(names)
+
+
+def _free(name: str, values: str, taken: Mapping[str, None]) -> str:
+    free, number = f"{name}[{values}]", 1
+    while free in taken:
+        number += 1
+        free = f"{name}[{values} {number}]"
+    return free
+
+
+def _bad_names(made: Iterable[tuple[int, TestCase]]) -> Iterator[Found]:
+    """Names that are empty, or stand twice."""
+    first: dict[str, tuple[int, TestCase]] = {}
+    for position, case in made:
+        owner, where = first.setdefault(case.name, (position, case)), ("cases", position)
+        if not case.name:
+            yield Found(where, f"{explain.case_name('', position)}: {explain.no_name()}")
+        elif owner[1] is not case:
+            same = owner[0] == position
+            yield Found(
+                where, explain.rows_of_one_name(case.name) if same else explain.name_twice(case.name, owner[1].line)
+            )
+
+
+# --- Checks ---------------------------------------------------------------------------------------------------------
+
+
+def _bad_shape(where: Place, case: TestCase) -> Iterator[Found]:
+    """Keys of a case that are missing, or exclude each other, and bad variables."""
+    yield from _bad_choice(where, case, ("prompt", "prompt_file", "turns"), needed=True)
+    outputs = ("expected_output", "expected_output_file")
+    if case.turns:
+        yield from (Found((*where, key), explain.output_of_turns(key)) for key in _given(case, outputs))
+    else:
+        yield from _bad_choice(where, case, outputs)
+    for number, turn in enumerate(case.turns):
+        there = (*where, "turns", number)
+        yield from _bad_choice(there, turn, ("prompt", "prompt_file"), needed=True)
+        yield from _bad_choice(there, turn, outputs)
+    yield from _bad_variables((*where, "variables"), case.variables)
+    for number, row in enumerate(case.rows):
+        yield from _bad_variables((*where, "rows", number), row)
+
+
+def _bad_choice(where: Place, turn: Turn, keys: Sequence[str], needed: bool = False) -> Iterator[Found]:
+    given = _given(turn, keys)
+    if len(given) > 1:
+        yield Found((*where, given[1]), explain.exclude_each_other(given))
+    elif needed and not given:
+        yield Found(where, explain.nothing_to_say())
+
+
+def _given(turn: Turn, keys: Sequence[str]) -> list[str]:
+    return [key for key in keys if getattr(turn, key) not in (None, ())]
+
+
+def _bad_variables(where: Place, variables: Mapping[str, Any]) -> Iterator[Found]:
+    for name, value in variables.items():
+        if not has_reference(f"${{{name}}}"):
+            yield Found((*where, name), explain.bad_variable_name(name))
+        if not isinstance(value, (str, bool, int, float, type(None))):
+            yield Found((*where, name), explain.bad_variable(name, value))

@@ -1,0 +1,85 @@
+"""Reads suite files. What is wrong with one is said with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from llm_mock import yaml_files
+from llm_mock.errors import InvalidFile
+from llm_mock.explain import shorten
+from llm_mock.garbage import no_garbage_collection
+from llm_mock.suites import explain
+from llm_mock.suites.expansion import expand
+from llm_mock.suites.schema import TestSuiteDefinition
+from llm_mock.validation import Location
+
+
+def load_suite(path: str | Path) -> TestSuiteDefinition:
+    """Read a suite, and make every case runnable as it stands.
+
+    Args:
+        path: the YAML file. The files that its cases name lie beside it.
+
+    Returns:
+        The suite: each case has `prompt` or `turns`, and all that the defaults give it; a case with rows became one for
+        each. `defaults`, `variables`, `rows` and the keys that end in `_file` are empty.
+
+    Raises:
+        InvalidFile: it cannot be read, or is no suite; the message has a line for each problem, `path:line: problem`.
+    """
+    __tracebackhide__ = True
+    with no_garbage_collection():
+        document = yaml_files.load(Path(path))
+        suite = _validated(document)
+        suite, problems = expand(suite, document.path.parent)
+    if problems:
+        raise document.errors(problems)
+    return suite
+
+
+def expanded(suite: TestSuiteDefinition, folder: Path | None = None) -> TestSuiteDefinition:
+    """A suite that was made in Python as `load_suite` returns one; one that is so already stays as it is.
+
+    Args:
+        suite: the suite.
+        folder: where the files lie that it names; by default beside its own file, or in the working directory.
+
+    Raises:
+        InvalidFile: a case is wrong, or names a file that cannot be read; the message has a line for each problem.
+    """
+    __tracebackhide__ = True
+    if folder is None:
+        folder = suite.path.parent if suite.path else Path()
+    suite, problems = expand(suite, folder)
+    if problems:
+        owner = suite.path or f"suite {shorten(suite.metadata.name)}"
+        raise InvalidFile("\n".join(f"{owner}: {problem.text}" for problem in problems))
+    return suite
+
+
+def _validated(document: yaml_files.Document) -> TestSuiteDefinition:
+    data = document.data
+    if data is None:
+        raise document.error(explain.empty_suite())
+    if not isinstance(data, dict):
+        raise document.error(explain.no_suite(data))
+    if data.get("kind") == "Agent":
+        raise document.error(explain.role_for_suite(), ["kind"])
+
+    def owner(location: Location) -> tuple[str, int]:
+        return _case_of(data, location)
+
+    suite = document.as_model(TestSuiteDefinition, owner)
+    suite._path = document.path
+    for position, case in enumerate(suite.cases):
+        case._line = document.line_of(("cases", position))
+    return suite
+
+
+def _case_of(data: dict[str, object], location: Location) -> tuple[str, int]:
+    """The case that a location belongs to, and how many steps lead to it."""
+    cases = data.get("cases")
+    if len(location) < 2 or location[0] != "cases" or not isinstance(cases, list) or not isinstance(location[1], int):
+        return "", 0
+    case = cases[location[1]]
+    return explain.case_name(case.get("name") if isinstance(case, dict) else None, location[1]), 2

@@ -1,0 +1,206 @@
+"""Role files: YAML files that say what an agent is. Nothing is started or called here."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from llm_mock import yaml_files
+from llm_mock.agents.agent import MAX_TURNS, Agent, Provider, Skill
+from llm_mock.agents.servers import CLIServer, MCPServer
+from llm_mock.errors import InvalidFile, InvalidServer
+from llm_mock.suites import explain_run
+from llm_mock.suites.role_file import RoleFile, Tool, check_envelope, ignored_keys
+from llm_mock.yaml_files import Document
+
+PLUGINS = {
+    "anthropic": "llm-anthropic",
+    "bedrock": "llm-bedrock",
+    "cohere": "llm-command-r",
+    "deepseek": "llm-deepseek",
+    "google": "llm-gemini",
+    "groq": "llm-groq",
+    "mistral": "llm-mistral",
+    "ollama": "llm-ollama",
+    "openrouter": "llm-openrouter",
+    "xai": "llm-grok",
+}
+"""The plugin of `llm` that has the models of a provider."""
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a role file says."""
+
+    name: str
+    agent: Agent
+    """The agent. Until `resolve_model` its model is what the file says, whether `llm` knows it or not."""
+    path: Path
+    """The file."""
+    ignored: tuple[str, ...] = ()
+    """What it says that has no effect here, each with its line."""
+    model_ids: tuple[str, ...] = ()
+    """The names under which `llm` may know the model, the likeliest first."""
+    provider: str | None = None
+    """The provider that the file names; None where it gives a model id of `llm`."""
+    model_line: int = 1
+    """Where in the file the model stands, from 1."""
+
+    @property
+    def warning(self) -> str | None:
+        """One sentence that names what is ignored; None where nothing is."""
+        return explain_run.ignored_keys(self.path, self.ignored) if self.ignored else None
+
+
+def load_role(path: str | Path) -> Role:
+    """Read a role file. `llm` is not asked whether it knows the model; see `resolve_model`.
+
+    Tools of type `mcp` and `cli` become the agent's servers; a relative `cwd` and a `skill` start at the role's folder.
+    What a role file says besides is kept in `Role.ignored`.
+
+    Args:
+        path: the file, of `apiVersion: initrunner/v1` or `llm-mock/v1` and `kind: Agent`.
+
+    Raises:
+        InvalidFile: it cannot be read or is no role; the message names the line.
+    """
+    __tracebackhide__ = True
+    document = yaml_files.load(Path(path))
+    check_envelope(document)
+    file = document.as_model(RoleFile)
+    return Role(
+        file.metadata.name,
+        _agent(document, file),
+        document.path,
+        tuple(ignored_keys(document, file)),
+        tuple(file.spec.model.ids),
+        file.spec.model.provider,
+        document.line_of(("spec", "model")),
+    )
+
+
+def resolve_model(role: Role) -> Role:
+    """Ask `llm` for the model of a role, as a live run needs it.
+
+    Returns:
+        The role with the id under which `llm` knows the model. Options that this model does not have are left out, and
+        named in `ignored`.
+
+    Raises:
+        InvalidFile: `llm` does not know it; the message lists near names, and the plugin to install.
+    """
+    import llm
+
+    __tracebackhide__ = True
+    for name in role.model_ids or (role.agent.asks.model,):
+        try:
+            return _with_model(role, llm.get_model(name))
+        except llm.UnknownModelError:
+            continue
+    raise InvalidFile(f"{role.path}:{role.model_line}: {_unknown_model(role)}")
+
+
+# --- The agent ------------------------------------------------------------------------------------------------------
+
+
+def _agent(document: Document, file: RoleFile) -> Agent:
+    __tracebackhide__ = True
+    spec = file.spec
+    servers = [_server(document, position, tool) for position, tool in enumerate(spec.tools)]
+    return Agent(
+        Provider(spec.model.ids[0], spec.model.options),
+        mcp_servers=[server for server in servers if isinstance(server, MCPServer)],
+        cli_servers=[server for server in servers if isinstance(server, CLIServer)],
+        skill=_skill(document, spec.skill),
+        system_prompt=spec.role,
+        max_turns=spec.guardrails.max_request_limit or MAX_TURNS,
+        name=file.metadata.name,
+    )
+
+
+def _skill(document: Document, path: str | None) -> Skill | None:
+    __tracebackhide__ = True
+    if path is None:
+        return None
+    place = document.path.parent / path
+    if not os.path.exists(place):  # unlike `Path.exists` it takes any text
+        raise document.error(explain_run.no_skill(place), ("spec", "skill"))
+    return Skill.from_path(place)
+
+
+def _server(document: Document, position: int, tool: Tool) -> MCPServer | CLIServer | None:
+    """The server of a tool; None for a tool of another type."""
+    __tracebackhide__ = True
+    try:
+        if tool.type == "mcp":
+            return _mcp_server(tool, document.path.parent)
+        return _cli_server(tool, document.path.parent) if tool.type == "cli" else None
+    except InvalidServer as error:
+        raise document.error(str(error), ("spec", "tools", position)) from None
+
+
+def _mcp_server(tool: Tool, folder: Path) -> MCPServer:
+    if tool.tool_exclude:
+        raise InvalidServer(explain_run.exclusion_unsupported())
+    if tool.transport not in ("stdio", "streamable-http"):
+        raise InvalidServer(explain_run.transport_unsupported(tool.transport))
+    tools = tool.tool_filter or None
+    if tool.transport == "streamable-http":
+        if not tool.url:
+            raise InvalidServer(explain_run.needs_url())
+        return MCPServer(url=tool.url, headers=tool.headers, tools=tools, call_timeout=tool.timeout, name=tool.name)
+    if not tool.command.strip():
+        raise InvalidServer(explain_run.needs_command())
+    return MCPServer(
+        tool.command,
+        tool.args,
+        env=tool.env,
+        cwd=_beside(folder, tool.cwd),
+        tools=tools,
+        call_timeout=tool.timeout,
+        name=tool.name,
+    )
+
+
+def _cli_server(tool: Tool, folder: Path) -> CLIServer:
+    if not tool.name or not tool.command.strip():
+        raise InvalidServer(explain_run.needs_name_and_command())
+    return CLIServer(
+        tool.name,
+        tool.command,
+        tool.tool_prefix or "",
+        cwd=_beside(folder, tool.cwd),
+        env=tool.env,
+        timeout=tool.timeout,
+        description=tool.description,
+    )
+
+
+def _beside(folder: Path, cwd: str | None) -> Path | None:
+    return None if cwd is None else folder / cwd
+
+
+# --- The model ------------------------------------------------------------------------------------------------------
+
+
+def _with_model(role: Role, model: Any) -> Role:
+    """The role with a model that `llm` knows, and the options that this one has."""
+    provider, options = role.agent.asks, model.Options
+    takes_any = options.model_config.get("extra") == "allow"
+    unknown = [] if takes_any else [name for name in provider.options if name not in options.model_fields]
+    kept = {name: value for name, value in provider.options.items() if name not in unknown}
+    notes = [explain_run.option_unknown(name, model.model_id) for name in unknown]
+    agent = replace(role.agent, provider=replace(provider, model=model.model_id, options=kept))
+    return replace(role, agent=agent, ignored=(*role.ignored, *notes), model_ids=(model.model_id,))
+
+
+def _unknown_model(role: Role) -> str:
+    import llm
+
+    known = list(llm.get_model_aliases())
+    tried = role.model_ids or (role.agent.asks.model,)
+    near = [name for asked in tried for name in difflib.get_close_matches(asked, known, n=3)]
+    return explain_run.unknown_model(tried, list(dict.fromkeys(near))[:5], PLUGINS.get(role.provider or ""))

@@ -1,0 +1,177 @@
+"""What a role file holds, validated. No agent is made of it here."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import pydantic
+from pydantic import ConfigDict, Field
+
+from llm_mock.errors import InvalidFile
+from llm_mock.suites import explain_run
+from llm_mock.yaml_files import Document
+
+OPTIONS = ("temperature", "max_tokens")
+TOOL_TYPES = ("mcp", "cli")
+"""The types of tools that are run here."""
+_REQUIRED = (
+    ((), ("apiVersion", "kind", "metadata", "spec")),
+    (("metadata",), ("name",)),
+    (("spec",), ("role", "model")),
+)
+_OF_STDIO = ("command", "args", "env", "cwd")
+_OF_HTTP = ("url", "headers")
+_OF_MCP = ("type", "name", "transport", "tool_filter", "timeout", "tool_exclude")
+_OF_CLI = ("type", "name", "command", "tool_prefix", "cwd", "env", "timeout", "description")
+
+
+class _Part(pydantic.BaseModel):
+    """A part of a role file. It may have keys that nobody here knows."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, protected_namespaces=())
+
+
+class _Metadata(_Part):
+    name: Annotated[str, Field(min_length=1)]
+
+
+class Model(_Part):
+    provider: str | None
+    name: Annotated[str, Field(min_length=1)]
+    temperature: float | None = None
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _id_alone(cls, data: Any) -> Any:
+        if isinstance(data, str) and data:
+            return {"provider": None, "name": data}
+        if not isinstance(data, Mapping):
+            raise ValueError(explain_run.no_model_shape())
+        return data
+
+    @property
+    def ids(self) -> list[str]:
+        """The names under which `llm` may know it, the likeliest first."""
+        if not self.provider:
+            return [self.name]
+        of_provider = f"{self.provider}/{self.name}"
+        return [self.name, of_provider] if self.provider == "openai" else [of_provider, self.name]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Those that the file gives."""
+        given = {name: getattr(self, name) for name in OPTIONS}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+class Tool(_Part):
+    type: str
+    name: str | None = None
+    command: str = ""
+    cwd: str | None = None
+    env: dict[str, str] = {}
+    timeout: Annotated[float, Field(gt=0)] = 60.0
+    # of MCP servers
+    transport: str = "stdio"
+    args: tuple[str, ...] = ()
+    url: str | None = None
+    headers: dict[str, str] = {}
+    tool_filter: tuple[str, ...] = ()
+    tool_exclude: tuple[str, ...] = ()
+    # of command-line tools
+    tool_prefix: str | None = None
+    description: str | None = None
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _only_known_types(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            raise ValueError(explain_run.no_tool_shape())
+        kind = data.get("type")
+        return {"type": kind} if isinstance(kind, str) and kind not in TOOL_TYPES else data
+
+    @property
+    def effective(self) -> tuple[str, ...]:
+        """The keys that have an effect."""
+        if self.type == "cli":
+            return _OF_CLI
+        return _OF_MCP + (_OF_STDIO if self.transport == "stdio" else _OF_HTTP)
+
+
+class _Guardrails(_Part):
+    max_request_limit: Annotated[int, Field(ge=1)] | None = None
+
+
+class _Spec(_Part):
+    role: str
+    model: Model
+    tools: tuple[Tool, ...] = ()
+    guardrails: _Guardrails = _Guardrails()
+    skill: str | None = None
+
+
+class RoleFile(_Part):
+    apiVersion: Literal["initrunner/v1", "llm-mock/v1"]
+    kind: Literal["Agent"]
+    metadata: _Metadata
+    spec: _Spec
+
+
+def check_envelope(document: Document) -> None:
+    """Refuse what is no role, in words that say what it is instead."""
+    __tracebackhide__ = True
+    data = document.data
+    if not isinstance(data, dict):
+        raise document.error(explain_run.no_role(data))
+    if data.get("kind", "Agent") != "Agent":
+        raise document.error(explain_run.other_kind(data["kind"]), ("kind",))
+    problems = [problem for location, keys in _REQUIRED for problem in _missing(document, location, keys)]
+    if problems:
+        raise InvalidFile("\n".join(problems))
+
+
+def _missing(document: Document, location: Sequence[str], keys: Sequence[str]) -> Iterator[str]:
+    """The problem of each key that is not there, with the one that may be meant by it."""
+    owner = document.data
+    for step in location:
+        owner = owner.get(step)
+    if not isinstance(owner, dict):  # what it is instead is told by the validation
+        return
+    for key in keys:
+        if key not in owner:
+            others = [name for name in owner if isinstance(name, str) and name not in keys]
+            near = next(iter(difflib.get_close_matches(key, others, n=1)), None)
+            line = document.line_of([*location, near] if near else location)
+            message = explain_run.missing_key(key, ".".join(location), near, line)
+            yield str(document.error(message, location))
+
+
+# --- What is ignored ------------------------------------------------------------------------------------------------
+
+
+def ignored_keys(document: Document, file: RoleFile) -> Iterator[str]:
+    """Of each key that has no effect its place. What `metadata` says besides the name describes the role only."""
+    spec = file.spec
+    for location, part in (((), file), (("spec",), spec), (("spec", "model"), spec.model)):
+        yield from _without_effect(document, location, part.model_extra or (), type(part).model_fields)
+    limits = spec.guardrails
+    yield from _without_effect(document, ("spec", "guardrails"), limits.model_extra or (), type(limits).model_fields)
+    for position, tool in enumerate(spec.tools):
+        place = ("spec", "tools", position)
+        if tool.type not in TOOL_TYPES:
+            yield explain_run.ignored_tool(f"spec.tools[{position}]", tool.type, document.line_of(place))
+            continue
+        others = [key for key in (*tool.model_fields_set, *(tool.model_extra or ())) if key not in tool.effective]
+        yield from _without_effect(document, place, dict.fromkeys(others), tool.effective)
+
+
+def _without_effect(
+    document: Document, location: Sequence[str | int], keys: Iterable[str], known: Iterable[str]
+) -> Iterator[str]:
+    owner = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location).removeprefix(".")
+    lines = {key: document.line_of((*location, key)) for key in keys}
+    for key in sorted(lines, key=lambda key: (lines[key], key)):
+        yield explain_run.ignored_key(owner, key, lines[key], known)

@@ -1,0 +1,247 @@
+"""Runs the cases of a suite with an agent: live, or dry."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import llm
+
+from llm_mock import cost
+from llm_mock.agents.agent import Agent
+from llm_mock.errors import InvalidBudget
+from llm_mock.suites import explain_run, loading
+from llm_mock.suites.case import CaseRunner, Settled, with_settings
+from llm_mock.suites.kept import KeptResults
+from llm_mock.suites.loading import load_suite as load_suite
+from llm_mock.suites.results import CaseResult as CaseResult
+from llm_mock.suites.results import SuiteResult as SuiteResult
+from llm_mock.suites.role import Role, resolve_model
+from llm_mock.suites.schema import TestCase, TestSuiteDefinition
+
+if TYPE_CHECKING:
+    from llm_mock.model import MockLLMModel
+
+
+def run_case(
+    agent: Agent | Role,
+    case: TestCase,
+    *,
+    folder: Path | None = None,
+    dry_run: bool = False,
+    model_override: llm.Model | None = None,
+    repeat: int | None = None,
+    threshold: float | None = None,
+    retry: int = 0,
+    get_model: Callable[[str], MockLLMModel] | None = None,
+) -> CaseResult:
+    """Run one case. Whatever goes wrong in it is in the result.
+
+    Args:
+        agent: the agent, or the role that says what it is.
+        case: the case, as `load_suite` gives it: without rows, variables and files.
+        folder: where the functions of `python` assertions lie: the folder of the suite.
+        dry_run: have the model answer what the case expects. The servers of the agent are started nevertheless.
+        model_override: the model that is asked instead of the agent's; None is the agent's own.
+        repeat: how often the case is run; by default as it says itself, else once.
+        threshold: the share of these runs that must pass, from 0 to 1; by default as it says itself, else all.
+        retry: how often a run that failed is run again; only the last one counts.
+        get_model: in a dry run, gives the model of an id, whose mock then sees the calls.
+
+    Raises:
+        ValueError: an argument makes no sense.
+        InvalidFile: `llm` does not know the model of the role, and the run is not dry.
+    """
+    __tracebackhide__ = True
+    _check_numbers(repeat, threshold, retry, jobs=1)
+    live = not dry_run and model_override is None
+    runner = CaseRunner(_agent_of(agent, live), folder, dry_run, model_override, retry, get_model)
+    return runner.run(*with_settings(case, repeat, threshold))
+
+
+def run_suite(
+    agent: Agent | Role,
+    suite: TestSuiteDefinition,
+    *,
+    dry_run: bool = False,
+    model_override: llm.Model | None = None,
+    repeat: int | None = None,
+    threshold: float | None = None,
+    jobs: int = 1,
+    retry: int = 0,
+    max_cost: Decimal | float | None = None,
+    kept: KeptResults | None = None,
+    on_result: Callable[[CaseResult], None] | None = None,
+    on_start: Callable[[TestCase], None] | None = None,
+) -> SuiteResult:
+    """Run the cases of a suite. A case that fails, for whatever reason, does not stop the others.
+
+    Args:
+        agent: the agent, or the role that says what it is.
+        suite: the suite, read from a file or made in Python.
+        dry_run: have the model answer what each case expects; see `run_case`.
+        model_override: the model that is asked instead of the agent's; None is the agent's own.
+        repeat: how often each case is run; by default as it says itself, else once.
+        threshold: the share of these runs that must pass, from 0 to 1; by default as the case says, else all.
+        jobs: how many cases run at once, in threads.
+        retry: how often a run that failed is run again; only the last one counts.
+        max_cost: US dollars; when the cases run now have cost so much, no further one is started.
+        kept: results that are already there, and take the new ones.
+        on_result: called with each result as it comes, kept ones included, in the thread that called `run_suite`.
+        on_start: called with each case when it is started, in the same thread.
+
+    Returns:
+        The results in the order of the suite, and the cases that were not run.
+
+    Raises:
+        ValueError: an argument makes no sense.
+        InvalidBudget: `max_cost` is no amount, or the price of the model is not known.
+        InvalidFile: `llm` does not know the model of the role, a file of the suite or of `kept` is wrong.
+        MissingExtra: there is a `max_cost`, and the prices of the providers are not installed.
+    """
+    __tracebackhide__ = True
+    _check_numbers(repeat, threshold, retry, jobs)
+    start = time.perf_counter()
+    suite = loading.expanded(suite)
+    runs = _agent_of(agent, not dry_run and model_override is None)
+    runner = CaseRunner(runs, suite.path.parent if suite.path else None, dry_run, model_override, retry)
+    budget = None if max_cost is None else _Budget(max_cost, None if dry_run else runner.model_id)
+    cases = [with_settings(case, repeat, threshold) for case in suite.cases]
+    work = _Work(runner, cases, budget, kept)
+    for event in work.events(jobs):
+        tell: Any = on_result if isinstance(event, CaseResult) else on_start
+        if tell is not None:
+            tell(event)
+    done = tuple(result for _, result in sorted(work.results.items()))
+    not_run = tuple(case for position, (case, *_) in enumerate(cases) if position not in work.results)
+    return SuiteResult(
+        suite.metadata.name,
+        runs.label,
+        runner.model_id,
+        done,
+        dry_run,
+        not_run,
+        budget.stopped if budget and not_run else None,
+        time.perf_counter() - start,
+    )
+
+
+def _check_numbers(repeat: int | None, threshold: float | None, retry: int, jobs: int) -> None:
+    __tracebackhide__ = True
+    for name, value, least in (("repeat", repeat, 1), ("retry", retry, 0), ("jobs", jobs, 1)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+            raise ValueError(explain_run.bad_number(name, value, f"a whole number from {least}"))
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise ValueError(explain_run.bad_number("threshold", threshold, "a share from 0 to 1"))
+
+
+def _agent_of(agent: Agent | Role, live: bool) -> Agent:
+    __tracebackhide__ = True
+    if isinstance(agent, Agent):
+        return agent
+    return resolve_model(agent).agent if live else agent.agent
+
+
+class _Budget:
+    """What the cases may cost.
+
+    Args:
+        limit: US dollars.
+        model_id: the model, whose price must be known; None for one that costs nothing.
+    """
+
+    def __init__(self, limit: Decimal | float, model_id: str | None) -> None:
+        __tracebackhide__ = True
+        self.stopped: str | None = None
+        self._limit = cost.amount(limit, "max_cost")
+        self._spent = Decimal(0)
+        if model_id is not None and not _has_price(model_id):
+            raise InvalidBudget(explain_run.limit_without_price(model_id))
+
+    def spend(self, result: CaseResult) -> None:
+        """Count what a case cost, and stop where no further one may start."""
+        if result.cost is None:
+            self.stopped = explain_run.stopped_without_price(result.case)
+            return
+        self._spent += result.cost
+        if self._spent >= self._limit and self.stopped is None:
+            self.stopped = explain_run.stopped_at_cost(self._spent, self._limit)
+
+
+def _has_price(model_id: str) -> bool:
+    now = datetime.now().isoformat()
+    call: Any = {"model_id": model_id, "timestamp": now, "input_tokens": 1, "output_tokens": 1}
+    return cost.cost_of(call) is not None
+
+
+class _Work:
+    """The cases of a suite, and what came of them."""
+
+    def __init__(
+        self, runner: CaseRunner, cases: Sequence[Settled], budget: _Budget | None, kept: KeptResults | None
+    ) -> None:
+        self.results: dict[int, CaseResult] = {}
+        """The results so far, by their positions in the suite."""
+        self._runner = runner
+        self._cases = cases
+        self._budget = budget
+        self._kept = kept
+
+    def events(self, jobs: int) -> Iterator[TestCase | CaseResult]:
+        """Run the cases: each when it starts, and each result when it comes."""
+        waiting = []
+        for position, settled in enumerate(self._cases):
+            found = self._kept.find(self._runner.key(settled), settled[0]) if self._kept is not None else None
+            if found is None:
+                waiting.append(position)
+            else:
+                self.results[position] = found
+                yield found
+        yield from self._one_by_one(waiting) if jobs == 1 else self._at_once(waiting, jobs)
+
+    def _one_by_one(self, waiting: Sequence[int]) -> Iterator[TestCase | CaseResult]:
+        for position in waiting:
+            if self._over():
+                return
+            yield self._cases[position][0]
+            yield self._done(position, self._runner.run(*self._cases[position]))
+
+    def _at_once(self, waiting: Sequence[int], jobs: int) -> Iterator[TestCase | CaseResult]:
+        """In threads that end with the process: somebody who interrupts it need not wait for the cases under way."""
+        done: queue.SimpleQueue[tuple[int, CaseResult | BaseException]] = queue.SimpleQueue()
+        remaining, running = iter(waiting), 0
+        while True:
+            while running < jobs and not self._over() and (position := next(remaining, None)) is not None:
+                yield self._cases[position][0]
+                threading.Thread(target=self._run_into, args=(done, position), daemon=True).start()
+                running += 1
+            if not running:
+                return
+            position, result = done.get()
+            running -= 1
+            if isinstance(result, BaseException):
+                raise result
+            yield self._done(position, result)
+
+    def _run_into(self, done: queue.SimpleQueue[Any], position: int) -> None:
+        try:
+            done.put((position, self._runner.run(*self._cases[position])))
+        except BaseException as error:  # such as pytest's own: the thread that waits must learn of it
+            done.put((position, error))
+
+    def _over(self) -> bool:
+        return self._budget is not None and self._budget.stopped is not None
+
+    def _done(self, position: int, result: CaseResult) -> CaseResult:
+        self.results[position] = result
+        if self._kept is not None:
+            self._kept.add(self._runner.key(self._cases[position]), result, self._runner.secrets())
+        if self._budget is not None:
+            self._budget.spend(result)
+        return result
