@@ -1,0 +1,149 @@
+"""Has a model of `llm` do the steps of a test, as an agent with the test's tools, and judge it."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, wait
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import llm
+
+from llm_mock.agents import Agent, AgentResult, Provider, ToolCallRecord, aitest_run_sync
+from llm_mock.errors import DriverError, LLMMockError, TimeIsUp
+from llm_mock.specs import explain
+from llm_mock.specs.drivers import Task
+from llm_mock.specs.models import Step, Verdict
+from llm_mock.specs.prompt import render_question
+from llm_mock.specs.steps import WITHIN, calls_of, data_of
+from llm_mock.specs.verdicts import SCHEMA, has_verdict, parse_verdict
+
+MORE_TURNS = 10
+"""How many answers a model may give besides one for each call."""
+
+Matched = tuple[str, Step, ToolCallRecord]
+"""The name of a step's result, the step, and the call that the model made for it."""
+
+
+@dataclass(frozen=True)
+class LLMDriver:
+    """Asks a model of `llm`, live or mocked.
+
+    The model does the steps in a run of an agent, and is to end with the verdict. Where it does not, it is asked once
+    more for the verdict alone, without tools and by schema, as not every model takes both. A PASS from a model that
+    never called some tool of the steps is UNCLEAR.
+
+    A model that takes longer than the test may is given up: it is waited for no longer, and its tools are gone.
+    """
+
+    model: str | None = None
+    """A model id or alias; None is the default model of `llm`."""
+
+    name = "llm"
+    needs_http = False
+
+    def run(self, task: Task) -> Verdict:
+        """Do the steps, and judge; see `Driver`.
+
+        Raises:
+            DriverError: there is no such model or no key for it, or it failed.
+            InvalidAgent: it has no tools.
+            LLMMockError: the mock or the cassette of the test has no answer.
+        """
+        __tracebackhide__ = True
+        model = self.model or str(llm.get_default_model())  # type: ignore[no-untyped-call]
+        task.report(explain.asking(model))
+        try:
+            return _until(task, partial(_judge, task, model), explain.model_working(model))
+        except (llm.UnknownModelError, llm.NeedsKeyException) as error:
+            raise DriverError(explain.model_not_asked(model, error)) from None
+
+
+def _until(task: Task, work: Callable[[], Verdict], doing: str) -> Verdict:
+    """Do work in a thread, which is left alone once the deadline has passed: nothing else ends a call of a model."""
+    __tracebackhide__ = True
+    outcome: Future[Verdict] = Future()
+    context = contextvars.copy_context()
+
+    def run() -> None:
+        try:
+            outcome.set_result(context.run(work))
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=run, name="llm-mock-driver", daemon=True).start()
+    wait([outcome], task.deadline.left)
+    if not outcome.done():
+        raise TimeIsUp(doing)
+    return outcome.result()
+
+
+def _judge(task: Task, model: str) -> Verdict:
+    prompt, steps = task.prompt, list(calls_of(task.spec.steps))
+    turns = sum(1 + step.retry for _, step in steps) + MORE_TURNS
+    result = aitest_run_sync(Agent(Provider(model), mcp_servers=[task.tools.server], max_turns=turns), prompt)
+    if not result.success:
+        raise DriverError(explain.model_failed(model, result.error or "")) from result.exception
+    matched = list(_matched(steps, result.all_tool_calls))
+    saved = {step.save_as: _data(call) for _, step, call in matched if step.save_as and call.error is None}
+    task.saved.update(saved)
+    verdict = _founded(parse_verdict(_last_word(model, prompt, result)), steps, result.all_tool_calls)
+    _fill_outputs(verdict, matched)
+    return verdict
+
+
+def _last_word(model: str, prompt: str, result: AgentResult) -> str:
+    """What the model said in the end; where that has no verdict, what it says when it is asked for one."""
+    said = result.final_response
+    if has_verdict(said):
+        return said
+    asked: Any = llm.get_model(model)
+    schema = SCHEMA if asked.supports_schema else None
+    try:
+        return str(asked.prompt(render_question(prompt, result.all_tool_calls, said), schema=schema).text())
+    except (LLMMockError, AssertionError):
+        raise
+    except Exception as error:
+        raise DriverError(explain.model_failed(model, f"{type(error).__name__}: {error}")) from error
+
+
+def _founded(verdict: Verdict, steps: Sequence[tuple[str, Step]], calls: Sequence[ToolCallRecord]) -> Verdict:
+    called = {call.name for call in calls}
+    missing = [tool for tool in dict.fromkeys(step.tool for _, step in steps) if tool not in called]
+    if verdict.verdict == "PASS" and missing:
+        reason = explain.unfounded_pass(missing, verdict.reason)
+        return verdict.model_copy(update={"verdict": "UNCLEAR", "reason": reason})
+    return verdict
+
+
+def _matched(steps: Sequence[tuple[str, Step]], calls: Sequence[ToolCallRecord]) -> Iterator[Matched]:
+    """The calls with the steps that they were made for, by tool and order."""
+    left = list(calls)
+    for name, step in steps:
+        call = next((call for call in left if call.name == step.tool), None)
+        if call is not None:
+            left.remove(call)
+            yield name, step, call
+
+
+def _fill_outputs(verdict: Verdict, matched: Sequence[Matched]) -> None:
+    """Give the steps of a verdict what their tools really said, whatever the model says that it was."""
+    left = list(matched)
+    for result in verdict.steps:
+        found = next((each for each in left if _names(result.name, each)), None)
+        if found is not None:
+            left.remove(found)
+            result.tool_output = _data(found[2])
+
+
+def _names(told: str, matched: Matched) -> bool:
+    """Whether a model, which may leave out a part, calls a step so."""
+    name, step, _ = matched
+    return told in (name, name.rpartition(WITHIN)[2], step.name, step.tool)
+
+
+def _data(call: ToolCallRecord) -> Any:
+    return data_of(call.error or call.result or "", call.structured)
