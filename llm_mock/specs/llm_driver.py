@@ -104,7 +104,7 @@ def _last_word(model: str, prompt: str, result: AgentResult) -> str:
     schema = SCHEMA if asked.supports_schema else None
     try:
         return str(asked.prompt(render_question(prompt, result.all_tool_calls, said), schema=schema).text())
-    except (LLMMockError, AssertionError):
+    except (LLMMockError, AssertionError, Warning):
         raise
     except Exception as error:
         raise DriverError(explain.model_failed(model, f"{type(error).__name__}: {error}")) from error
