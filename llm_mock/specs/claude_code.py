@@ -7,23 +7,27 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from llm_mock.agents.background import BackgroundLoop
 from llm_mock.agents.kept_process import KeptProcess
+from llm_mock.agents.result import ToolCallRecord
 from llm_mock.agents.servers import CLIServer
 from llm_mock.errors import DriverError, ServerError, TimeIsUp
 from llm_mock.redaction import default_redactor
 from llm_mock.specs import explain
 from llm_mock.specs.drivers import Task
+from llm_mock.specs.evidence import checked
 from llm_mock.specs.models import Verdict
 from llm_mock.specs.verdicts import parse_verdict
 
 SERVER = "llm_mock"
-"""What the tools' server is called there; its tools are `mcp__llm_mock__…`."""
+"""What the tools' server is called there."""
+PREFIX = f"mcp__{SERVER}__"
+"""What the names of its tools begin with there."""
 STDOUT_KEPT = 10_000_000
 STDERR_KEPT = 32_000
 """How many bytes are kept: the first and the last half."""
@@ -62,15 +66,16 @@ class ClaudeCodeDriver:
             status, stdout, stderr = self._executed([path, *self._arguments(task.prompt, file)], task)
         if status is None:
             raise TimeIsUp(explain.model_working(self.command))
-        envelope = _envelope(stdout)
-        if status != 0 or envelope.get("is_error"):
-            said = str(envelope.get("result") or "") if envelope else stdout
+        messages = _messages(stdout)
+        end = messages[-1] if messages and "is_error" in messages[-1] else {}
+        said = str(end.get("result") or "") if end else stdout
+        if status != 0 or end.get("is_error"):
             clean = default_redactor().clean
             raise DriverError(explain.claude_failed(self.command, status, clean(said), clean(stderr)))
-        return parse_verdict(stdout)
+        return checked(parse_verdict(said), task, _calls(messages) if len(messages) > 1 else None)
 
     def _arguments(self, prompt: str, configuration: Path) -> list[str]:
-        arguments = ["-p", prompt, "--output-format", "json", "--no-session-persistence"]
+        arguments = ["-p", prompt, "--output-format", "stream-json", "--verbose", "--no-session-persistence"]
         arguments += ["--mcp-config", str(configuration), "--strict-mcp-config"]
         arguments += ["--tools", "", "--allowedTools", f"mcp__{SERVER}"]
         return [*arguments, "--model", self.model] if self.model else arguments
@@ -117,10 +122,42 @@ def _configuration(task: Task) -> Iterator[Path]:
         os.unlink(name)
 
 
-def _envelope(stdout: str) -> dict[str, Any]:
-    """What `--output-format json` puts around the answer; empty where there is none."""
-    try:
-        data = json.loads(stdout)
-    except (ValueError, RecursionError):
-        return {}
-    return data if isinstance(data, dict) and "is_error" in data else {}
+def _messages(stdout: str) -> list[dict[str, Any]]:
+    """What `--output-format stream-json` writes: a JSON object a line, the last one with the answer."""
+    messages = []
+    for line in stdout.splitlines():
+        with contextlib.suppress(ValueError, RecursionError):
+            message = json.loads(line)
+            if isinstance(message, dict) and "type" in message:
+                messages.append(message)
+    return messages
+
+
+def _calls(messages: Sequence[dict[str, Any]]) -> list[ToolCallRecord]:
+    """The calls of the test's tools among the messages."""
+    blocks = [block for message in messages for block in _blocks(message)]
+    results = {block.get("tool_use_id"): block for block in blocks if block.get("type") == "tool_result"}
+    return [
+        _record(block, results[block["id"]])
+        for block in blocks
+        if block.get("type") == "tool_use" and block.get("id") in results and _is_ours(block)
+    ]
+
+
+def _is_ours(block: dict[str, Any]) -> bool:
+    return str(block.get("name")).startswith(PREFIX)
+
+
+def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """The blocks of content that a message or a result has."""
+    inner = message.get("message", message)
+    content = inner.get("content") if isinstance(inner, dict) else None
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _record(call: dict[str, Any], result: dict[str, Any]) -> ToolCallRecord:
+    content = result.get("content")
+    text = content if isinstance(content, str) else "\n".join(str(block.get("text", "")) for block in _blocks(result))
+    failed = bool(result.get("is_error"))
+    name, arguments = str(call["name"]).removeprefix(PREFIX), dict(call.get("input") or {})
+    return ToolCallRecord(name, arguments, None if failed else text, text if failed else None)

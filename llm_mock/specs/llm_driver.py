@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from functools import partial
@@ -12,20 +12,18 @@ from typing import Any
 
 import llm
 
-from llm_mock.agents import Agent, AgentResult, Provider, ToolCallRecord, aitest_run_sync
+from llm_mock.agents import Agent, AgentResult, Provider, aitest_run_sync
 from llm_mock.errors import DriverError, LLMMockError, TimeIsUp
 from llm_mock.specs import explain
 from llm_mock.specs.drivers import Task
-from llm_mock.specs.models import Step, Verdict
+from llm_mock.specs.evidence import checked
+from llm_mock.specs.models import Verdict
 from llm_mock.specs.prompt import render_question
-from llm_mock.specs.steps import WITHIN, calls_of, data_of
+from llm_mock.specs.steps import calls_of
 from llm_mock.specs.verdicts import SCHEMA, has_verdict, parse_verdict
 
 MORE_TURNS = 10
 """How many answers a model may give besides one for each call."""
-
-Matched = tuple[str, Step, ToolCallRecord]
-"""The name of a step's result, the step, and the call that the model made for it."""
 
 
 @dataclass(frozen=True)
@@ -82,17 +80,12 @@ def _until(task: Task, work: Callable[[], Verdict], doing: str) -> Verdict:
 
 
 def _judge(task: Task, model: str) -> Verdict:
-    prompt, steps = task.prompt, list(calls_of(task.spec.steps))
-    turns = sum(1 + step.retry for _, step in steps) + MORE_TURNS
+    prompt = task.prompt
+    turns = sum(1 + step.retry for _, step in calls_of(task.spec.steps)) + MORE_TURNS
     result = aitest_run_sync(Agent(Provider(model), mcp_servers=[task.tools.server], max_turns=turns), prompt)
     if not result.success:
         raise DriverError(explain.model_failed(model, result.error or "")) from result.exception
-    matched = list(_matched(steps, result.all_tool_calls))
-    saved = {step.save_as: _data(call) for _, step, call in matched if step.save_as and call.error is None}
-    task.saved.update(saved)
-    verdict = _founded(parse_verdict(_last_word(model, prompt, result)), steps, result.all_tool_calls)
-    _fill_outputs(verdict, matched)
-    return verdict
+    return checked(parse_verdict(_last_word(model, prompt, result)), task, result.all_tool_calls)
 
 
 def _last_word(model: str, prompt: str, result: AgentResult) -> str:
@@ -108,42 +101,3 @@ def _last_word(model: str, prompt: str, result: AgentResult) -> str:
         raise
     except Exception as error:
         raise DriverError(explain.model_failed(model, f"{type(error).__name__}: {error}")) from error
-
-
-def _founded(verdict: Verdict, steps: Sequence[tuple[str, Step]], calls: Sequence[ToolCallRecord]) -> Verdict:
-    called = {call.name for call in calls}
-    missing = [tool for tool in dict.fromkeys(step.tool for _, step in steps) if tool not in called]
-    if verdict.verdict == "PASS" and missing:
-        reason = explain.unfounded_pass(missing, verdict.reason)
-        return verdict.model_copy(update={"verdict": "UNCLEAR", "reason": reason})
-    return verdict
-
-
-def _matched(steps: Sequence[tuple[str, Step]], calls: Sequence[ToolCallRecord]) -> Iterator[Matched]:
-    """The calls with the steps that they were made for, by tool and order."""
-    left = list(calls)
-    for name, step in steps:
-        call = next((call for call in left if call.name == step.tool), None)
-        if call is not None:
-            left.remove(call)
-            yield name, step, call
-
-
-def _fill_outputs(verdict: Verdict, matched: Sequence[Matched]) -> None:
-    """Give the steps of a verdict what their tools really said, whatever the model says that it was."""
-    left = list(matched)
-    for result in verdict.steps:
-        found = next((each for each in left if _names(result.name, each)), None)
-        if found is not None:
-            left.remove(found)
-            result.tool_output = _data(found[2])
-
-
-def _names(told: str, matched: Matched) -> bool:
-    """Whether a model, which may leave out a part, calls a step so."""
-    name, step, _ = matched
-    return told in (name, name.rpartition(WITHIN)[2], step.name, step.tool)
-
-
-def _data(call: ToolCallRecord) -> Any:
-    return data_of(call.error or call.result or "", call.structured)

@@ -32,8 +32,17 @@ import json, os, subprocess, sys, time
 
 ME = [sys.executable, "-IS", sys.argv[0]]
 
+def say(**message):
+    print(json.dumps(message), flush=True)
+
 def answer(text, **fields):
-    print(json.dumps({"type": "result", "is_error": False, "result": text, **fields}), flush=True)
+    say(**{"type": "result", "is_error": False, "result": text, **fields})
+
+def use(name, result, **fields):
+    block = {"type": "tool_use", "id": name, "name": name, "input": {"item": "plum"}}
+    say(type="assistant", message={"role": "assistant", "content": [{"type": "text", "text": "Now"}, block]})
+    block = {"type": "tool_result", "tool_use_id": name, "content": result, **fields}
+    say(type="user", message={"role": "user", "content": [block]})
 
 """
 CALLS_A_TOOL = """\
@@ -71,7 +80,7 @@ def tools(project: Project) -> Iterator[RunningTools]:
 @pytest.fixture
 def task(project: Project, tools: RunningTools) -> Callable[..., Task]:
     def task(seconds: float = 60) -> Task:
-        spec = load_spec(project.write("steps: [{name: Buy, tool: shop_sell, args: {item: plum}}]"))
+        spec = load_spec(project.write("steps: [{name: Buy, tool: shop_sell, args: {item: plum}, save_as: sale}]"))
         return Task(spec, tools, Deadline(seconds), lambda happened: None, project.root)
 
     return task
@@ -128,7 +137,7 @@ def test_the_command_gets_the_prompt_the_tools_and_nothing_else(
 
     seen: dict[str, Any] = json.loads((tmp_path / "seen").read_text())
     arguments = seen["arguments"]
-    assert arguments[:4] == ["-p", given.prompt, "--output-format", "json"]
+    assert arguments[:4] == ["-p", given.prompt, "--output-format", "stream-json"]
     assert arguments[-2:] == ["--model", "opus"]
     assert "--strict-mcp-config" in arguments
     assert (seen["stdin"], seen["mode"], seen["folder"]) == ("", 0o600, str(given.root))
@@ -144,6 +153,47 @@ def test_the_command_calls_the_tools_of_the_test(claude: Claude, task: Callable[
     verdict = ClaudeCodeDriver().run(task())
     assert (verdict.verdict, verdict.reason) == ("PASS", "plum")
     assert project.journal[-1] == "sell plum"
+
+
+@pytest.mark.parametrize(
+    ("result", "saved"),
+    [
+        ('{"item": "plum", "number": 1}', {"item": "plum", "number": 1}),
+        ([{"type": "text", "text": "sold"}, {"type": "text", "text": "out"}], "sold\nout"),
+    ],
+)
+def test_the_calls_that_the_command_tells_of_stand_in_the_verdict(
+    result: Any, saved: Any, claude: Claude, task: Callable[..., Task]
+) -> None:
+    said = {**json.loads(PASS), "steps": [{"name": "Buy", "status": "pass", "tool_output": "something else"}]}
+    claude(
+        f"""
+        say(type="system", subtype="init")
+        use("mcp__llm_mock__shop_sell", {result!r})
+        answer({json.dumps(said)!r})
+        """
+    )
+    given = task()
+    verdict = ClaudeCodeDriver().run(given)
+    assert (verdict.verdict, verdict.steps[0].tool_output, given.saved) == ("PASS", saved, {"sale": saved})
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        ("", "UNCLEAR"),
+        ("use('mcp__other__shop_sell', 'sold')", "UNCLEAR"),
+        ("use('mcp__llm_mock__shop_sell', 'no', is_error=True)", "PASS"),
+    ],
+)
+def test_a_pass_without_the_calls_is_unclear(
+    calls: str, expected: str, claude: Claude, task: Callable[..., Task]
+) -> None:
+    claude(f"say(type='system', subtype='init')\n{calls}\nanswer({PASS!r})")
+    given = task()
+    verdict = ClaudeCodeDriver().run(given)
+    assert (verdict.verdict, given.saved) == (expected, {})
+    assert ("never called shop_sell" in verdict.reason) is (expected == "UNCLEAR")
 
 
 @pytest.mark.parametrize(

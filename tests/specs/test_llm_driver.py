@@ -212,6 +212,7 @@ def test_a_whole_test_runs_offline(tmp_path: Path, mock_llm_responses: ResponseC
     assert verdict.steps[1].tool_output == {"item": "apple", "number": 1}
     assert project.journal == ["open", "sell apple", "close apple", "cleanup"]
     assert told[1] == "asking gpt-4o-mini …"
+    assert [result.name for result in (told[0], *told[2:])] == ["setup: Open", "Buy", "teardown: shop_close"]
 
 
 def judged(output: str) -> dict[str, Any]:
