@@ -94,6 +94,14 @@ class ServerError(LLMMockError):
     """A tool server does not start, does not speak its protocol, or has a tool that another has too."""
 
 
+class HostNotAllowed(LLMMockError):
+    """A tool was to ask a host that the project does not allow."""
+
+
+class InvalidHostPattern(LLMMockError, ValueError):
+    """What was given as an allowed host is none."""
+
+
 class InvalidAgent(LLMMockError, ValueError):
     """An agent is configured so that it can never run."""
 

@@ -3,12 +3,12 @@
 It is run as a file, by `python -I -S`, so that it imports nothing but what stands here and starts in a few
 milliseconds:
 
-    keeper.py LIFELINE PARENT GRACE COMMAND [ARGUMENT …]
+    keeper.py LIFELINE PARENT GRACE STOP_TIMEOUT COMMAND [ARGUMENT …]
 
 `LIFELINE` is the number of a file descriptor, the reading end of a pipe. Its end means that the parent has gone or
-wants the command to end: the command has `GRACE` seconds to end by itself, then again as many after SIGTERM, then comes
-SIGKILL. A byte in the pipe means SIGKILL at once. `PARENT` is the process id of the parent, which is watched as well:
-a process that it forked may hold the pipe open. Standard input, output and error are those of the command.
+wants the command to end: the command has `GRACE` seconds to end by itself, then `STOP_TIMEOUT` after SIGTERM, then
+comes SIGKILL. A byte in the pipe means SIGKILL at once. `PARENT` is the process id of the parent, which is watched as
+well: a process that it forked may hold the pipe open. Standard input, output and error are those of the command.
 
 The keeper ends as the command ends: with its exit status, or by the same signal; with 127 where it could not be
 started. What the command leaves behind in its group is killed; on Linux also what left the group.
@@ -39,13 +39,15 @@ class Keeper:
     Args:
         lifeline: the file descriptor whose end is the end of the command.
         parent: the process id of the parent.
-        grace: seconds that the command has to end before it is forced.
+        grace: seconds that the command has to end by itself.
+        stop_timeout: seconds that it has then, after SIGTERM.
     """
 
-    def __init__(self, lifeline: int, parent: int, grace: float) -> None:
+    def __init__(self, lifeline: int, parent: int, grace: float, stop_timeout: float) -> None:
         self.lifeline = lifeline
         self.parent = parent
         self.grace = grace
+        self.stop_timeout = stop_timeout
         self.status: int | None = None
         self._wakeup, wakeup = os.pipe()
         os.set_inheritable(lifeline, False)
@@ -84,7 +86,7 @@ class Keeper:
         self._wait(self.grace)
         if self.status is None and not self._at_once:
             self._signal(signal.SIGTERM)
-            self._wait(self.grace)
+            self._wait(self.stop_timeout)
         self._signal(signal.SIGKILL)
         while self.status is None:
             self._reap(block=True)
@@ -185,12 +187,12 @@ def _end_alike(status: int) -> None:
 
 def main(arguments: list[str]) -> None:
     """Keep a command; see the head of this file for the arguments."""
-    lifeline, parent, grace = int(arguments[0]), int(arguments[1]), float(arguments[2])
-    keeper = Keeper(lifeline, parent, grace)
+    lifeline, parent, grace, stop_timeout = int(arguments[0]), int(arguments[1]), *map(float, arguments[2:4])
+    keeper = Keeper(lifeline, parent, grace, stop_timeout)
     try:
-        keeper.start(arguments[3:])
+        keeper.start(arguments[4:])
     except OSError as error:
-        os.write(2, f"{arguments[3]}: {error.strerror}\n".encode())
+        os.write(2, f"{arguments[4]}: {error.strerror}\n".encode())
         os._exit(127)
     _end_alike(keeper.watch())
 

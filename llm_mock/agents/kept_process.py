@@ -13,13 +13,11 @@ from typing import IO, Any, cast
 from llm_mock.agents import explain, keeper
 from llm_mock.agents.environment import command_of, environment_of
 from llm_mock.agents.pipes import Input, Output
-from llm_mock.agents.servers import Server
+from llm_mock.agents.servers import MCPServer, Server
 from llm_mock.errors import ServerError
 
 GRACE = 1.0
-"""Seconds that a command has to end by itself, and again after SIGTERM, before it is killed."""
-KEEPER_TIMEOUT = 2 * GRACE + keeper.KILLING + 1
-"""Seconds after which a keeper itself is given up."""
+"""Seconds that a command has to end by itself, and again after SIGTERM unless a server says otherwise."""
 
 
 class KeptProcess:
@@ -39,10 +37,14 @@ class KeptProcess:
             raise ServerError(explain.no_process_groups())
         environment = environment_of(server)
         command = [*command_of(server, environment), *arguments]
+        stop_timeout = server.stop_timeout if isinstance(server, MCPServer) else GRACE
+        self.ending_timeout = GRACE + stop_timeout + keeper.KILLING + 1
+        """Seconds after which the keeper itself is given up."""
         reading, self._lifeline = os.pipe()
+        options = (reading, os.getpid(), GRACE, stop_timeout)
         try:
             self._keeper = subprocess.Popen(
-                [sys.executable, "-I", "-S", keeper.__file__, str(reading), str(os.getpid()), str(GRACE), *command],
+                [sys.executable, "-I", "-S", keeper.__file__, *map(str, options), *command],
                 bufsize=0,
                 stdin=subprocess.PIPE if with_input else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -114,7 +116,7 @@ class KeptProcess:
             at_once: do not let it end by itself, but kill it.
         """
         self.let_go(at_once)
-        if await self.wait(KEEPER_TIMEOUT) is None:  # what it keeps cannot be killed either
+        if await self.wait(self.ending_timeout) is None:  # what it keeps cannot be killed either
             self._keeper.kill()
             self._keeper.wait()
         for output in self._outputs:

@@ -15,7 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from llm_mock.agents import explain
 from llm_mock.agents.environment import redactor_of, resolved
-from llm_mock.agents.kept_process import KEEPER_TIMEOUT, KeptProcess
+from llm_mock.agents.kept_process import KeptProcess
 from llm_mock.agents.mcp_answers import answer_of
 from llm_mock.agents.mcp_stdio import STDERR_KEPT, Stdio
 from llm_mock.agents.pipes import Output
@@ -27,9 +27,12 @@ MOST_PAGES = 100
 """After so many pages of tools, a server is taken to have no last one."""
 PROBE_TIMEOUT = 5.0
 """Seconds that a server which left a call unanswered has to show that it still lives."""
-STOP_TIMEOUT = KEEPER_TIMEOUT + 2
+FAREWELL = 2.0
+"""Seconds that the protocol may take to take leave of a server."""
 ENDING = 0.5
 """Seconds that a server which has closed its stdout has until it counts as one that does not end by itself."""
+ENDING_AT_URL = 8.0
+"""Seconds that a session with a server at a URL may take to end."""
 CONNECT_TIMEOUT = 30.0
 """Seconds for connecting to a URL and for sending; how long an answer may take is up to each call."""
 
@@ -162,7 +165,8 @@ class MCPSession:
         self._hurry = self._hurry or at_once
         self._stop.set()
         if self._task is not None:
-            await asyncio.wait({self._task}, timeout=STOP_TIMEOUT)
+            ending = self._process.ending_timeout if self._process else ENDING_AT_URL
+            await asyncio.wait({self._task}, timeout=ending + FAREWELL)
             self._task.cancel()  # a server at a URL that does not answer its farewell
             await asyncio.wait({self._task})
             if not self._task.cancelled():

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.agents import command_line, explain
-from llm_mock.agents.background import BackgroundLoop
+from llm_mock.agents.background import BackgroundLoop, LoopClosed
 from llm_mock.agents.environment import resolved
 from llm_mock.agents.servers import CLIServer, MCPServer, Server
 from llm_mock.agents.tools import ServerTool
@@ -71,6 +71,18 @@ class ServerPool:
         loop = self._background()
         return await loop.run_async(self._tools(servers, loop))
 
+    def stop(self, server: MCPServer) -> None:
+        """End one server and all that it started, if it runs. Its tools say so; asked for again, it is started anew.
+
+        Args:
+            server: its configuration.
+        """
+        with self._lock:
+            loop = self._loop if self._process == os.getpid() else None
+        if loop is not None:
+            with suppress(LoopClosed):
+                loop.run(self._stop(server))
+
     def close(self) -> None:
         """End every server and all that they started. The pool may be used again."""
         with self._lock:
@@ -90,6 +102,13 @@ class ServerPool:
                 self._loop = BackgroundLoop()
                 atexit.register(self.close)
             return self._loop
+
+    async def _stop(self, server: MCPServer) -> None:
+        for place in [place for (configuration, *_), place in self._places.items() if configuration == server]:
+            async with place.lock:
+                session, place.session = place.session, None
+                if session is not None:
+                    await session.stop()
 
     async def _stop_all(self) -> None:
         sessions = [place.session for place in self._places.values() if place.session is not None]

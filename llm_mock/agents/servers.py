@@ -101,6 +101,8 @@ class MCPServer(Configuration):
     """Seconds that a call may take."""
     name: str | None = None
     """What messages call it; by default its command or URL."""
+    stop_timeout: float = 1.0
+    """Seconds that its process has to end after SIGTERM, which it gets a second after its standard input ended."""
 
     def __post_init__(self) -> None:
         __tracebackhide__ = True
@@ -110,7 +112,7 @@ class MCPServer(Configuration):
         if bool(self.command) == bool(self.url):
             raise InvalidServer(explain.command_or_url(self.label))
         _check_texts(self, "env", "headers")
-        _check_seconds(self, "start_timeout", "call_timeout")
+        _check_seconds(self, "start_timeout", "call_timeout", "stop_timeout")
 
     @property
     def label(self) -> str:

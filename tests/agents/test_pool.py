@@ -245,3 +245,21 @@ def test_closing_a_pool_ends_the_calls_under_way(pool: ServerPool, raw: Raw) -> 
     pool.close()
     call.join()
     assert answers[0].server_failed
+
+
+def test_one_server_of_a_pool_can_be_stopped(pool: ServerPool, raw: Raw, marker: str) -> None:
+    first, second = raw(name="first"), raw(name="second")
+    tools = tools_of(pool, first)
+    kept = tools_of(pool, second)
+    about = json.loads(tools["about"].call({}).text)
+    pool.stop(first)
+    pool.stop(first)
+    pool.stop(raw(name="never started"))
+    assert len(processes_with(marker)) == 2
+    assert tools["about"].call({}).server_failed
+    assert kept["echo"].call({"text": "still here"}).text == "still here"
+    assert json.loads(tools_of(pool, first)["about"].call({}).text)["pid"] != about["pid"]
+
+
+def test_a_pool_that_runs_nothing_has_nothing_to_stop(pool: ServerPool, raw: Raw) -> None:
+    pool.stop(raw())

@@ -1,0 +1,148 @@
+"""Which hosts the tools of a test may ask."""
+
+from __future__ import annotations
+
+import fnmatch
+import ipaddress
+import re
+import socket
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from llm_mock.errors import HostNotAllowed, InvalidHostPattern
+from llm_mock.specs import explain_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import httpx2
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+HIGHEST_PORT = 65_535
+_PORTS = {"http": 80, "https": 443}
+_NAME = re.compile(r"[a-z0-9*_-]+(?:\.[a-z0-9*_-]+)*")
+_NAME_AND_PORT = re.compile(r"(?P<name>\[(?P<address>.+)\]|.+?)(?::(?P<port>\d{1,5}))?")
+
+
+@dataclass(frozen=True)
+class _Pattern:
+    """One allowed host: a glob of names or a network of addresses, and perhaps a port."""
+
+    name: str
+    network: ipaddress.IPv4Network | ipaddress.IPv6Network | None = None
+    port: int | None = None
+
+    def fits(self, name: str, address: Address | None, port: int) -> bool:
+        if self.port not in (None, port):
+            return False
+        if self.network is not None:
+            return address is not None and address in self.network
+        return self.name == "*" or (address is None and fnmatch.fnmatchcase(name, self.name))
+
+
+@dataclass(frozen=True)
+class AllowedHosts:
+    """The hosts that may be asked.
+
+    Args:
+        patterns: each a name (`localhost`), a glob of names (`*.example.com`, which `example.com` is not), an address
+            or a network (`::1`, `127.0.0.0/8`), or `*` for every host. With a port (`127.0.0.1:8000`, `[::1]:8000`)
+            that port alone is allowed.
+
+    Raises:
+        InvalidHostPattern: a pattern is none of these.
+    """
+
+    patterns: Sequence[str]
+
+    def __post_init__(self) -> None:
+        __tracebackhide__ = True
+        object.__setattr__(self, "patterns", tuple(self.patterns))
+        object.__setattr__(self, "_parsed", tuple(map(_parse, self.patterns)))
+
+    def check(self, url: str | httpx2.URL) -> None:
+        """Let a URL pass that may be asked.
+
+        What counts is the host to which the HTTP library will connect. A number such as `2130706433` is a name, though
+        systems take it for an address; `localhost` must be this machine, unless every host is allowed.
+
+        Args:
+            url: an absolute URL.
+
+        Raises:
+            HostNotAllowed: it is no http or https URL, or one of a host that is not allowed.
+        """
+        __tracebackhide__ = True
+        parsed = _url(url)
+        host = parsed.raw_host.decode("ascii").lower()
+        address = _address(host)
+        name, port = host.removesuffix("."), parsed.port or _PORTS[parsed.scheme]
+        fitting = [pattern for pattern in self._patterns() if pattern.fits(name, address, port)]
+        if not fitting:
+            raise HostNotAllowed(explain_tools.host_not_allowed(host, port, self.patterns))
+        if name == "localhost" and not any(pattern.name == "*" for pattern in fitting) and not _is_this_machine(host):
+            raise HostNotAllowed(explain_tools.localhost_elsewhere())
+
+    def _patterns(self) -> tuple[_Pattern, ...]:
+        parsed: tuple[_Pattern, ...] = self.__dict__["_parsed"]
+        return parsed
+
+
+def _parse(pattern: str) -> _Pattern:
+    __tracebackhide__ = True
+    text = pattern.strip().lower() if isinstance(pattern, str) else ""
+    if (network := _network(text)) is not None:
+        return _Pattern(text, network)
+    match = _NAME_AND_PORT.fullmatch(text)
+    if match is None or int(match["port"] or 0) > HIGHEST_PORT:
+        raise InvalidHostPattern(explain_tools.bad_host_pattern(pattern))
+    name = match["address"] or match["name"].removesuffix(".")
+    network = _network(name)
+    if network is None and (match["address"] or not _NAME.fullmatch(name)):
+        raise InvalidHostPattern(explain_tools.bad_host_pattern(pattern))
+    return _Pattern(name, network, int(match["port"]) if match["port"] else None)
+
+
+def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError:
+        return None
+
+
+def _url(url: str | httpx2.URL) -> httpx2.URL:
+    """A URL as the HTTP library reads it; messages do not show it, as it may hold a password."""
+    __tracebackhide__ = True
+    import httpx2
+
+    try:
+        parsed = httpx2.URL(url)
+    except (httpx2.InvalidURL, UnicodeError):
+        raise HostNotAllowed(explain_tools.bad_url()) from None
+    if parsed.scheme not in _PORTS or not parsed.host or (parsed.port or 0) > HIGHEST_PORT:
+        raise HostNotAllowed(explain_tools.bad_url(parsed.scheme))
+    return parsed
+
+
+def _address(host: str) -> Address | None:
+    """The address that a host is, if it is none by name."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        found = socket.getaddrinfo(host, None)
+    except OSError:
+        return False
+    return all(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]).is_loopback for entry in found)
+
+
+LOOPBACK = AllowedHosts(("localhost", "127.0.0.0/8", "::1"))
+"""This machine alone."""
+ANY = AllowedHosts(("*",))
+"""Every host."""

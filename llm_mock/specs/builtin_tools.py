@@ -1,0 +1,202 @@
+"""The tools that every plain-language test has."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import math
+import time
+from decimal import Decimal
+from typing import Annotated, Any
+
+import httpx2
+from pydantic import Field
+
+from llm_mock.errors import LLMMockError
+from llm_mock.specs import explain_tools
+from llm_mock.specs.allowed_hosts import LOOPBACK, AllowedHosts
+
+BODY_LIMIT = 10_240
+"""How many bytes of a response's body are read."""
+MOST_REDIRECTS = 5
+REQUEST_TIMEOUT = 30.0
+"""Seconds that a request may take, redirects and body included."""
+
+Url = Annotated[str, Field(description="An absolute http or https URL.")]
+Tolerance = Annotated[float, Field(ge=0, allow_inf_nan=False, description="A share: 0.05 allows 5 %.")]
+
+
+class BuiltinTools:
+    """The built-in tools: each public method is one.
+
+    Args:
+        allowed_hosts: which hosts may be asked. A redirect to another is refused too.
+    """
+
+    def __init__(self, allowed_hosts: AllowedHosts) -> None:
+        self._allowed_hosts = allowed_hosts
+
+    async def http_get(self, url: Url, headers: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Make an HTTP GET request.
+
+        Returns status_code, body (text, its first 10 KB) and headers. A status such as 404 is no failure of the tool.
+        """
+        return await self._answer("GET", url, headers)
+
+    async def http_post(
+        self, url: Url, data: dict[str, Any] | None = None, headers: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Make an HTTP POST request with data as its JSON body.
+
+        Returns status_code, body (text, its first 10 KB) and headers. A status such as 404 is no failure of the tool.
+        """
+        return await self._answer("POST", url, headers, data)
+
+    async def sleep(self, seconds: float) -> dict[str, float]:
+        """Wait so many seconds. Returns slept: the seconds that were waited."""
+        if not 0 <= seconds < math.inf:
+            raise LLMMockError(explain_tools.bad_duration(seconds))
+        start = time.perf_counter()
+        await asyncio.sleep(seconds)
+        return {"slept": round(time.perf_counter() - start, 3)}
+
+    async def assert_equals(self, actual: Any, expected: Any, message: str = "") -> dict[str, Any]:
+        """Compare two JSON values. Returns passed, actual, expected and message.
+
+        Where they differ and no message is given, the message says how.
+        """
+        passed = _equal(actual, expected)
+        message = message or ("" if passed else explain_tools.not_equal(actual, expected))
+        return {"passed": passed, "actual": actual, "expected": expected, "message": message}
+
+    async def assert_true(self, condition: bool, message: str = "") -> dict[str, Any]:
+        """Look whether a condition holds. Returns passed and message."""
+        return {"passed": condition, "message": message or ("" if condition else explain_tools.not_true())}
+
+    async def compare_values(self, value1: Any, value2: Any, tolerance: Tolerance = 0.0) -> dict[str, Any]:
+        """Compare two values; numbers are equal where they differ by at most tolerance, a share of value2.
+
+        Returns equal, value1 and value2, for numbers also difference_percent and tolerance_percent. Where value2 is 0,
+        the difference is a share of value1. true and false are no numbers.
+        """
+        if _is_number(value1) and _is_number(value2):
+            return _compared_numbers(value1, value2, tolerance)
+        return {"equal": _equal(value1, value2), "value1": value1, "value2": value2}
+
+    async def _answer(
+        self, method: str, url: str, headers: dict[str, Any] | None, data: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        self._allowed_hosts.check(url)
+        shown = _without_secrets(httpx2.URL(url))
+        texts = {name: str(value) for name, value in (headers or {}).items()}
+        try:
+            async with _client(url) as client:
+                request = client.build_request(method, url, headers=texts, json=data)
+            return await asyncio.wait_for(self._followed(request, shown), REQUEST_TIMEOUT)
+        except asyncio.TimeoutError:
+            raise LLMMockError(explain_tools.request_timed_out(method, shown, REQUEST_TIMEOUT)) from None
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            raise LLMMockError(explain_tools.request_failed(method, shown, error)) from None
+
+    async def _followed(self, request: httpx2.Request, shown: str) -> dict[str, Any]:
+        """The answer to a request, or to that to which it is redirected."""
+        next_request = request
+        for _ in range(MOST_REDIRECTS + 1):
+            async with _client(next_request.url) as client:
+                response = await client.send(next_request, stream=True)
+                if response.next_request is None:
+                    return await _told(response)
+                next_request = response.next_request
+                await response.aclose()
+            self._allowed_hosts.check(next_request.url)
+        raise LLMMockError(explain_tools.too_many_redirects(request.method, shown, MOST_REDIRECTS))
+
+
+def _client(url: str | httpx2.URL) -> httpx2.AsyncClient:
+    """A client for one request. No proxy lies between this machine and itself, whatever the environment says."""
+    return httpx2.AsyncClient(timeout=None, trust_env=not _is_allowed(LOOPBACK, url))
+
+
+async def _told(response: httpx2.Response) -> dict[str, Any]:
+    body = b""
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > BODY_LIMIT:
+            break
+    await response.aclose()
+    return {
+        "status_code": response.status_code,
+        "body": _text(body[:BODY_LIMIT], response.charset_encoding, whole=len(body) <= BODY_LIMIT),
+        "headers": dict(response.headers),
+    }
+
+
+def _text(body: bytes, charset: str | None, whole: bool) -> str:
+    """A body as text; of one that was cut, half a character at its end is left out."""
+    for encoding in (charset or "utf-8", "utf-8"):
+        try:
+            " ".encode(encoding)  # refuses what Python has as an encoding and is none of text, such as hex
+            text = codecs.getincrementaldecoder(encoding)("replace").decode(body, whole)
+            return text.encode(errors="replace").decode()  # some encodings give what no text may hold
+        except (LookupError, ValueError):
+            continue
+    raise AssertionError("UTF-8 decodes everything")
+
+
+def _is_allowed(hosts: AllowedHosts, url: str | httpx2.URL) -> bool:
+    try:
+        hosts.check(url)
+    except LLMMockError:
+        return False
+    return True
+
+
+def _without_secrets(url: httpx2.URL) -> str:
+    """A URL for messages: without user, password and query."""
+    return str(url.copy_with(username=None, password=None, query=None, fragment=None))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _equal(first: Any, second: Any) -> bool:
+    """Whether two JSON values are equal: 1 and 1.0 are, 1 and true are not."""
+    if isinstance(first, bool) or isinstance(second, bool):
+        return first is second
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(_equal(value, second[name]) for name, value in first.items())
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(_equal, first, second))
+    return bool(first == second)
+
+
+def _compared_numbers(value1: float, value2: float, tolerance: float) -> dict[str, Any]:
+    equal, percent = value1 == value2, None
+    if not any(isinstance(value, float) and not math.isfinite(value) for value in (value1, value2)):
+        # As decimals, so that 1.01 is 1.0 with 1 % more, as it is written.
+        first, second = _decimal(value1), _decimal(value2)
+        difference, whole = abs(first - second), abs(second or first)
+        equal = equal or (tolerance > 0 and difference <= _decimal(tolerance) * whole)
+        percent = float(difference / whole * 100) if whole else 0.0
+    return {
+        "equal": equal,
+        "value1": _json_number(value1),
+        "value2": _json_number(value2),
+        "difference_percent": _json_number(percent),
+        "tolerance_percent": float(_decimal(tolerance) * 100),
+    }
+
+
+def _decimal(value: float) -> Decimal:
+    return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+
+
+def _json_number(value: float | None) -> float | None:
+    """A number as JSON has it: None where it is not finite, the whole number itself where no float is so large."""
+    if value is None:
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:
+        return value

@@ -1,0 +1,206 @@
+"""The MCP server of plain-language tests: the built-in tools, and those of a project's plugins.
+
+    python -m llm_mock.specs.mcp_server [--plugins FILE_OR_FOLDER …] [--allow-host HOST …] [--http ADDRESS_FILE]
+
+It speaks over stdio until standard input ends or SIGTERM comes; then the plugins clean up. With `--http` the same
+process, and so the same plugins, can be reached by streamable HTTP too, on 127.0.0.1 at a free port: ADDRESS_FILE then
+holds `{"url": …, "token": …}` before the first message on stdio, and requests need the header
+`Authorization: Bearer TOKEN`.
+
+It runs in the folder of the project, from which plugins can import. What they print goes to stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hmac
+import json
+import os
+import secrets
+import signal
+import socket
+import sys
+from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+import llm_mock
+from llm_mock.errors import LLMMockError
+from llm_mock.specs import explain_tools
+from llm_mock.specs.allowed_hosts import ANY, AllowedHosts
+from llm_mock.specs.builtin_tools import BuiltinTools
+from llm_mock.specs.plugin_loading import LoadedPlugin, load_plugins, tools_of
+from llm_mock.specs.tool_functions import Terminated, ToolFunction, failure
+
+CLEANUP_TIMEOUT = 5.0
+"""Seconds that the cleanup of all plugins may take together."""
+BUILT_IN = ("http_get", "http_post", "sleep", "assert_equals", "assert_true", "compare_values")
+
+
+def server_with(tools: Sequence[ToolFunction]) -> Server[Any]:
+    """A server of the official SDK that has these tools."""
+    by_name = {tool.name: tool for tool in tools}
+
+    async def list_tools(_: Any, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[tool.told() for tool in tools])
+
+    async def call_tool(_: Any, call: types.CallToolRequestParams) -> types.CallToolResult:
+        if call.name not in by_name:
+            return failure(explain_tools.unknown_tool(call.name, [*by_name]))
+        return await by_name[call.name].call(call.arguments or {})
+
+    return Server("llm-mock", version=llm_mock.__version__, on_list_tools=list_tools, on_call_tool=call_tool)
+
+
+def all_tools(allowed_hosts: AllowedHosts, plugins: Sequence[LoadedPlugin]) -> list[ToolFunction]:
+    """The built-in tools, then those of the plugins.
+
+    Raises:
+        InvalidFile: two tools have one name, or a method cannot be a tool.
+    """
+    built_in = BuiltinTools(allowed_hosts)
+    tools = {name: ToolFunction(name, getattr(built_in, name)) for name in BUILT_IN}
+    places = dict.fromkeys(BUILT_IN, "the built-in one")
+    for plugin in plugins:
+        for tool in tools_of(plugin):
+            if tool.name in tools:
+                raise plugin.error(explain_tools.tool_named_twice(tool.name, places[tool.name]), tool.function)
+            tools[tool.name], places[tool.name] = tool, f"that of {plugin.place}"
+    return list(tools.values())
+
+
+async def clean_up(plugins: Sequence[LoadedPlugin]) -> None:
+    """Let all plugins clean up, at the same time; what fails is told on stderr."""
+    tasks = {asyncio.ensure_future(_cleaned(each)): each.plugin.name for each in plugins}
+    if tasks:
+        _, late = await asyncio.wait(tasks, timeout=CLEANUP_TIMEOUT)
+        for task in late:
+            print(explain_tools.cleanup_timed_out(tasks[task], CLEANUP_TIMEOUT), file=sys.stderr)
+
+
+async def _cleaned(loaded: LoadedPlugin) -> None:
+    try:
+        await loaded.plugin.cleanup()
+    except (Terminated, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+        print(explain_tools.cleanup_failed(loaded.plugin.name, error), file=sys.stderr)
+
+
+async def _serve(server: Server[Any], address_file: Path | None) -> None:
+    http = asyncio.ensure_future(_http(server, address_file)) if address_file else None
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+    if http is not None:
+        http.cancel()
+
+
+def _http(server: Server[Any], address_file: Path) -> Coroutine[Any, Any, None]:
+    """Listen, write the address, and return what serves then."""
+    import uvicorn
+
+    class Unattended(uvicorn.Server):
+        """A web server that leaves the signals to the process."""
+
+        def capture_signals(self) -> Any:
+            return nullcontext()
+
+    listening = socket.create_server(("127.0.0.1", 0))
+    token = secrets.token_urlsafe(32)
+    _write_secret(address_file, {"url": f"http://127.0.0.1:{listening.getsockname()[1]}/mcp", "token": token})
+    app = _with_token(server.streamable_http_app(), token)
+    return Unattended(uvicorn.Config(app, log_level="warning", access_log=False)).serve(sockets=[listening])
+
+
+def _write_secret(path: Path, content: Any) -> None:
+    """A file that appears as a whole and that nobody else may read."""
+    temporary = path.with_name(f"{path.name}.new")
+    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        json.dump(content, file)
+    os.replace(temporary, path)
+
+
+def _with_token(app: Any, token: str) -> Any:
+    """An ASGI application that answers only requests with this bearer token."""
+    expected = f"Bearer {token}".encode()
+
+    async def guarded(scope: Any, receive: Any, send: Any) -> None:
+        given = dict(scope.get("headers", ())).get(b"authorization", b"")
+        if scope["type"] == "lifespan" or hmac.compare_digest(given, expected):
+            await app(scope, receive, send)
+        else:
+            await send({"type": "http.response.start", "status": 401, "headers": []})
+            await send({"type": "http.response.body", "body": b"A token is needed.\n"})
+
+    return guarded
+
+
+@contextmanager
+def _stdout_kept_for_messages() -> Iterator[None]:
+    """Plugins print to stderr while they are imported. While it serves, the SDK sees to that."""
+    messages = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(messages, 1)
+        os.close(messages)
+
+
+def _files(paths: Sequence[Path]) -> list[Path]:
+    return [file for path in paths for file in (sorted(path.glob("[!_]*.py")) if path.is_dir() else [path])]
+
+
+def _terminate(*_: object) -> None:
+    raise Terminated(0)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m llm_mock.specs.mcp_server",
+        description="Serve the built-in tools of plain-language tests, and those of plugins, by MCP over stdio.",
+    )
+    parser.add_argument("--plugins", nargs="*", type=Path, default=[], metavar="PATH", help="files, or folders of them")
+    parser.add_argument("--allow-host", action="append", metavar="HOST", help="a host to allow; by default every host")
+    parser.add_argument("--http", type=Path, metavar="FILE", help="listen on 127.0.0.1 too, and write the address here")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Serve; see the head of this file. The exit code is 1 where a plugin cannot be loaded, which stderr then says."""
+    options = _options()
+    signal.signal(signal.SIGTERM, _terminate)
+    loop = asyncio.new_event_loop()
+    plugins: list[LoadedPlugin] = []
+    status = 0
+    try:
+        allowed_hosts = AllowedHosts(options.allow_host) if options.allow_host else ANY
+        with _stdout_kept_for_messages():
+            for plugin in load_plugins(_files(options.plugins)):
+                plugins.append(plugin)  # one by one: those before one that fails are cleaned up
+            server = server_with(all_tools(allowed_hosts, plugins))
+        loop.run_until_complete(_serve(server, options.http))
+    except LLMMockError as error:
+        status = 1
+        print(f"Error: {error}", file=sys.stderr)
+    except (Terminated, KeyboardInterrupt):
+        pass
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it comes too where the end takes longer than a second
+        os.dup2(2, 1)  # what plugins print when they clean up
+        loop.run_until_complete(clean_up(plugins))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)  # without waiting for a thread that still reads standard input
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""The base class of plugins: tools of a project's own for its plain-language tests."""
+
+from __future__ import annotations
+
+import re
+
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+class LLMPlugin:
+    """A set of tools. Plugins lie in `tests/llm/plugins/*.py`.
+
+    Every public async method is a tool, named `<name>_<method>`: its docstring is what a model is told about it, its
+    type hints are the schema of its arguments. Other methods are no tools. What a tool returns is a JSON value; where
+    it raises an error, the call fails with it.
+
+    Each test has a server process of its own, with one instance of each plugin, made without arguments: its state lasts
+    as long as the test. What a plugin prints goes to the server's stderr.
+    """
+
+    name: str
+    """The first part of the names of its tools. By default the name of the class in snake case, without `Plugin`."""
+
+    def __init_subclass__(cls, **arguments: object) -> None:
+        super().__init_subclass__(**arguments)
+        if "name" not in vars(cls):
+            cls.name = _snake_case(cls.__name__)
+
+    async def cleanup(self) -> None:
+        """Called when the test has ended, however it did, and never a tool. May take 5 seconds."""
+
+
+def _snake_case(class_name: str) -> str:
+    return _WORD.sub("_", class_name.removesuffix("Plugin") or class_name).lower()

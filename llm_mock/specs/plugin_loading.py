@@ -1,0 +1,145 @@
+"""Plugins from files, and the tools that they have."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import re
+import sys
+import traceback
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from llm_mock.errors import InvalidFile
+from llm_mock.specs import explain_tools
+from llm_mock.specs.plugin_base import LLMPlugin
+from llm_mock.specs.tool_functions import ToolFunction
+
+LONGEST_NAME = 64
+"""Characters that a tool's name may have, as the providers of models take it."""
+_NAME = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True)
+class LoadedPlugin:
+    """A plugin, and where it stands."""
+
+    plugin: LLMPlugin
+    file: Path
+
+    @property
+    def place(self) -> str:
+        """What messages call it: its class with file and line."""
+        return f"{type(self.plugin).__name__} ({self.file.name}:{_line(type(self.plugin))})"
+
+    def error(self, problem: str, member: Any = None) -> InvalidFile:
+        """An error about it, or about one of its members."""
+        return InvalidFile(f"{self.file}:{_line(member or type(self.plugin))}: {problem}")
+
+
+def load_plugins(files: Iterable[Path]) -> Iterator[LoadedPlugin]:
+    """Import files, and make one instance of each plugin class in them whose name does not begin with `_`.
+
+    Args:
+        files: Python files.
+
+    Yields:
+        Each plugin as soon as it is made, so that it can be cleaned up if a later one fails.
+
+    Raises:
+        InvalidFile: a file cannot be imported, a plugin cannot be made, or two have one name.
+    """
+    loaded: dict[str, LoadedPlugin] = {}
+    for number, file in enumerate(files):
+        for each in _classes(_imported(file, f"_llm_mock_plugin_{number}_{file.stem}")):
+            plugin = _made(each, file)
+            other = loaded.setdefault(plugin.plugin.name, plugin)
+            if other is not plugin:
+                raise plugin.error(explain_tools.plugin_named_twice(each.__name__, plugin.plugin.name, other.place))
+            yield plugin
+
+
+def tools_of(plugin: LoadedPlugin) -> Iterator[ToolFunction]:
+    """The tools of a plugin, in the order in which they are written; those of a base class come first.
+
+    Raises:
+        InvalidFile: a method cannot be a tool.
+    """
+    for method in _public_methods(type(plugin.plugin)):
+        bound = getattr(plugin.plugin, method)
+        name = f"{plugin.plugin.name}_{method}"
+        if len(name) > LONGEST_NAME:
+            raise plugin.error(explain_tools.long_tool_name(name, LONGEST_NAME), bound)
+        if inspect.isasyncgenfunction(bound):
+            raise plugin.error(explain_tools.bad_signature(name, explain_tools.asynchronous_generator()), bound)
+        if not inspect.iscoroutinefunction(bound):
+            continue
+        try:
+            yield ToolFunction(name, bound)
+        except Exception as error:
+            raise plugin.error(explain_tools.bad_signature(name, str(error)), bound) from error
+
+
+def _public_methods(plugin: type[LLMPlugin]) -> Iterator[str]:
+    names = [name for each in reversed(plugin.__mro__) if each is not object for name in vars(each)]
+    for name in dict.fromkeys(names):
+        is_method = isinstance(inspect.getattr_static(plugin, name), (staticmethod, classmethod, *_FUNCTIONS))
+        if is_method and not name.startswith("_") and name != "cleanup":
+            yield name
+
+
+_FUNCTIONS = (type(lambda: None), type(len))
+
+
+def _imported(file: Path, name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where dataclasses and type hints look for it
+    try:
+        spec.loader.exec_module(module)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also what pytest.skip and sys.exit raise
+        problem = explain_tools.plugin_not_imported(error)
+        raise InvalidFile(f"{file}:{_line_of_error(error, file)}: {problem}") from error
+    return module
+
+
+def _classes(module: ModuleType) -> list[type[LLMPlugin]]:
+    """The plugins that a module has itself, and does not import from another."""
+    found = [each for each in vars(module).values() if isinstance(each, type) and issubclass(each, LLMPlugin)]
+    own = [each for each in dict.fromkeys(found) if each.__module__ == module.__name__]
+    return [each for each in own if not each.__name__.startswith("_") and not inspect.isabstract(each)]
+
+
+def _made(plugin: type[LLMPlugin], file: Path) -> LoadedPlugin:
+    try:
+        loaded = LoadedPlugin(plugin(), file)
+    except Exception as error:
+        problem = explain_tools.plugin_not_made(plugin.__name__, error)
+        raise InvalidFile(f"{file}:{_line_of_error(error, file)}: {problem}") from error
+    name = loaded.plugin.name
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise loaded.error(explain_tools.bad_plugin_name(plugin.__name__, name))
+    return loaded
+
+
+def _line(member: Any) -> int:
+    """The line where a class or a method begins, from 1."""
+    try:
+        return max(1, inspect.getsourcelines(inspect.unwrap(member))[1])
+    except (OSError, TypeError):
+        return 1
+
+
+def _line_of_error(error: BaseException, file: Path) -> int:
+    """The line of a file where an error arose, from 1."""
+    if isinstance(error, SyntaxError) and error.filename == str(file):
+        return error.lineno or 1
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
+    return (lines and lines[-1]) or 1

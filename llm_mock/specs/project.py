@@ -1,0 +1,52 @@
+"""Where the project of a test lies, and its plugins."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from llm_mock.errors import InvalidFile
+from llm_mock.specs import explain_tools
+
+MARKS = ("pyproject.toml", "setup.py", ".git")
+"""What lies in the root of a project."""
+PLUGINS = Path("tests", "llm", "plugins")
+"""Where a project has its plugins."""
+
+
+def find_project_root(path: str | Path) -> Path:
+    """The root of the project to which a file or a folder belongs.
+
+    Args:
+        path: the file, which need not exist, or a folder.
+
+    Returns:
+        The nearest folder above (or the folder itself) that holds `pyproject.toml`, `setup.py` or `.git`; where there
+        is none the folder of the file. An absolute path.
+    """
+    path = Path(os.path.abspath(path))
+    folder = path if path.is_dir() else path.parent
+    for candidate in (folder, *folder.parents):
+        if any((candidate / mark).exists() for mark in MARKS):
+            return candidate
+    return folder
+
+
+def plugin_files(root: Path) -> list[Path]:
+    """The files of a project's plugins: `tests/llm/plugins/*.py`, but for those whose name begins with `_`.
+
+    Args:
+        root: the root of the project.
+
+    Returns:
+        The files, by name.
+
+    Raises:
+        InvalidFile: one of them lies outside the project, by a symbolic link: it is code that would be run.
+    """
+    __tracebackhide__ = True
+    found = sorted(path for path in (root / PLUGINS).glob("*.py") if path.is_file() and not path.name.startswith("_"))
+    for path in found:
+        if not path.resolve().is_relative_to(root.resolve()):
+            raise InvalidFile(explain_tools.plugin_outside(path, path.resolve(), root))
+    return found

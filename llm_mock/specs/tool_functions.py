@@ -1,0 +1,104 @@
+"""Async functions as the tools of an MCP server."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import sys
+import typing
+from collections.abc import Callable
+from typing import Any
+
+import mcp_types as types
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ArgsKwargs, to_jsonable_python
+
+from llm_mock.errors import LLMMockError
+from llm_mock.specs import explain_tools
+
+
+class Terminated(SystemExit):
+    """The process was told to end. Raised wherever it happens to be, even in a tool that blocks the event loop."""
+
+
+class ToolFunction:
+    """One tool.
+
+    Args:
+        name: its name.
+        function: an async function, or a bound method. Its docstring is the description, its type hints are the schema.
+
+    Raises:
+        Exception: it cannot be called with named JSON values.
+    """
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.name = name
+        self.function = function
+        if any(parameter.kind in _NAMELESS for parameter in inspect.signature(function).parameters.values()):
+            raise TypeError(explain_tools.positional_arguments())
+        self._adapter: TypeAdapter[Any] = TypeAdapter(_with_evaluated_hints(function))
+        self.input_schema = self._adapter.json_schema()
+
+    def told(self) -> types.Tool:
+        """What the server tells about it."""
+        description = inspect.getdoc(self.function)
+        return types.Tool(name=self.name, description=description, input_schema=self.input_schema)
+
+    async def call(self, arguments: dict[str, Any]) -> types.CallToolResult:
+        """Call it.
+
+        Returns:
+            The result: an object as structured content and as JSON text, a text as it is, any other value as JSON text.
+            Whatever goes wrong is a result too.
+        """
+        try:
+            coroutine = self._adapter.validate_python(ArgsKwargs((), arguments))
+        except ValidationError as error:
+            return failure(explain_tools.invalid_arguments(self.name, _problems(error)))
+        try:
+            value = await coroutine
+        except (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit, Terminated):
+            raise
+        except LLMMockError as error:
+            return failure(str(error))
+        except BaseException as error:  # also what pytest.fail and sys.exit raise, which would end the server
+            sys.excepthook(type(error), error, error.__traceback__)  # for those who look for its place
+            return failure(explain_tools.tool_raised(self.name, error))
+        return self._result(value)
+
+    def _result(self, value: Any) -> types.CallToolResult:
+        try:
+            data = to_jsonable_python(value)
+            text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, allow_nan=False)
+            text.encode()  # half of a character is no text
+        except (ValueError, TypeError, RecursionError) as error:
+            return failure(explain_tools.no_json(self.name, error))
+        structured = data if isinstance(data, dict) else None
+        return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=structured)
+
+
+_NAMELESS = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
+
+
+def failure(text: str) -> types.CallToolResult:
+    """A result that says that the tool failed."""
+    text = text.encode(errors="replace").decode()
+    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
+
+
+def _with_evaluated_hints(function: Callable[..., Any]) -> Any:
+    """The function, its type hints as its own module means them: pydantic would look for their names here."""
+
+    async def called(**arguments: Any) -> Any:
+        return await function(**arguments)
+
+    called.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    called.__annotations__ = typing.get_type_hints(function, include_extras=True)
+    return called
+
+
+def _problems(error: ValidationError) -> list[str]:
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found]
