@@ -22,8 +22,8 @@ from llm_mock.specs.claude_code import ClaudeCodeDriver
 from llm_mock.specs.deadline import Deadline
 from llm_mock.specs.drivers import Task
 from llm_mock.specs.tools_server import RunningTools, tools_server
-
 from tests.agents.processes import wait_until_gone
+
 from .projects import Project
 
 PASS = '{"verdict": "PASS", "reason": "All is well"}'
