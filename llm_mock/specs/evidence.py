@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.specs import explain
 from llm_mock.specs.models import Step, Verdict
-from llm_mock.specs.steps import WITHIN, calls_of, data_of
+from llm_mock.specs.steps import WITHIN, calls_of, data_of, problem_of
 
 if TYPE_CHECKING:
     from llm_mock.specs.drivers import Task
 
+ASSERTIONS = ("assert_equals", "assert_true")
+"""Tools whose steps must hold, whatever a model makes of them."""
 Matched = tuple[str, Step, ToolCallRecord]
 """The name of a step's result, the step, and the call that the model made for it."""
 
@@ -21,7 +24,8 @@ def checked(verdict: Verdict, task: Task, calls: Sequence[ToolCallRecord] | None
     """A model's verdict, with what its calls show; its steps are reported.
 
     The steps have what the tools really said as their `tool_output`, whatever the model says that it was. What a step
-    saves is saved in the task. A PASS becomes UNCLEAR where a tool of the steps was never called.
+    saves is saved in the task. A PASS becomes UNCLEAR where a tool was called less often than the steps say, and FAIL
+    where an `assert_equals` or `assert_true` of the steps did not hold.
 
     Args:
         verdict: what the model says.
@@ -41,12 +45,26 @@ def checked(verdict: Verdict, task: Task, calls: Sequence[ToolCallRecord] | None
 
 
 def _founded(verdict: Verdict, steps: Sequence[tuple[str, Step]], calls: Sequence[ToolCallRecord]) -> Verdict:
-    called = {call.name for call in calls}
-    missing = [tool for tool in dict.fromkeys(step.tool for _, step in steps) if tool not in called]
-    if verdict.verdict == "PASS" and missing:
+    """The verdict, unless it is a PASS that the calls speak against."""
+    if verdict.verdict != "PASS":
+        return verdict
+    wanted, made = Counter(step.tool for _, step in steps), Counter(call.name for call in calls)
+    missing = {tool: (made[tool], number) for tool, number in wanted.items() if made[tool] < number}
+    if missing:
         reason = explain.unfounded_pass(missing, verdict.reason)
         return verdict.model_copy(update={"verdict": "UNCLEAR", "reason": reason})
+    failed = [problem for tool in ASSERTIONS for problem in _failed(tool, wanted[tool], calls)]
+    if failed:
+        reason = explain.broken_assertions(failed, verdict.reason)
+        return verdict.model_copy(update={"verdict": "FAIL", "reason": reason, "issues": [*verdict.issues, *failed]})
     return verdict
+
+
+def _failed(tool: str, wanted: int, calls: Sequence[ToolCallRecord]) -> list[str]:
+    """What did not hold of the calls of an assertion; nothing where as many held as there are steps of it."""
+    problems = [problem_of(tool, call.error, _data(call)) for call in calls if call.name == tool]
+    failed = [problem for problem in problems if problem is not None]
+    return failed if len(problems) - len(failed) < wanted else []
 
 
 def _matched(steps: Sequence[tuple[str, Step]], calls: Sequence[ToolCallRecord]) -> Iterator[Matched]:

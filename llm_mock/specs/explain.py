@@ -191,13 +191,24 @@ def invalid_verdict(said: Any) -> str:
 
 
 def contradicting_verdicts(said: str) -> str:
-    """A model passed a test, and said otherwise in what cannot be read."""
-    return f"The model said PASS, and another verdict in broken JSON: {shorten_name(said, SHOWN_OUTPUT)}"
+    """A model passed a test, and said otherwise before or after that."""
+    return f"The model said PASS, and also another verdict: {shorten_name(said, SHOWN_OUTPUT)}"
 
 
-def unfounded_pass(tools: Sequence[str], reason: str) -> str:
-    """A model passed a test without doing it."""
-    return f"The model said PASS, and never called {', '.join(tools)}. Its reason: {shorten_name(reason, SHOWN_OUTPUT)}"
+def unfounded_pass(missing: Mapping[str, tuple[int, int]], reason: str) -> str:
+    """A model passed a test without doing all of it: of each tool, how often it was called, and was to be."""
+    listed = ", ".join(
+        f"{shorten_name(tool)} was called {made} of {all_of} times" for tool, (made, all_of) in missing.items()
+    )
+    return f"The model said PASS without doing every step: {listed}. Its reason: {shorten_name(reason, SHOWN_OUTPUT)}"
+
+
+def broken_assertions(failed: Sequence[str], reason: str) -> str:
+    """A model passed a test although assertions did not hold."""
+    return (
+        f"The model said PASS, although {'; '.join(shorten_name(problem) for problem in failed)}. "
+        f"Its reason: {shorten_name(reason, SHOWN_OUTPUT)}"
+    )
 
 
 # --- Drivers --------------------------------------------------------------------------------------------------------
@@ -222,8 +233,9 @@ def model_working(model: str) -> str:
 
 def model_not_asked(model: str, error: Exception) -> str:
     """A model that cannot be asked at all."""
+    said = str(error.args[0] if error.args else error)  # the text of a KeyError, which one of them is, has quotes
     return (
-        f"The model {shorten_name(model)!r} cannot judge this test: {shorten_name(str(error), SHOWN_OUTPUT)}. "
+        f"The model {shorten_name(model)!r} cannot judge this test: {shorten_name(said, SHOWN_OUTPUT)}. "
         "Choose another model or driver (ini llm_mock_spec_driver), or try the steps without one: a dry run."
     )
 

@@ -13,6 +13,7 @@ from typing import Any
 import llm
 
 from llm_mock.agents import Agent, AgentResult, Provider, aitest_run_sync
+from llm_mock.agents.result import ToolCallRecord
 from llm_mock.errors import DriverError, LLMMockError, TimeIsUp
 from llm_mock.specs import explain
 from llm_mock.specs.drivers import Task
@@ -25,14 +26,17 @@ from llm_mock.specs.verdicts import SCHEMA, has_verdict, parse_verdict
 MORE_TURNS = 10
 """How many answers a model may give besides one for each call."""
 
+Work = tuple[str, list[ToolCallRecord]]
+"""What a model said in the end, and the calls that it made."""
+
 
 @dataclass(frozen=True)
 class LLMDriver:
     """Asks a model of `llm`, live or mocked.
 
     The model does the steps in a run of an agent, and is to end with the verdict. Where it does not, it is asked once
-    more for the verdict alone, without tools and by schema, as not every model takes both. A PASS from a model that
-    never called some tool of the steps is UNCLEAR.
+    more for the verdict alone, without tools and by schema, as not every model takes both. What it says is
+    checked against its calls: see `llm_mock.specs.evidence`.
 
     A model that takes longer than the test may is given up: it is waited for no longer, and its tools are gone.
     """
@@ -55,15 +59,16 @@ class LLMDriver:
         model = self.model or str(llm.get_default_model())  # type: ignore[no-untyped-call]
         task.report(explain.asking(model))
         try:
-            return _until(task, partial(_judge, task, model), explain.model_working(model))
+            said, calls = _until(task, partial(_work, task, model), explain.model_working(model))
         except (llm.UnknownModelError, llm.NeedsKeyException) as error:
             raise DriverError(explain.model_not_asked(model, error)) from None
+        return checked(parse_verdict(said), task, calls)
 
 
-def _until(task: Task, work: Callable[[], Verdict], doing: str) -> Verdict:
+def _until(task: Task, work: Callable[[], Work], doing: str) -> Work:
     """Do work in a thread, which is left alone once the deadline has passed: nothing else ends a call of a model."""
     __tracebackhide__ = True
-    outcome: Future[Verdict] = Future()
+    outcome: Future[Work] = Future()
     context = contextvars.copy_context()
 
     def run() -> None:
@@ -79,13 +84,13 @@ def _until(task: Task, work: Callable[[], Verdict], doing: str) -> Verdict:
     return outcome.result()
 
 
-def _judge(task: Task, model: str) -> Verdict:
+def _work(task: Task, model: str) -> Work:
     prompt = task.prompt
     turns = sum(1 + step.retry for _, step in calls_of(task.spec.steps)) + MORE_TURNS
     result = aitest_run_sync(Agent(Provider(model), mcp_servers=[task.tools.server], max_turns=turns), prompt)
     if not result.success:
         raise DriverError(explain.model_failed(model, result.error or "")) from result.exception
-    return checked(parse_verdict(_last_word(model, prompt, result)), task, result.all_tool_calls)
+    return _last_word(model, prompt, result), result.all_tool_calls
 
 
 def _last_word(model: str, prompt: str, result: AgentResult) -> str:

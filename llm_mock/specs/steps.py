@@ -14,7 +14,7 @@ from llm_mock.specs.models import Step, StepResult
 from llm_mock.specs.references import name_in, references_in, resolved
 
 if TYPE_CHECKING:
-    from llm_mock.agents.tools import ServerTool, ToolAnswer
+    from llm_mock.agents.tools import ServerTool
 
 Report = Callable[[StepResult | str], None]
 """Is told each result as it comes, and what else happens."""
@@ -120,7 +120,8 @@ class Steps:
             left = self._deadline.left
             if left:
                 answer = self._tools[step.tool].call(arguments, min(left, step.timeout or left))
-                output, problem = output_of(answer), _problem(step.tool, answer)
+                output = data_of(answer.text, answer.structured)
+                problem = problem_of(step.tool, answer.text if answer.is_error else None, output)
             if problem is None and left:
                 break
             if self._deadline.passed:
@@ -143,13 +144,8 @@ def calls_of(steps: Sequence[Step], within: str = "") -> Iterator[tuple[str, Ste
             yield from calls_of(step.steps, numbered + WITHIN)
 
 
-def output_of(answer: ToolAnswer) -> Any:
-    """What a tool answered, as it is saved: its data where it gave some, else its text."""
-    return data_of(answer.text, answer.structured)
-
-
 def data_of(text: str, structured: Any) -> Any:
-    """The data of an answer; its text where that is no JSON object or list."""
+    """What a tool answered, as it is saved: its data where it gave some, else its text."""
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError):
@@ -161,10 +157,10 @@ def data_of(text: str, structured: Any) -> Any:
     return structured["result"] if wrapped else structured
 
 
-def _problem(tool: str, answer: ToolAnswer) -> str | None:
-    if answer.is_error:
-        return answer.text
-    output = output_of(answer)
+def problem_of(tool: str, error: str | None, output: Any) -> str | None:
+    """What is wrong with the outcome of a call: its error, or what its assertion says; None for nothing."""
+    if error is not None:
+        return error
     if tool in HOLDS and not (isinstance(output, Mapping) and output.get(HOLDS[tool]) is True):
         return explain.does_not_hold(tool, output)
     return None

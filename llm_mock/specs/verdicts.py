@@ -37,32 +37,34 @@ SCHEMA: dict[str, Any] = {
 """What a model is to answer. What the tools said is not in it: that is known, and not for a model to retell."""
 
 _JSON = json.JSONDecoder(strict=False)
-_MENTION = re.compile(r'"verdict"\s*:\s*"([^"]*)"?')
+_OTHERWISE = re.compile(r'"verdict"\s*:\s*"\s*(?:FAIL|UNCLEAR)', re.IGNORECASE)
 
 
 def parse_verdict(text: str) -> Verdict:
     """The verdict in what a model, or Claude Code, said.
 
     It may be JSON alone, JSON in a fence, or JSON with prose around; of several objects with a `verdict` the last one
-    counts. What cannot be read is never a PASS: then the verdict is UNCLEAR, and its reason says what was said.
+    counts. What cannot be read is never a PASS, nor is a PASS beside another verdict, whole or broken: then the verdict
+    is UNCLEAR, and its reason says what was said.
 
     Args:
         text: what was said; or the JSON that `claude -p --output-format json` writes.
     """
     said = _result_of_claude(text)
-    spans = list(_objects(said))
-    if not spans:
+    found = list(_objects(said))
+    if not found:
         return Verdict(verdict="UNCLEAR", reason=explain.no_verdict(said))
-    verdict = _verdict(spans[-1][2])
-    if verdict.verdict == "PASS" and any(_is_other(match) for match in _outside(said, spans)):
+    start, end, data = found[-1]
+    verdict = _verdict(data)
+    if verdict.verdict == "PASS" and _OTHERWISE.search(said[:start] + said[end:]):
         return Verdict(verdict="UNCLEAR", reason=explain.contradicting_verdicts(said))
     return verdict
 
 
 def has_verdict(text: str) -> bool:
     """Whether there is one of the three verdicts in what a model said."""
-    spans = list(_objects(text))
-    return bool(spans) and _word(spans[-1][2]) is not None
+    found = list(_objects(text))
+    return bool(found) and _word(found[-1][2]) is not None
 
 
 def _result_of_claude(text: str) -> str:
@@ -90,17 +92,6 @@ def _objects(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
                 yield position, parsed, data
                 end = parsed
         position = text.find("{", end)
-
-
-def _outside(text: str, spans: list[tuple[int, int, dict[str, Any]]]) -> Iterator[re.Match[str]]:
-    """Where a verdict is given in what is no JSON."""
-    for match in _MENTION.finditer(text):
-        if not any(start <= match.start() < end for start, end, _ in spans):
-            yield match
-
-
-def _is_other(mention: re.Match[str]) -> bool:
-    return mention[1].strip().upper() != "PASS"
 
 
 def _verdict(data: Mapping[str, Any]) -> Verdict:

@@ -193,7 +193,7 @@ def test_a_pass_without_the_calls_is_unclear(
     given = task()
     verdict = ClaudeCodeDriver().run(given)
     assert (verdict.verdict, given.saved) == (expected, {})
-    assert ("never called shop_sell" in verdict.reason) is (expected == "UNCLEAR")
+    assert ("shop_sell was called 0 of 1 times" in verdict.reason) is (expected == "UNCLEAR")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ pytest.importorskip("jinja2")
 
 from llm.models import ToolCall
 
-from llm_mock import Reply, ResponseConfigurator
+from llm_mock import BrokenToolCall, Reply, ResponseConfigurator
 from llm_mock.errors import DriverError, TimeIsUp
 from llm_mock.specs import Verdict, load_spec
 from llm_mock.specs.allowed_hosts import LOOPBACK
@@ -91,7 +91,7 @@ def test_the_tools_are_really_called_and_their_outputs_stand_in_the_verdict(
 def test_a_model_that_ends_without_a_verdict_is_asked_for_it_by_schema(
     project: Project, tools: RunningTools, mock_llm_responses: ResponseConfigurator
 ) -> None:
-    mock_llm_responses.add("my-model", calls("shop_sell", "shop_all_sold"))
+    mock_llm_responses.add("my-model", calls("shop_sell", "shop_sell", "shop_all_sold"))
     mock_llm_responses.add("my-model", "I bought the apples, and all is well.")
     mock_llm_responses.add("my-model", {**VERDICT, "steps": []})
 
@@ -119,7 +119,40 @@ def test_a_pass_without_the_calls_is_unclear(
     mock_llm_responses.add("*", VERDICT)
     verdict = LLMDriver("gpt-4o-mini").run(task(project, tools))
     assert verdict.verdict == "UNCLEAR"
-    assert verdict.reason == ("The model said PASS, and never called shop_all_sold. Its reason: Two apples were sold")
+    assert verdict.reason == (
+        "The model said PASS without doing every step: shop_sell was called 1 of 2 times, "
+        "shop_all_sold was called 0 of 1 times. Its reason: Two apples were sold"
+    )
+
+
+@pytest.mark.parametrize(
+    ("conditions", "expected"), [([True], "PASS"), ([False], "FAIL"), ([False, True], "PASS"), (["no"], "FAIL")]
+)
+def test_a_pass_in_spite_of_an_assertion_is_a_fail(
+    conditions: list[Any],
+    expected: str,
+    project: Project,
+    tools: RunningTools,
+    mock_llm_responses: ResponseConfigurator,
+) -> None:
+    asserted = [BrokenToolCall("assert_true", {"condition": each, "message": "Is so"}) for each in conditions]
+    mock_llm_responses.add("*", Reply(tool_calls=asserted))
+    mock_llm_responses.add("*", VERDICT)
+    given = task(project, tools, steps="steps: [{tool: assert_true, args: {condition: true}}]")
+    verdict = LLMDriver("gpt-4o-mini").run(given)
+    assert verdict.verdict == expected
+    assert ("although " in verdict.reason) is (expected == "FAIL")
+    assert bool(verdict.issues) is (expected == "FAIL")
+
+
+def test_a_model_that_does_not_exist_cannot_judge(
+    project: Project, tools: RunningTools, mock_llm_responses: ResponseConfigurator
+) -> None:
+    mock_llm_responses.set_unknown("gpt-9")
+    with pytest.raises(DriverError) as raised:
+        LLMDriver("gpt-9").run(task(project, tools))
+    assert "The model 'gpt-9' cannot judge this test: Unknown model: gpt-9. " in str(raised.value)
+    assert "llm_mock_spec_driver" in str(raised.value)
 
 
 def test_a_fail_without_the_calls_is_a_fail(

@@ -23,6 +23,7 @@ FAIL = '{"verdict": "FAIL", "reason": "It broke", "issues": ["Broken"]}'
         f"The server said {{not json}} and {{}} and [1]. {FAIL}",
         f'{{"answer": {FAIL}}}',
         json.dumps({"type": "result", "is_error": False, "result": f"So:\n```json\n{FAIL}\n```"}),
+        f'The API said {{"verdict": "guilty"}}. {FAIL}',
         '{"verdict": " fail ", "reason": "It broke", "issues": ["Broken"], "confidence": 0.5}',
         FAIL.replace("It broke", "It\nbroke"),
     ],
@@ -59,9 +60,11 @@ def test_the_steps_of_a_verdict_are_read_with_care() -> None:
         ('{"verdict": "MAYBE", "reason": "x"}', "The verdict 'MAYBE' is none of PASS, FAIL and UNCLEAR."),
         (f'{PASS} {{"verdict": 1}}', "The verdict 1 is none of PASS, FAIL and UNCLEAR."),
         ('{"verdict": true, "reason": "x"}', "The verdict true is none of"),
-        (f'{PASS} No: {{"verdict": "FAIL", "reason": "it', "The model said PASS, and another verdict in broken JSON"),
-        ('{"verdict": "FAIL", "out": ' + PASS + ",}", "The model said PASS, and another verdict in broken JSON"),
-        ('{"a":' * 5000, "The model gave no verdict"),
+        (f'{PASS} No: {{"verdict": "FAIL", "reason": "it', "The model said PASS, and also another verdict: "),
+        ('{"verdict": "FAIL", "out": ' + PASS + ",}", "The model said PASS, and also another verdict: "),
+        (f"{FAIL} That is not the same as {PASS}.", "The model said PASS, and also another verdict: "),
+        (f'{PASS} or {{"verdict": "unclear"}}? {PASS}', "The model said PASS, and also another verdict: "),
+        ('{"a":' * 2000, "The model gave no verdict"),
     ],
 )
 def test_what_is_no_verdict_is_unclear_and_never_a_pass(said: str, reason: str) -> None:
@@ -69,6 +72,11 @@ def test_what_is_no_verdict_is_unclear_and_never_a_pass(said: str, reason: str) 
     assert verdict.verdict == "UNCLEAR"
     assert verdict.reason.startswith(reason)
     assert len(verdict.reason) < 500
+
+
+def test_a_pass_stands_beside_what_only_looks_like_a_verdict() -> None:
+    verdict = parse_verdict(f'The API said {{"verdict": "guilty"}}, the shape is {PASS} and I say {PASS}')
+    assert (verdict.verdict, verdict.reason) == ("PASS", "All is well")
 
 
 def test_a_verdict_inside_of_another_one_is_data() -> None:
