@@ -108,3 +108,15 @@ class InvalidAgent(LLMMockError, ValueError):
 
 class InvalidSession(LLMMockError):
     """A session of an agent is used in a way that its conversation does not allow."""
+
+
+class UnknownReference(LLMMockError, LookupError):
+    """`${name.key}` in a plain-language test leads to nothing that was saved."""
+
+
+class TimeIsUp(LLMMockError):
+    """A plain-language test took all its time; the message names what it was doing."""
+
+
+class DriverError(LLMMockError):
+    """A plain-language test cannot be judged: its model or command is missing, or failed."""

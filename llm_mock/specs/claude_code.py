@@ -1,0 +1,163 @@
+"""Has the command line of Claude Code do the steps of a test and judge it: `claude -p`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from llm_mock.agents.background import BackgroundLoop
+from llm_mock.agents.kept_process import KeptProcess
+from llm_mock.agents.result import ToolCallRecord
+from llm_mock.agents.servers import CLIServer
+from llm_mock.errors import DriverError, ServerError, TimeIsUp
+from llm_mock.redaction import default_redactor
+from llm_mock.specs import explain
+from llm_mock.specs.drivers import Task
+from llm_mock.specs.evidence import checked
+from llm_mock.specs.models import Verdict
+from llm_mock.specs.verdicts import parse_verdict
+
+SERVER = "llm_mock"
+"""What the tools' server is called there."""
+PREFIX = f"mcp__{SERVER}__"
+"""What the names of its tools begin with there."""
+STDOUT_KEPT = 10_000_000
+STDERR_KEPT = 32_000
+"""How many bytes are kept: the first and the last half."""
+VARIABLES = {"PFLOW_TESTING": "", "CLAUDECODE": ""}
+"""The command must ask a real model, and may be run from a terminal of Claude Code itself."""
+
+
+@dataclass(frozen=True)
+class ClaudeCodeDriver:
+    """Asks Claude Code, which must be installed and logged in (or have its key in the environment).
+
+    The command gets the user's own environment, an empty standard input, and no tools but those of the test. It is
+    killed, with all that it started, when the test's time is up or the test run ends.
+    """
+
+    command: str = "claude"
+    """A command in PATH, or the path of one."""
+    model: str | None = None
+    """What is given as `--model`; None is the command's own choice."""
+
+    name = "claude-code"
+    needs_http = True
+
+    def run(self, task: Task) -> Verdict:
+        """Do the steps, and judge; see `Driver`.
+
+        Raises:
+            DriverError: there is no such command, or it failed.
+        """
+        __tracebackhide__ = True
+        path = shutil.which(self.command)
+        if path is None:
+            raise DriverError(explain.no_claude(self.command))
+        task.report(explain.asking(self.command))
+        with _configuration(task) as file:
+            status, stdout, stderr = self._executed([path, *self._arguments(task.prompt, file)], task)
+        if status is None:
+            raise TimeIsUp(explain.model_working(self.command))
+        messages = _messages(stdout)
+        end = messages[-1] if messages and "is_error" in messages[-1] else {}
+        said = str(end.get("result") or "") if end else stdout
+        if status != 0 or end.get("is_error"):
+            clean = default_redactor().clean
+            raise DriverError(explain.claude_failed(self.command, status, clean(said), clean(stderr)))
+        return checked(parse_verdict(said), task, _calls(messages) if len(messages) > 1 else None)
+
+    def _arguments(self, prompt: str, configuration: Path) -> list[str]:
+        arguments = ["-p", prompt, "--output-format", "stream-json", "--verbose", "--no-session-persistence"]
+        arguments += ["--mcp-config", str(configuration), "--strict-mcp-config"]
+        arguments += ["--tools", "", "--allowedTools", f"mcp__{SERVER}"]
+        return [*arguments, "--model", self.model] if self.model else arguments
+
+    def _executed(self, words: list[str], task: Task) -> tuple[int | None, str, str]:
+        """Run the command: its exit status (None where it took too long), and what it wrote."""
+        loop = BackgroundLoop()
+        try:
+            return loop.run(_execute(words, task))
+        except ServerError as error:
+            raise DriverError(explain.cannot_run(self.command, error)) from None
+        finally:
+            loop.close(_nothing)
+
+
+async def _execute(words: list[str], task: Task) -> tuple[int | None, str, str]:
+    # Claude Code keeps its key where no other server gets it from: this one gets the whole environment.
+    variables = {**os.environ, **VARIABLES}
+    unchanged = {name: value.replace("${", "$${") for name, value in variables.items()}
+    process = KeptProcess(CLIServer("claude", words, env=unchanged, cwd=task.root))
+    status = None
+    try:
+        stdout = await process.collect("stdout", STDOUT_KEPT)
+        stderr = await process.collect("stderr", STDERR_KEPT)
+        status = await process.wait(task.deadline.left)
+    finally:
+        await process.end(at_once=status is None)
+    return status, stdout.text(), stderr.text()
+
+
+async def _nothing() -> None: ...
+
+
+@contextlib.contextmanager
+def _configuration(task: Task) -> Iterator[Path]:
+    """A file that tells where the tools are, readable for this user alone."""
+    server = {"type": "http", "url": task.tools.url, "headers": dict(task.tools.headers)}
+    descriptor, name = tempfile.mkstemp(prefix="llm-mock-tools-", suffix=".json")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump({"mcpServers": {SERVER: server}}, file)
+        yield Path(name)
+    finally:
+        os.unlink(name)
+
+
+def _messages(stdout: str) -> list[dict[str, Any]]:
+    """What `--output-format stream-json` writes: a JSON object a line, the last one with the answer."""
+    messages = []
+    for line in stdout.splitlines():
+        with contextlib.suppress(ValueError, RecursionError):
+            message = json.loads(line)
+            if isinstance(message, dict) and "type" in message:
+                messages.append(message)
+    return messages
+
+
+def _calls(messages: Sequence[dict[str, Any]]) -> list[ToolCallRecord]:
+    """The calls of the test's tools among the messages."""
+    blocks = [block for message in messages for block in _blocks(message)]
+    results = {block.get("tool_use_id"): block for block in blocks if block.get("type") == "tool_result"}
+    return [
+        _record(block, results[block["id"]])
+        for block in blocks
+        if block.get("type") == "tool_use" and block.get("id") in results and _is_ours(block)
+    ]
+
+
+def _is_ours(block: dict[str, Any]) -> bool:
+    return str(block.get("name")).startswith(PREFIX)
+
+
+def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """The blocks of content that a message or a result has."""
+    inner = message.get("message", message)
+    content = inner.get("content") if isinstance(inner, dict) else None
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _record(call: dict[str, Any], result: dict[str, Any]) -> ToolCallRecord:
+    content = result.get("content")
+    text = content if isinstance(content, str) else "\n".join(str(block.get("text", "")) for block in _blocks(result))
+    failed = bool(result.get("is_error"))
+    name, arguments = str(call["name"]).removeprefix(PREFIX), dict(call.get("input") or {})
+    return ToolCallRecord(name, arguments, None if failed else text, text if failed else None)

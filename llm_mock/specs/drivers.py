@@ -1,0 +1,89 @@
+"""Who does the steps of a test and judges it: nobody (a dry run), or a model."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from llm_mock.specs import explain
+from llm_mock.specs.deadline import Deadline
+from llm_mock.specs.models import StepResult, TestSpec, Verdict
+from llm_mock.specs.steps import Report, Steps
+
+if TYPE_CHECKING:
+    from llm_mock.specs.tools_server import RunningTools
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a driver is to do: the steps of a test whose setup is done."""
+
+    spec: TestSpec
+    tools: RunningTools
+    """The running tools."""
+    deadline: Deadline
+    """When the driver must be done."""
+    report: Report
+    """Is told each result as it comes, and what else happens."""
+    root: Path
+    """The folder of the project."""
+    setup: list[StepResult] = field(default_factory=list)
+    """What came of the setup."""
+    saved: dict[str, Any] = field(default_factory=dict)
+    """What was saved, by name; what a driver adds, the teardown can refer to."""
+
+    @functools.cached_property
+    def prompt(self) -> str:
+        """All that a model needs to do the steps and to judge the test.
+
+        Raises:
+            MissingExtra: jinja2 is not installed.
+        """
+        from llm_mock.specs.prompt import render
+
+        return render(self.spec, self.setup, self.saved)
+
+
+class Driver(Protocol):
+    """Does the steps of a test, and judges it."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def needs_http(self) -> bool:
+        """Whether the tools must be reachable over HTTP, too."""
+
+    def run(self, task: Task) -> Verdict:
+        """Do the task.
+
+        Raises:
+            TimeIsUp: the deadline passed; the message names what was being done.
+            DriverError: it cannot be done.
+        """
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """Calls the tools without a model, and offline: a test of how a test is wired.
+
+    The verdict is PASS where every call succeeded, FAIL where one did not, and UNCLEAR where there was none. Whether
+    what came of the calls is as expected is not judged.
+    """
+
+    name = "dry run"
+    needs_http = False
+
+    def run(self, task: Task) -> Verdict:
+        """Do the steps; see `Driver`."""
+        steps = Steps(task.tools.tools, task.saved, task.deadline, task.report)
+        steps.run(task.spec.steps)
+        if steps.failed:
+            problem = explain.step_failed(steps.failed)
+            return Verdict(verdict="FAIL", reason=problem, steps=steps.results, issues=[problem])
+        if any(result.status == "pass" for result in steps.results):
+            return Verdict(verdict="PASS", reason=explain.dry_run_passed(steps.results), steps=steps.results)
+        return Verdict(verdict="UNCLEAR", reason=explain.dry_run_unclear(), steps=steps.results)

@@ -1,0 +1,71 @@
+"""What a model is told: the test, what was done already, and how to answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from llm_mock import yaml_files
+from llm_mock.errors import MissingExtra
+from llm_mock.specs import explain
+from llm_mock.specs.models import Step, StepResult, TestSpec
+
+if TYPE_CHECKING:
+    from llm_mock.agents.result import ToolCallRecord
+
+TEMPLATE = Path(__file__).parent / "templates" / "test_prompt.jinja2"
+
+
+def render(spec: TestSpec, setup: Sequence[StepResult], saved: Mapping[str, Any]) -> str:
+    """The prompt for a test.
+
+    Args:
+        spec: the test.
+        setup: what came of its setup, which is done.
+        saved: the results that the setup saved, JSON values by name.
+
+    Raises:
+        MissingExtra: jinja2 is not installed.
+    """
+    __tracebackhide__ = True
+    try:
+        import jinja2
+    except ModuleNotFoundError:
+        raise MissingExtra(explain.no_jinja2()) from None
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
+    return template.render(
+        test=spec.test,
+        verdict=spec.verdict,
+        steps=yaml_files.dump([_told(step) for step in spec.steps]),
+        setup=[result for result in setup if result.status == "pass"],
+        saved=json.dumps(saved, ensure_ascii=False, indent=2) if saved else "",
+    )
+
+
+def render_question(prompt: str, calls: Sequence[ToolCallRecord], said: str) -> str:
+    """Asks for the verdict alone, of a model that did the steps and gave none.
+
+    Args:
+        prompt: what the model was told.
+        calls: the calls that it made.
+        said: what it said in the end.
+    """
+    made = [{"tool": call.name, "arguments": call.arguments, **_came(call)} for call in calls]
+    return (
+        f"{prompt}\n# What was done\n\nThe steps were done, with these calls:\n\n```json\n"
+        f"{json.dumps(made, ensure_ascii=False, indent=2)}\n```\n\nThen this was said:\n\n{said or '(nothing)'}\n\n"
+        "The verdict is missing. Do no more steps, and give only the JSON object with the verdict.\n"
+    )
+
+
+def _came(call: ToolCallRecord) -> dict[str, Any]:
+    return {"result": call.result} if call.error is None else {"error": call.error}
+
+
+def _told(step: Step) -> dict[str, Any]:
+    """A step as a model is told: only what its file says."""
+    told: dict[str, Any] = step.model_dump(include=step.model_fields_set - {"steps"})
+    return {**told, "steps": [_told(child) for child in step.steps]} if step.steps else told

@@ -1,0 +1,258 @@
+"""Claude Code does the steps and judges: its command, played by a script of the test."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+pytest.importorskip("jinja2")
+
+from llm_mock.errors import DriverError, TimeIsUp
+from llm_mock.specs import load_spec
+from llm_mock.specs.allowed_hosts import LOOPBACK
+from llm_mock.specs.claude_code import ClaudeCodeDriver
+from llm_mock.specs.deadline import Deadline
+from llm_mock.specs.drivers import Task
+from llm_mock.specs.tools_server import RunningTools, tools_server
+from tests.agents.processes import wait_until_gone
+
+from .projects import Project
+
+PASS = '{"verdict": "PASS", "reason": "All is well"}'
+HEAD = """\
+import json, os, subprocess, sys, time
+
+ME = [sys.executable, "-IS", sys.argv[0]]
+
+def say(**message):
+    print(json.dumps(message), flush=True)
+
+def answer(text, **fields):
+    say(**{"type": "result", "is_error": False, "result": text, **fields})
+
+def use(name, result, **fields):
+    block = {"type": "tool_use", "id": name, "name": name, "input": {"item": "plum"}}
+    say(type="assistant", message={"role": "assistant", "content": [{"type": "text", "text": "Now"}, block]})
+    block = {"type": "tool_result", "tool_use_id": name, "content": result, **fields}
+    say(type="user", message={"role": "user", "content": [block]})
+
+"""
+CALLS_A_TOOL = """\
+import asyncio
+import httpx2
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+async def main():
+    (file,) = [word for word in sys.argv if word.endswith(".json")]
+    (server,) = json.load(open(file))["mcpServers"].values()
+    async with httpx2.AsyncClient(headers=server["headers"]) as http:
+        async with Client(streamable_http_client(server["url"], http_client=http)) as client:
+            result = await client.call_tool("shop_sell", {"item": "plum"})
+            answer(json.dumps({"verdict": "PASS", "reason": result.structured_content["item"]}))
+
+asyncio.run(main())
+"""
+
+Claude = Callable[..., None]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    return Project(tmp_path_factory.mktemp("project"))
+
+
+@pytest.fixture(scope="module")
+def tools(project: Project) -> Iterator[RunningTools]:
+    """Tools that all tests of this module share."""
+    with tools_server(project.tests / "test_shop.yaml", allowed_hosts=LOOPBACK, http=True) as tools:
+        yield tools
+
+
+@pytest.fixture
+def task(project: Project, tools: RunningTools) -> Callable[..., Task]:
+    def task(seconds: float = 60) -> Task:
+        spec = load_spec(project.write("steps: [{name: Buy, tool: shop_sell, args: {item: plum}, save_as: sale}]"))
+        return Task(spec, tools, Deadline(seconds), lambda happened: None, project.root)
+
+    return task
+
+
+@pytest.fixture
+def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Claude]:
+    """Makes a command `claude` of some code; no process of it may be left after the test."""
+
+    def write(code: str, options: str = "-IS") -> None:
+        path = tmp_path / "claude"
+        path.write_text(f"#!{sys.executable} {options}\n{HEAD}{textwrap.dedent(code)}")
+        path.chmod(0o755)
+
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    yield write
+    wait_until_gone(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (PASS, "PASS"),
+        (f"All steps are done.\n\n```json\n{PASS}\n```\nThat is all.", "PASS"),
+        (PASS.replace("PASS", "FAIL"), "FAIL"),
+        ("I am sorry.", "UNCLEAR"),
+    ],
+)
+def test_the_verdict_is_what_the_command_says(
+    said: str, expected: str, claude: Claude, task: Callable[..., Task]
+) -> None:
+    claude(f"answer({said!r})")
+    assert ClaudeCodeDriver().run(task()).verdict == expected
+
+
+def test_the_command_gets_the_prompt_the_tools_and_nothing_else(
+    claude: Claude, task: Callable[..., Task], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-${NOT_REPLACED}")
+    monkeypatch.setenv("PFLOW_TESTING", "1")
+    claude(
+        f"""
+        config = sys.argv[sys.argv.index("--mcp-config") + 1]
+        seen = {{
+            "arguments": sys.argv[1:], "stdin": sys.stdin.read(), "folder": os.getcwd(),
+            "variables": dict(os.environ), "mode": os.stat(config).st_mode & 0o777, "config": json.load(open(config)),
+        }}
+        json.dump(seen, open({str(tmp_path / "seen")!r}, "w"))
+        answer({PASS!r})
+        """
+    )
+    given = task()
+    ClaudeCodeDriver(model="opus").run(given)
+
+    seen: dict[str, Any] = json.loads((tmp_path / "seen").read_text())
+    arguments = seen["arguments"]
+    assert arguments[:4] == ["-p", given.prompt, "--output-format", "stream-json"]
+    assert arguments[-2:] == ["--model", "opus"]
+    assert "--strict-mcp-config" in arguments
+    assert (seen["stdin"], seen["mode"], seen["folder"]) == ("", 0o600, str(given.root))
+    assert seen["variables"]["ANTHROPIC_API_KEY"] == "sk-${NOT_REPLACED}"
+    assert not seen["variables"]["PFLOW_TESTING"]
+    (server,) = seen["config"]["mcpServers"].values()
+    assert server == {"type": "http", "url": given.tools.url, "headers": dict(given.tools.headers)}
+    assert not Path(arguments[arguments.index("--mcp-config") + 1]).exists()
+
+
+def test_the_command_calls_the_tools_of_the_test(claude: Claude, task: Callable[..., Task], project: Project) -> None:
+    claude(CALLS_A_TOOL, options="")
+    verdict = ClaudeCodeDriver().run(task())
+    assert (verdict.verdict, verdict.reason) == ("PASS", "plum")
+    assert project.journal[-1] == "sell plum"
+
+
+@pytest.mark.parametrize(
+    ("result", "saved"),
+    [
+        ('{"item": "plum", "number": 1}', {"item": "plum", "number": 1}),
+        ([{"type": "text", "text": "sold"}, {"type": "text", "text": "out"}], "sold\nout"),
+    ],
+)
+def test_the_calls_that_the_command_tells_of_stand_in_the_verdict(
+    result: Any, saved: Any, claude: Claude, task: Callable[..., Task]
+) -> None:
+    said = {**json.loads(PASS), "steps": [{"name": "Buy", "status": "pass", "tool_output": "something else"}]}
+    claude(
+        f"""
+        say(type="system", subtype="init")
+        use("mcp__llm_mock__shop_sell", {result!r})
+        answer({json.dumps(said)!r})
+        """
+    )
+    given = task()
+    verdict = ClaudeCodeDriver().run(given)
+    assert (verdict.verdict, verdict.steps[0].tool_output, given.saved) == ("PASS", saved, {"sale": saved})
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        ("", "UNCLEAR"),
+        ("use('mcp__other__shop_sell', 'sold')", "UNCLEAR"),
+        ("use('mcp__llm_mock__shop_sell', 'no', is_error=True)", "PASS"),
+    ],
+)
+def test_a_pass_without_the_calls_is_unclear(
+    calls: str, expected: str, claude: Claude, task: Callable[..., Task]
+) -> None:
+    claude(f"say(type='system', subtype='init')\n{calls}\nanswer({PASS!r})")
+    given = task()
+    verdict = ClaudeCodeDriver().run(given)
+    assert (verdict.verdict, given.saved) == (expected, {})
+    assert ("shop_sell was called 0 of 1 times" in verdict.reason) is (expected == "UNCLEAR")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "time.sleep(600)",
+        "while True: print('.' * 1000, flush=True)",
+        "while True: print('.' * 1000, file=sys.stderr, flush=True)",
+        "time.sleep(600) if 'child' in sys.argv else subprocess.run([*ME, 'child'], start_new_session=True)",
+    ],
+    ids=["silent", "talking", "complaining", "with children"],
+)
+def test_a_command_that_does_not_end_is_killed_at_the_deadline(
+    code: str, claude: Claude, task: Callable[..., Task]
+) -> None:
+    claude(code)
+    with pytest.raises(TimeIsUp, match="the work of claude, which was given up"):
+        ClaudeCodeDriver().run(task(seconds=0.5))
+
+
+def test_much_output_does_not_stop_the_command(claude: Claude, task: Callable[..., Task]) -> None:
+    claude(f"sys.stderr.write('x' * 10_000_000)\nanswer({PASS!r})")
+    assert ClaudeCodeDriver().run(task()).verdict == "PASS"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (
+            "print('one', file=sys.stderr); sys.exit('two\\x1b[2J')",
+            "with exit code 1.\nThe last that it wrote to stderr:\n  one\n  two\\x1b[2J",
+        ),
+        ("os.kill(os.getpid(), 9)", "The command 'claude' failed, killed by SIGKILL."),
+        ("answer('Not logged in', is_error=True); sys.exit(1)", "with exit code 1.\nIt said: Not logged in"),
+        ("answer('Credit is too low', is_error=True)", "with exit code 0.\nIt said: Credit is too low"),
+        ("print('Bad option'); sys.exit(2)", "with exit code 2.\nIt said: Bad option"),
+        ("answer(os.environ['SOME_API_KEY'], is_error=True)", "It said: [redacted secret]"),
+    ],
+)
+def test_a_command_that_fails_cannot_judge(
+    code: str, expected: str, claude: Claude, task: Callable[..., Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "open-sesame-42")
+    claude(code)
+    with pytest.raises(DriverError) as raised:
+        ClaudeCodeDriver().run(task())
+    assert expected in str(raised.value)
+
+
+def test_a_missing_command_is_told_with_what_to_do(task: Callable[..., Task]) -> None:
+    with pytest.raises(DriverError) as raised:
+        ClaudeCodeDriver(command="no-such-claude").run(task())
+    for part in ("'no-such-claude' was not found", "npm install -g @anthropic-ai/claude-code", "llm_mock_spec_driver"):
+        assert part in str(raised.value)
+
+
+def test_a_prompt_that_no_command_takes_cannot_be_judged(claude: Claude, task: Callable[..., Task]) -> None:
+    claude(f"answer({PASS!r})")
+    given = task()
+    given.saved["book"] = "x" * 3_000_000
+    with pytest.raises(DriverError, match="The command 'claude' cannot be run: "):
+        ClaudeCodeDriver().run(given)
