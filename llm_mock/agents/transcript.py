@@ -31,7 +31,7 @@ def of_result(result: AgentResult) -> str:
     """A whole run: what was asked, each turn with its tool calls and their results, and how it ended."""
     lines = [f"Agent {shorten_name(result.agent)}: {_outcome(result)}"]
     if result.error is not None:
-        lines.append(f"  {_indented(result.error, '    ')}")
+        lines.append(f"  {indented(result.error, '    ')}")
     lines += [f"  {line}" for line in ("user:", *_block(result.prompt))]
     first = max(0, len(result.turns) - SHOWN_TURNS)
     lines += [f"  … {first} earlier turns"] if first else []
@@ -69,9 +69,9 @@ def call_line(call: ToolCallRecord) -> str:
     """One tool call: its arguments, and its result or its error."""
     pictures = f" and {_count(len(call.attachments), 'attachment')}" if call.attachments else ""
     if call.error is not None:
-        said = f"✗ {_indented(call.error, '      ', SHOWN_RESULT)}"
+        said = f"✗ {indented(call.error, '      ', SHOWN_RESULT)}"
     else:
-        said = f"→ {_indented((call.result or '').strip() or '(nothing)', '      ', SHOWN_RESULT)}{pictures}"
+        said = f"→ {indented((call.result or '').strip() or '(nothing)', '      ', SHOWN_RESULT)}{pictures}"
     return f"{call_head(call.name, call.arguments)} {said}  ({seconds(call.duration)})"
 
 
@@ -92,7 +92,8 @@ def _block(text: str) -> list[str]:
     return [f"  {line}" for line in _lines(text, SHOWN_TEXT)]
 
 
-def _indented(text: str, indent: str, most: int = SHOWN_TEXT) -> str:
+def indented(text: str, indent: str, most: int = SHOWN_TEXT) -> str:
+    """A text as far as it is shown, its further lines indented; what is not printable is escaped."""
     return f"\n{indent}".join(_lines(text, most))
 
 

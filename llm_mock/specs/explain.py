@@ -211,6 +211,22 @@ def broken_assertions(failed: Sequence[str], reason: str) -> str:
     )
 
 
+def needs_live() -> str:
+    """A driver that only asks real models, where real models are not asked."""
+    return (
+        "The driver claude-code asks a real model: add --llm-mock-live. "
+        "Without a model, --llm-mock-dry-run calls the tools of the steps."
+    )
+
+
+def unscripted(problem: str) -> str:
+    """A model that is mocked, and that nobody told what to answer."""
+    return (
+        f"{problem}\n\nA plain-language test asks a model. Add --llm-mock-live for a real one, or --llm-mock-dry-run "
+        "to call the tools of its steps without one; or say what the mock answers in pytest_llm_mock_configure."
+    )
+
+
 # --- Drivers --------------------------------------------------------------------------------------------------------
 
 

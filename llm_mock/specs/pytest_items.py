@@ -14,13 +14,13 @@ import pytest
 
 from llm_mock import boundary
 from llm_mock.activation import TestRun
-from llm_mock.errors import LLMMockError
+from llm_mock.errors import LLMMockError, UnexpectedCall
 from llm_mock.report.collect import STEPS
 from llm_mock.yaml_items import TestFailed, YAMLItem, problems_of_file
 
 if TYPE_CHECKING:
     from llm_mock.specs.drivers import Driver
-    from llm_mock.specs.models import TestSpec, Verdict
+    from llm_mock.specs.models import StepResult, TestSpec, Verdict
 
 FOLDER = "llm"
 """Where plain-language tests are, at any depth of the project."""
@@ -101,17 +101,21 @@ class LLMTestItem(YAMLItem):
         Raises:
             LLMTestFailed: the verdict is FAIL.
         """
+        from llm_mock.specs.explain import unscripted
         from llm_mock.specs.runner import run_llm_test
 
         config = self.config
-        verdict = run_llm_test(
-            self.spec,
-            self.path,
-            config.getoption("--llm-timeout"),
-            driver=self._driver(),
-            allowed_hosts=self._allowed_hosts(),
-            report=self._shown if config.getoption("--llm-verbose") else None,
-        )
+        try:
+            verdict = run_llm_test(
+                self.spec,
+                self.path,
+                config.getoption("--llm-timeout"),
+                driver=self._driver(),
+                allowed_hosts=self._allowed_hosts(),
+                report=self._shown if config.getoption("--llm-verbose") else None,
+            )
+        except UnexpectedCall as error:
+            raise TestFailed(unscripted(str(error))) from None
         self.stash[STEPS] = [step.model_dump(mode="json") for step in verdict.steps]
         if verdict.verdict == "FAIL":
             raise LLMTestFailed(verdict, self.spec, self.path)
@@ -120,8 +124,9 @@ class LLMTestItem(YAMLItem):
 
     def _driver(self) -> Driver:
         from llm_mock.specs.claude_code import ClaudeCodeDriver
-        from llm_mock.specs.drivers import DryRun, LLMDriver
+        from llm_mock.specs.drivers import DryRun
         from llm_mock.specs.explain import needs_live
+        from llm_mock.specs.llm_driver import LLMDriver
 
         if self.config.getoption("--llm-mock-dry-run"):
             return DryRun()
@@ -142,13 +147,15 @@ class LLMTestItem(YAMLItem):
         patterns = self.config.getini("llm_mock_allowed_hosts")
         return AllowedHosts(patterns) if patterns else None
 
-    def _shown(self, line: str) -> None:
+    def _shown(self, happened: StepResult | str) -> None:
         """Show a step as it happens: past pytest's capture, or in an xdist worker within it."""
+        from llm_mock.specs.explain import step_line
+
         capture = self.config.pluginmanager.get_plugin("capturemanager")
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         write: Callable[[str], Any] = print if reporter is None else reporter.write_line
         with nullcontext() if reporter is None or capture is None else capture.global_and_fixture_disabled():
-            write(line)
+            write(happened if isinstance(happened, str) else step_line(happened))
 
 
 class LLMTestFailed(TestFailed):
@@ -161,7 +168,7 @@ class LLMTestFailed(TestFailed):
     """
 
     def __init__(self, verdict: Verdict, spec: TestSpec, path: Path) -> None:
-        from llm_mock.specs.explain import failed_test
+        from llm_mock.specs.failure import failed_test
 
         super().__init__(failed_test(verdict, spec, path))
         self.verdict = verdict

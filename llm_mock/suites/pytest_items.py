@@ -120,7 +120,7 @@ class SuiteItem(YAMLItem):
         Raises:
             TestFailed: it failed; the text shows prompt, output and each assertion.
         """
-        from llm_mock.suites.explain_run import failed_case
+        from llm_mock.suites.failure import failed_case
         from llm_mock.suites.role import resolve_model
         from llm_mock.suites.runner import run_case
 

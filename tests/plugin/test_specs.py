@@ -49,9 +49,20 @@ def write(pytester: pytest.Pytester, name: str, text: str) -> Path:
 
 
 def answer(project: pytest.Pytester, verdict: str, reason: str) -> None:
-    """Script the model that does the tests."""
-    text = VERDICT % (verdict, reason)
-    project.makeconftest(f"def pytest_llm_mock_configure(mock): mock.set('*', '''{text}''')")
+    """Script the model that does the tests: it calls the tools of both steps, then judges."""
+    project.makeconftest(
+        f"""
+        from llm.models import ToolCall
+        from llm_mock import Reply
+
+        COMPARE = ToolCall("compare_values", {{"value1": 1, "value2": 1}})
+        CHECK = ToolCall("assert_true", {{"condition": True}})
+
+        def pytest_llm_mock_configure(mock):
+            verdict = {VERDICT % (verdict, reason)!r}
+            mock.set("*", lambda prompt: verdict if prompt.tool_results else Reply(tool_calls=[COMPARE, CHECK]))
+        """
+    )
 
 
 def test_without_the_option_nothing_is_collected_and_nothing_imported(project: pytest.Pytester) -> None:
@@ -115,9 +126,12 @@ def test_tests_are_chosen_and_distributed_like_any_other(
     project.runpytest(*DRY, *arguments).assert_outcomes(**outcomes)
 
 
-def test_only_what_failed_is_run_again_and_junit_knows_it(project: pytest.Pytester) -> None:
-    project.runpytest(*DRY, "-p", "cacheprovider")
-    project.runpytest(*DRY, "-p", "cacheprovider", "--lf", "--junitxml=junit.xml").assert_outcomes(failed=1)
+def test_only_what_failed_is_run_again_and_junit_knows_it(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:randomly")  # with the cache
+    project.runpytest(*DRY)
+    project.runpytest(*DRY, "--lf", "--junitxml=junit.xml").assert_outcomes(failed=1)
     cases = ElementTree.parse(project.path / "junit.xml").findall(".//testcase")
     assert [case.get("name") for case in cases] == ["Other numbers agree"]
 
@@ -145,7 +159,7 @@ def test_the_timeout_of_the_command_line_bounds_a_test(project: pytest.Pytester)
     )
     result = project.runpytest(*DRY, "--llm-timeout", "1", "tests/llm/slow.yaml")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*timed out after 1 s*"])
+    result.stdout.fnmatch_lines(["*Timed out after 1 s*"])
 
 
 @pytest.mark.parametrize(

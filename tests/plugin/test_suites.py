@@ -102,9 +102,10 @@ def test_cases_are_chosen_and_distributed_like_any_test(
     project.runpytest(*arguments).assert_outcomes(**outcomes)
 
 
-def test_only_what_failed_is_run_again(project: pytest.Pytester) -> None:
-    project.runpytest("-p", "cacheprovider")
-    project.runpytest("-p", "cacheprovider", "--lf").assert_outcomes(failed=1)
+def test_only_what_failed_is_run_again(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:randomly")  # with the cache
+    project.runpytest()
+    project.runpytest("--lf").assert_outcomes(failed=1)
 
 
 def test_reports_know_the_cases(project: pytest.Pytester) -> None:

@@ -1,0 +1,70 @@
+"""Why a case failed, for people: where it stands, what was asked, called and answered, and each assertion.
+
+Nothing that a model or a tool said acts on a terminal, or can pass for something else: its lines are indented, and what
+is not printable is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from llm_mock.agents import transcript
+from llm_mock.agents.result import without_secrets
+from llm_mock.explain import shorten_name
+from llm_mock.suites.results import AssertionResult, Attempt, CaseResult
+
+SIGNS = {True: "✓", False: "✗", None: "–"}  # noqa: RUF001 (as wide as the others)
+SHOWN_PROMPT = 300
+SHOWN_CALLS = 10
+
+
+def failed_case(result: CaseResult, path: Path | None) -> str:
+    """The whole of it, without secrets.
+
+    Args:
+        result: what came of the case.
+        path: the file of its suite; None for one made in Python.
+    """
+    return without_secrets("\n".join(_lines(result, path)))
+
+
+def _lines(result: CaseResult, path: Path | None) -> Iterator[str]:
+    attempt = result.shown
+    place = "" if path is None else f"{path}:{result.case.line}" if result.case.line else str(path)
+    yield f"{shorten_name(result.case.name)}  {place}".rstrip()
+    if len(result.attempts) > 1:
+        failed = sum(each.status == "failed" for each in result.attempts)
+        yield f"  {failed} of {len(result.attempts)} runs failed; the first of them:"
+    for position in _turns_to_show(attempt):
+        yield from _turn(result, attempt, position)
+    if attempt.error is not None:
+        yield f"  {SIGNS[False]} {transcript.indented(attempt.error, '    ')}"
+    for assertion in attempt.assertions:
+        yield f"  {SIGNS[assertion.passed]} {transcript.indented(said(assertion, result), '    ')}"
+
+
+def said(assertion: AssertionResult, result: CaseResult) -> str:
+    """What came of an assertion, and in a conversation of which turn."""
+    turns = len(result.case.all_turns)
+    return assertion.message if turns == 1 else f"turn {assertion.turn + 1}: {assertion.message}"
+
+
+def _turns_to_show(attempt: Attempt) -> list[int]:
+    """The turns with something wrong: with an error the last, else those of failed assertions."""
+    if attempt.error is not None:
+        return [max(0, len(attempt.turns) - 1)]
+    return sorted({each.turn for each in attempt.assertions if each.passed is False})
+
+
+def _turn(result: CaseResult, attempt: Attempt, position: int) -> Iterator[str]:
+    turns = result.case.all_turns
+    number = f" {position + 1}" if len(turns) > 1 else ""
+    yield f"  prompt{number}: {shorten_name(turns[position].prompt or '', SHOWN_PROMPT)}"
+    if position >= len(attempt.turns):
+        return
+    turn = attempt.turns[position]
+    for call in turn.tool_calls[:SHOWN_CALLS]:
+        yield f"  called: {transcript.call_line(call)}"
+    if turn.output or attempt.error is None:
+        yield f"  output{number}: {transcript.indented(turn.output or '(nothing)', '    ')}"
