@@ -63,6 +63,7 @@ class CounterPlugin(LLMPlugin):
             file.write(f"{self.count}\\n")
 """
 SECRET = "secret-of-the-test"
+SLOW_TO_CLEAN = PLUGIN.replace("await asyncio.sleep(0)", "await asyncio.sleep(1.3)")
 FAILING = """
 from llm_mock.specs import LLMPlugin
 
@@ -215,11 +216,12 @@ def test_plugins_clean_up_whatever_happens_and_while_a_tool_is_running(project: 
     assert cleaned(project) == "0\n"
 
 
-def test_plugins_clean_up_although_a_tool_blocks_the_server(project: Path) -> None:
-    with tools_server(project, allowed_hosts=LOOPBACK) as running:
+def test_plugins_clean_up_although_a_tool_blocks_the_server(tmp_path: Path) -> None:
+    yaml_path = make_project(tmp_path, counter=SLOW_TO_CLEAN)
+    with tools_server(yaml_path, allowed_hosts=LOOPBACK) as running:
         running.tools["counter_add"].call({})
         assert running.tools["counter_block"].call({}, timeout=0.1).server_failed
-    assert cleaned(project) == "1\n"
+    assert cleaned(yaml_path) == "1\n"
 
 
 def test_a_server_that_died_is_told_by_the_next_call(project: Path) -> None:
@@ -242,8 +244,7 @@ def test_where_no_host_is_allowed_none_is_asked(tmp_path: Path) -> None:
 
 
 def test_a_long_cleanup_comes_to_its_end(tmp_path: Path) -> None:
-    slow = PLUGIN.replace("await asyncio.sleep(0)", "await asyncio.sleep(2.3)")
-    yaml_path = make_project(tmp_path, counter=slow)
+    yaml_path = make_project(tmp_path, counter=SLOW_TO_CLEAN)
     with tools_server(yaml_path, allowed_hosts=LOOPBACK):
         pass
     assert cleaned(yaml_path) == "0\n"
