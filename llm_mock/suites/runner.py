@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 import time
@@ -27,6 +28,9 @@ from llm_mock.suites.schema import TestCase, TestSuiteDefinition
 
 if TYPE_CHECKING:
     from llm_mock.model import MockLLMModel
+
+INTERRUPT_SECONDS = 0.2
+"""How long an interrupt may go unseen while cases run in threads."""
 
 
 def run_case(
@@ -180,6 +184,13 @@ def _has_price(model_id: str) -> bool:
     return cost.cost_of(call) is not None
 
 
+def _next_of(done: queue.SimpleQueue[Any]) -> Any:
+    """The next item. An interrupt that comes just as Python begins to wait would be seen only when the wait is over."""
+    while True:
+        with contextlib.suppress(queue.Empty):
+            return done.get(timeout=INTERRUPT_SECONDS)
+
+
 class _Work:
     """The cases of a suite, and what came of them."""
 
@@ -223,7 +234,7 @@ class _Work:
                 running += 1
             if not running:
                 return
-            position, result = done.get()
+            position, result = _next_of(done)
             running -= 1
             if isinstance(result, BaseException):
                 raise result
