@@ -20,7 +20,7 @@ pytest.importorskip("mcp")
 from llm.default_plugins.openai_models import Chat
 
 from llm_mock import MockGetModel, MockLLMModel, Reply, ResponseConfigurator, boundary
-from llm_mock.agents import Agent, CLIServer, Provider
+from llm_mock.agents import Agent, CLIServer, MCPServer, Provider
 from llm_mock.errors import InvalidBudget, InvalidFile
 from llm_mock.suites import CaseResult, Role, TestCase, load_role, run_suite
 from llm_mock.suites.runner import run_case
@@ -137,14 +137,13 @@ class Odd(Exception):
     """An error of no known kind."""
 
 
-@pytest.mark.parametrize("dry_run", [True, False])
-def test_whatever_an_assertion_or_a_model_raises_fails_one_case(
-    dry_run: bool, mock_llm_responses: ResponseConfigurator, monkeypatch: pytest.MonkeyPatch
+def test_whatever_a_model_raises_fails_one_case(
+    mock_llm_responses: ResponseConfigurator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_TOKEN", "abcdefgh12345678")
     mock_llm_responses.set("m", "Hello")
     mock_llm_responses.add("m", Odd("it broke with abcdefgh12345678"), optional=True)
-    result = run_suite(AGENT, suite(case("a", contains="Hi"), case("b", contains="H")), dry_run=False)
+    result = run_suite(AGENT, suite(case("a", contains="Hi"), case("b", contains="H")))
     first, second = result.case_results
     assert (first.status, second.status) == ("failed", "passed")
     assert first.error == "Odd: it broke with [redacted secret]"
@@ -154,6 +153,23 @@ def test_an_interrupt_is_no_failure_of_a_case(mock_llm_responses: ResponseConfig
     mock_llm_responses.set("m", lambda prompt: os.kill(os.getpid(), signal.SIGINT) or "Hello")
     with pytest.raises(KeyboardInterrupt):
         run_suite(AGENT, suite(case()))
+
+
+def test_a_secret_of_a_server_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLAIN", "a-well-kept-secret")
+    echo = CLIServer("echo", "echo", env={"API_KEY": "${PLAIN}"})
+    model = MockGetModel({"m": Odd("it broke with a-well-kept-secret")})("m")
+    agent = Agent(Provider("m", retries=0), cli_servers=[echo])
+    shown = run_case(agent, case(), model_override=model).shown
+    assert shown.error == "Odd: it broke with [redacted secret]"
+    assert "a-well-kept-secret" not in shown.transcript
+
+
+def test_a_variable_that_is_not_set_fails_the_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NOT_SET", raising=False)
+    server = MCPServer("server", env={"A": "${NOT_SET}"})
+    error = run_case(Agent("m", [server]), case(), dry_run=True).error
+    assert "needs the environment variable NOT_SET" in (error or "")
 
 
 # Repeated and retried
