@@ -167,6 +167,7 @@ class _Budget:
         self._spent = Decimal(0)
         if model_id is not None and not _has_price(model_id):
             raise InvalidBudget(explain_run.limit_without_price(model_id))
+        self._stop_at_limit()
 
     def spend(self, result: CaseResult) -> None:
         """Count what a case cost, and stop where no further one may start."""
@@ -174,6 +175,9 @@ class _Budget:
             self.stopped = explain_run.stopped_without_price(result.case)
             return
         self._spent += result.cost
+        self._stop_at_limit()
+
+    def _stop_at_limit(self) -> None:
         if self._spent >= self._limit and self.stopped is None:
             self.stopped = explain_run.stopped_at_cost(self._spent, self._limit)
 

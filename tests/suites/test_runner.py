@@ -316,6 +316,13 @@ def test_runs_that_are_run_again_cost_too(mock_llm_responses: ResponseConfigurat
     assert (len(result.case_results), result.cost) == (1, 4)
 
 
+def test_where_nothing_may_be_spent_nothing_is_run(mock_llm_responses: ResponseConfigurator) -> None:
+    mock_llm_responses.set_price("m", 1, 1)
+    result = run_suite(AGENT, suite(case()), max_cost=0)
+    assert (len(result.case_results), len(result.not_run)) == (0, 1)
+    assert result.stopped is not None
+
+
 def test_a_limit_that_the_last_case_reaches_stops_nothing(mock_llm_responses: ResponseConfigurator) -> None:
     mock_llm_responses.set("m", Reply("Hello", usage={"input_tokens": 1, "output_tokens": 0}))
     mock_llm_responses.set_price("m", 1_000_000, 0)
