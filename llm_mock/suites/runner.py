@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 import time
@@ -27,6 +28,9 @@ from llm_mock.suites.schema import TestCase, TestSuiteDefinition
 
 if TYPE_CHECKING:
     from llm_mock.model import MockLLMModel
+
+INTERRUPT_SECONDS = 0.2
+"""How long an interrupt may go unseen while cases run in threads."""
 
 
 def run_case(
@@ -163,6 +167,7 @@ class _Budget:
         self._spent = Decimal(0)
         if model_id is not None and not _has_price(model_id):
             raise InvalidBudget(explain_run.limit_without_price(model_id))
+        self._stop_at_limit()
 
     def spend(self, result: CaseResult) -> None:
         """Count what a case cost, and stop where no further one may start."""
@@ -170,6 +175,9 @@ class _Budget:
             self.stopped = explain_run.stopped_without_price(result.case)
             return
         self._spent += result.cost
+        self._stop_at_limit()
+
+    def _stop_at_limit(self) -> None:
         if self._spent >= self._limit and self.stopped is None:
             self.stopped = explain_run.stopped_at_cost(self._spent, self._limit)
 
@@ -178,6 +186,13 @@ def _has_price(model_id: str) -> bool:
     now = datetime.now().isoformat()
     call: Any = {"model_id": model_id, "timestamp": now, "input_tokens": 1, "output_tokens": 1}
     return cost.cost_of(call) is not None
+
+
+def _next_of(done: queue.SimpleQueue[Any]) -> Any:
+    """The next item. An interrupt that comes just as Python begins to wait would be seen only when the wait is over."""
+    while True:
+        with contextlib.suppress(queue.Empty):
+            return done.get(timeout=INTERRUPT_SECONDS)
 
 
 class _Work:
@@ -223,7 +238,7 @@ class _Work:
                 running += 1
             if not running:
                 return
-            position, result = done.get()
+            position, result = _next_of(done)
             running -= 1
             if isinstance(result, BaseException):
                 raise result

@@ -258,3 +258,11 @@ def test_servers_that_are_not_equal_are_told_apart(path: Path, mock_llm_response
     there = MCPServer(BANK.command, cwd=BANK.cwd, env={"FOR": "kept"}, name="bank")
     run(path, CHECKED, agent=Agent("m", [BANK]))
     assert kept_flags(run(path, CHECKED, agent=Agent("m", [there]))) == [False]
+
+
+def test_a_file_that_cannot_be_written_is_told(tmp_path: Path, mock_llm_responses: ResponseConfigurator) -> None:
+    mock_llm_responses.set("m", "Hello")
+    kept = KeptResults(tmp_path / "folder" / "results.jsonl")
+    (tmp_path / "folder").touch()
+    with pytest.raises(InvalidFile, match=r"results\.jsonl: results cannot be kept: Not a directory"):
+        run_suite(AGENT, suite(CHECKED), kept=kept)

@@ -1,0 +1,117 @@
+"""Dry runs: everything is run but the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+
+from llm_mock import MockGetModel, MockLLMModel, ResponseConfigurator
+from llm_mock.agents import Agent, MCPServer
+from llm_mock.suites import run_suite
+from llm_mock.suites.dry_run import DRY_RUN_OUTPUT, dry_run_model
+from llm_mock.suites.runner import run_case
+from tests.conftest import RunPython
+from tests.suites.cases import BANK, case, suite
+
+AGENT = Agent("m", name="greeter")
+
+
+@pytest.mark.parametrize(
+    ("fields", "output"),
+    [({"expected_output": "Hello!"}, "Hello!"), ({"expected_output": ""}, ""), ({}, DRY_RUN_OUTPUT)],
+)
+def test_a_dry_run_answers_what_is_expected(fields: Any, output: str) -> None:
+    result = run_case(AGENT, case(contains=output, **fields), dry_run=True)
+    assert result.status == "passed"
+    assert result.output == output
+
+
+def test_a_dry_run_goes_through_a_whole_suite() -> None:
+    result = run_suite(
+        AGENT,
+        suite(
+            case("says-hello", expected_output="Hello!", contains="Hello"),
+            case("says-more", expected_output="Hello!", contains="Goodbye"),
+            case("says-anything"),
+        ),
+        dry_run=True,
+    )
+    assert [found.status for found in result.case_results] == ["passed", "failed", "passed"]
+    assert result.case_results[1].assertion_results[0].message == "Output does not contain 'Goodbye'"
+    assert (result.suite_name, result.agent, result.model, result.dry_run) == ("greetings", "greeter", "m", True)
+    assert (result.passed, result.failed, result.total, result.cost) == (2, 1, 3, 0)
+    assert [found.attempts[0].tokens for found in result.case_results] == [0, 0, 0]
+
+
+def test_each_turn_has_the_answer_that_it_expects_and_its_own_assertions() -> None:
+    turns = [
+        {"prompt": "I am Ada", "expected_output": "Hello Ada", "assertions": [{"type": "contains", "value": "Ada"}]},
+        {"prompt": "And you?"},
+        {"prompt": "Who am I?", "expected_output": "Ada", "assertions": [{"type": "contains", "value": "Bob"}]},
+    ]
+    result = run_case(AGENT, case(turns=turns), dry_run=True)
+    assert [turn.output for turn in result.shown.turns] == ["Hello Ada", DRY_RUN_OUTPUT, "Ada"]
+    assert [(found.turn, found.passed) for found in result.assertion_results] == [(0, True), (2, False)]
+
+
+def test_a_dry_run_needs_no_key_no_network_and_nothing_of_the_user(run_python: RunPython, tmp_path: Path) -> None:
+    (tmp_path / "role.yaml").write_text(
+        "{apiVersion: initrunner/v1, kind: Agent, metadata: {name: n}, "
+        "spec: {role: r, model: {provider: openai, name: gpt-4o, temperature: 0.1}}}"
+    )
+    code = (
+        "import socket\n"
+        "def refuse(*args): raise RuntimeError('a dry run connects to nobody')\n"
+        "socket.socket.connect = refuse\n"
+        "from llm_mock.suites.role import load_role\n"
+        "from llm_mock.suites.runner import run_case\n"
+        "from llm_mock.suites.schema import TestCase\n"
+        f"role = load_role({str(tmp_path / 'role.yaml')!r})\n"
+        "print(run_case(role, TestCase(name='c', prompt='Hi'), dry_run=True).output)\n"
+    )
+    user = tmp_path / "user"
+    ended = run_python(code, OPENAI_API_KEY=None, LLM_USER_PATH=str(user), PFLOW_TESTING=None)
+    assert ended.stdout == f"{DRY_RUN_OUTPUT}\n", ended.stderr
+    assert not user.exists()
+
+
+def test_a_dry_run_starts_the_servers_and_knows_their_tools() -> None:
+    cases = [
+        case("known", assertions=[{"type": "tool_calls", "calls": ["transfer"]}]),
+        case("unknown", assertions=[{"type": "tool_calls", "calls": ["transfers"]}]),
+        case("none"),
+    ]
+    result = run_suite(Agent("m", [BANK]), suite(*cases), dry_run=True)
+    assert [found.status for found in result.case_results] == ["skipped", "failed", "passed"]
+    assert "transfers" in result.case_results[1].assertion_results[0].message
+
+
+def test_a_server_that_does_not_start_fails_the_cases() -> None:
+    result = run_suite(Agent("m", [MCPServer("no-such-command")]), suite(case("a"), case("b")), dry_run=True)
+    assert [found.status for found in result.case_results] == ["failed", "failed"]
+    assert "'no-such-command' was not found" in (result.case_results[0].error or "")
+
+
+def test_the_mock_of_a_test_sees_the_calls_of_a_dry_run(
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+) -> None:
+    result = run_case(AGENT, case(expected_output="Hello!"), dry_run=True, get_model=mock_llm_responses.get_model)
+    assert result.output == "Hello!"
+    assert [call["prompt"] for call in mock_llm_calls.calls] == ["Hi"]
+
+
+def test_another_model_can_be_given() -> None:
+    model = MockLLMModel("other", default_response="I am another")
+    result = run_suite(AGENT, suite(case(expected_output="Hello!")), model_override=model)
+    assert result.case_results[0].output == "I am another"
+    assert result.model == "other"
+
+
+def test_the_model_of_a_dry_run_answers_in_order_and_then_as_always() -> None:
+    model = dry_run_model(AGENT, ["one", None, ""])
+    assert [str(model.prompt("?").text()) for _ in range(4)] == ["one", DRY_RUN_OUTPUT, "", DRY_RUN_OUTPUT]
+    assert model.model_id == "m"
