@@ -71,17 +71,21 @@ class ServerPool:
         loop = self._background()
         return await loop.run_async(self._tools(servers, loop))
 
-    def stop(self, server: MCPServer) -> None:
+    def stop(self, server: MCPServer) -> str:
         """End one server and all that it started, if it runs. Its tools say so; asked for again, it is started anew.
 
         Args:
             server: its configuration.
+
+        Returns:
+            What it wrote to stderr, its first and its last part, without secrets; empty where it did not run.
         """
         with self._lock:
             loop = self._loop if self._process == os.getpid() else None
         if loop is not None:
             with suppress(LoopClosed):
-                loop.run(self._stop(server))
+                return loop.run(self._stop(server))
+        return ""
 
     def close(self) -> None:
         """End every server and all that they started. The pool may be used again."""
@@ -103,12 +107,15 @@ class ServerPool:
                 atexit.register(self.close)
             return self._loop
 
-    async def _stop(self, server: MCPServer) -> None:
+    async def _stop(self, server: MCPServer) -> str:
+        written = ""
         for place in [place for (configuration, *_), place in self._places.items() if configuration == server]:
             async with place.lock:
                 session, place.session = place.session, None
                 if session is not None:
                     await session.stop()
+                    written += session.stderr()
+        return written
 
     async def _stop_all(self) -> None:
         sessions = [place.session for place in self._places.values() if place.session is not None]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import functools
 import math
+import ssl
 import time
 from decimal import Decimal
 from typing import Annotated, Any
@@ -114,7 +116,12 @@ class BuiltinTools:
 
 def _client(url: str | httpx2.URL) -> httpx2.AsyncClient:
     """A client for one request. No proxy lies between this machine and itself, whatever the environment says."""
-    return httpx2.AsyncClient(timeout=None, trust_env=not _is_allowed(LOOPBACK, url))
+    return httpx2.AsyncClient(timeout=None, verify=_certificates(), trust_env=not _is_allowed(LOOPBACK, url))
+
+
+@functools.cache
+def _certificates() -> ssl.SSLContext:
+    return httpx2.create_ssl_context()  # takes longer than a request
 
 
 async def _told(response: httpx2.Response) -> dict[str, Any]:

@@ -162,14 +162,18 @@ def tool_named_twice(tool: str, other: str) -> str:
     return f"there are two tools {tool!r}: this one, and {other}. Rename one of the two."
 
 
+CLEANUP = "The cleanup of the plugin"
+"""How every message about a failed cleanup begins."""
+
+
 def cleanup_failed(plugin: str, error: BaseException) -> str:
     """A plugin's cleanup raised an error."""
-    return f"The cleanup of the plugin {plugin!r} failed: {_error(error)}"
+    return f"{CLEANUP} {plugin!r} failed: {_error(error)}"
 
 
 def cleanup_timed_out(plugin: str, seconds: float) -> str:
     """A plugin's cleanup took too long."""
-    return f"The cleanup of the plugin {plugin!r} was given up after {seconds:g} seconds."
+    return f"{CLEANUP} {plugin!r} was given up after {seconds:g} seconds."
 
 
 def _error(error: BaseException) -> str:

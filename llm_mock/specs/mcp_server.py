@@ -7,7 +7,8 @@ process, and so the same plugins, can be reached by streamable HTTP too, on 127.
 holds `{"url": …, "token": …}` before the first message on stdio, and requests need the header
 `Authorization: Bearer TOKEN`.
 
-It runs in the folder of the project, from which plugins can import. What they print goes to stderr.
+The HTTP tools ask the allowed hosts alone (see `AllowedHosts`); without `--allow-host` that is none. The server runs in
+the folder of the project, from which plugins can import. What they print goes to stderr.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from mcp.server.stdio import stdio_server
 import llm_mock
 from llm_mock.errors import LLMMockError
 from llm_mock.specs import explain_tools
-from llm_mock.specs.allowed_hosts import ANY, AllowedHosts
+from llm_mock.specs.allowed_hosts import AllowedHosts
 from llm_mock.specs.builtin_tools import BuiltinTools
 from llm_mock.specs.plugin_loading import LoadedPlugin, load_plugins, tools_of
 from llm_mock.specs.tool_functions import Terminated, ToolFunction, failure
@@ -169,7 +170,7 @@ def _options() -> argparse.Namespace:
         description="Serve the built-in tools of plain-language tests, and those of plugins, by MCP over stdio.",
     )
     parser.add_argument("--plugins", nargs="*", type=Path, default=[], metavar="PATH", help="files, or folders of them")
-    parser.add_argument("--allow-host", action="append", metavar="HOST", help="a host to allow; by default every host")
+    parser.add_argument("--allow-host", action="append", default=[], metavar="HOST", help="a host that may be asked")
     parser.add_argument("--http", type=Path, metavar="FILE", help="listen on 127.0.0.1 too, and write the address here")
     return parser.parse_args()
 
@@ -178,21 +179,11 @@ def main() -> None:
     """Serve; see the head of this file. The exit code is 1 where a plugin cannot be loaded, which stderr then says."""
     options = _options()
     signal.signal(signal.SIGTERM, _terminate)
+    sys.path.insert(0, os.getcwd())  # where PYTHONSAFEPATH keeps Python from doing so
     loop = asyncio.new_event_loop()
     plugins: list[LoadedPlugin] = []
-    status = 0
     try:
-        allowed_hosts = AllowedHosts(options.allow_host) if options.allow_host else ANY
-        with _stdout_kept_for_messages():
-            for plugin in load_plugins(_files(options.plugins)):
-                plugins.append(plugin)  # one by one: those before one that fails are cleaned up
-            server = server_with(all_tools(allowed_hosts, plugins))
-        loop.run_until_complete(_serve(server, options.http))
-    except LLMMockError as error:
-        status = 1
-        print(f"Error: {error}", file=sys.stderr)
-    except (Terminated, KeyboardInterrupt):
-        pass
+        status = _run(loop, options, plugins)
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it comes too where the end takes longer than a second
         os.dup2(2, 1)  # what plugins print when they clean up
@@ -200,6 +191,23 @@ def main() -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)  # without waiting for a thread that still reads standard input
+
+
+def _run(loop: asyncio.AbstractEventLoop, options: argparse.Namespace, plugins: list[LoadedPlugin]) -> int:
+    """Load plugins, which are added to the list, and serve until the end. Returns the exit code."""
+    try:
+        allowed_hosts = AllowedHosts(options.allow_host)
+        with _stdout_kept_for_messages():
+            for plugin in load_plugins(_files(options.plugins)):
+                plugins.append(plugin)  # one by one: those before one that fails are cleaned up
+            server = server_with(all_tools(allowed_hosts, plugins))
+        loop.run_until_complete(_serve(server, options.http))
+    except LLMMockError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+    except (Terminated, KeyboardInterrupt):
+        pass
+    return 0
 
 
 if __name__ == "__main__":

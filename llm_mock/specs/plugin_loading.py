@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from llm_mock.errors import InvalidFile
@@ -86,12 +86,9 @@ def tools_of(plugin: LoadedPlugin) -> Iterator[ToolFunction]:
 def _public_methods(plugin: type[LLMPlugin]) -> Iterator[str]:
     names = [name for each in reversed(plugin.__mro__) if each is not object for name in vars(each)]
     for name in dict.fromkeys(names):
-        is_method = isinstance(inspect.getattr_static(plugin, name), (staticmethod, classmethod, *_FUNCTIONS))
+        is_method = isinstance(inspect.getattr_static(plugin, name), (staticmethod, classmethod, FunctionType))
         if is_method and not name.startswith("_") and name != "cleanup":
             yield name
-
-
-_FUNCTIONS = (type(lambda: None), type(len))
 
 
 def _imported(file: Path, name: str) -> ModuleType:

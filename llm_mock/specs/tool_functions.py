@@ -95,7 +95,9 @@ def _with_evaluated_hints(function: Callable[..., Any]) -> Any:
         return await function(**arguments)
 
     called.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-    called.__annotations__ = typing.get_type_hints(function, include_extras=True)
+    called.__annotations__ = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
+    namespace = inspect.unwrap(function).__globals__
+    called.__annotations__ = typing.get_type_hints(called, namespace, include_extras=True)
     return called
 
 

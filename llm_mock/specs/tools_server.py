@@ -13,6 +13,7 @@ from pathlib import Path
 from llm_mock.agents.pool import pool_of_process
 from llm_mock.agents.servers import MCPServer, Variables
 from llm_mock.agents.tools import ServerTool
+from llm_mock.specs import explain_tools
 from llm_mock.specs.allowed_hosts import AllowedHosts
 from llm_mock.specs.project import find_project_root, plugin_files
 
@@ -40,6 +41,8 @@ class RunningTools:
     """Where another process reaches the same server by streamable HTTP; None where that was not asked for."""
     headers: Mapping[str, str] = field(default_factory=Variables)
     """The headers that it must send. They hold a secret."""
+    cleanup_errors: list[str] = field(default_factory=list)
+    """Why plugins could not clean up; filled when the server has ended."""
 
 
 @contextmanager
@@ -52,7 +55,8 @@ def tools_server(yaml_path: Path, *, allowed_hosts: AllowedHosts, http: bool = F
         http: whether the server is to be reached by HTTP too, on 127.0.0.1.
 
     Yields:
-        The tools. At the end the plugins clean up, and the process is ended with all that it started.
+        The tools. At the end the plugins clean up, and the process is ended with all that it started; a cleanup that
+        fails is told by `cleanup_errors`.
 
     Raises:
         InvalidFile: a plugin lies outside the project.
@@ -64,16 +68,20 @@ def tools_server(yaml_path: Path, *, allowed_hosts: AllowedHosts, http: bool = F
     with tempfile.TemporaryDirectory(prefix="llm-mock-") as folder:
         address_file = Path(folder, "address.json") if http else None
         server = _configuration(yaml_path, root, allowed_hosts, address_file)
+        cleanup_errors: list[str] = []
         try:
             tools = {tool.name: tool for tool in pool_of_process().tools([server])}
-            if address_file is None:
-                yield RunningTools(server, tools)
-            else:
-                address = json.loads(address_file.read_text(encoding="utf-8"))
-                headers = Variables({"Authorization": f"Bearer {address['token']}"})
-                yield RunningTools(server, tools, address["url"], headers)
+            url, headers = _address(address_file) if address_file else (None, Variables())
+            yield RunningTools(server, tools, url, headers, cleanup_errors)
         finally:
-            pool_of_process().stop(server)
+            lines = pool_of_process().stop(server).splitlines()
+            cleanup_errors += [line for line in lines if line.startswith(explain_tools.CLEANUP)]
+
+
+def _address(file: Path) -> tuple[str, Variables]:
+    """Where the server is reached by HTTP, and the headers that it wants."""
+    address = json.loads(file.read_text(encoding="utf-8"))
+    return address["url"], Variables({"Authorization": f"Bearer {address['token']}"})
 
 
 def _configuration(yaml_path: Path, root: Path, allowed_hosts: AllowedHosts, address_file: Path | None) -> MCPServer:

@@ -261,5 +261,8 @@ def test_one_server_of_a_pool_can_be_stopped(pool: ServerPool, raw: Raw, marker:
     assert json.loads(tools_of(pool, first)["about"].call({}).text)["pid"] != about["pid"]
 
 
-def test_a_pool_that_runs_nothing_has_nothing_to_stop(pool: ServerPool, raw: Raw) -> None:
-    pool.stop(raw())
+def test_stopping_a_server_tells_what_it_wrote_to_stderr(pool: ServerPool, raw: Raw) -> None:
+    server = raw("--flood", "200")
+    assert pool.stop(server) == ""
+    pool.tools([server])
+    assert pool.stop(server) == f"{0:099}\n{1:099}\n"

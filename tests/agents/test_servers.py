@@ -119,6 +119,7 @@ def test_messages_call_a_server_by_its_name_or_what_it_is(label: str, server: An
         (lambda: MCPServer(url="u", headers={"A": None}), r"headers\['A'\] of the server 'u' is NoneType"),  # type: ignore[dict-item]
         (lambda: MCPServer("a", start_timeout=0), "start_timeout of the server 'a' is 0; give a number of seconds"),
         (lambda: MCPServer("a", call_timeout=float("inf")), "call_timeout of the server 'a' is Infinity"),
+        (lambda: MCPServer("a", stop_timeout=0), "stop_timeout of the server 'a' is 0"),
         (lambda: MCPServer("a", call_timeout="5"), "call_timeout of the server 'a' is '5'"),  # type: ignore[arg-type]
         (lambda: CLIServer("a", ""), r"CLIServer\('a'\): give the command that it runs"),
         (lambda: CLIServer("a", "a", timeout=-1), "timeout of the server 'a' is -1"),

@@ -63,6 +63,7 @@ class CounterPlugin(LLMPlugin):
             file.write(f"{self.count}\\n")
 """
 SECRET = "secret-of-the-test"
+SLOW_TO_CLEAN = PLUGIN.replace("await asyncio.sleep(0)", "await asyncio.sleep(1.3)")
 FAILING = """
 from llm_mock.specs import LLMPlugin
 
@@ -101,6 +102,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningTools]:
     yaml_path = make_project(tmp_path_factory.mktemp("shared"), counter=PLUGIN)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", SECRET)
+        patch.setenv("PYTHONSAFEPATH", "1")
         with tools_server(yaml_path, allowed_hosts=LOOPBACK, http=True) as tools:
             yield tools
 
@@ -204,17 +206,22 @@ def test_the_environment_has_no_secrets(running: RunningTools) -> None:
 
 
 def test_plugins_clean_up_whatever_happens_and_while_a_tool_is_running(project: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), tools_server(project, allowed_hosts=LOOPBACK) as running:
-        assert running.tools["counter_wait"].call({}, timeout=0.1).server_failed
-        raise KeyboardInterrupt
+    def interrupted() -> None:
+        with tools_server(project, allowed_hosts=LOOPBACK) as running:
+            assert running.tools["counter_wait"].call({}, timeout=0.1).server_failed
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert cleaned(project) == "0\n"
 
 
-def test_plugins_clean_up_although_a_tool_blocks_the_server(project: Path) -> None:
-    with tools_server(project, allowed_hosts=LOOPBACK) as running:
+def test_plugins_clean_up_although_a_tool_blocks_the_server(tmp_path: Path) -> None:
+    yaml_path = make_project(tmp_path, counter=SLOW_TO_CLEAN)
+    with tools_server(yaml_path, allowed_hosts=LOOPBACK) as running:
         running.tools["counter_add"].call({})
         assert running.tools["counter_block"].call({}, timeout=0.1).server_failed
-    assert cleaned(project) == "1\n"
+    assert cleaned(yaml_path) == "1\n"
 
 
 def test_a_server_that_died_is_told_by_the_next_call(project: Path) -> None:
@@ -223,9 +230,21 @@ def test_a_server_that_died_is_told_by_the_next_call(project: Path) -> None:
         assert running.tools["counter_add"].call({}).server_failed
 
 
+def test_a_cleanup_that_fails_is_told(tmp_path: Path) -> None:
+    yaml_path = make_project(tmp_path, counter=PLUGIN, failing=FAILING)
+    with tools_server(yaml_path, allowed_hosts=LOOPBACK) as running:
+        assert running.cleanup_errors == []
+    assert running.cleanup_errors == ["The cleanup of the plugin 'failing' failed: OSError: no chart to close"]
+    assert cleaned(yaml_path) == "0\n"
+
+
+def test_where_no_host_is_allowed_none_is_asked(tmp_path: Path) -> None:
+    with tools_server(make_project(tmp_path), allowed_hosts=AllowedHosts([])) as running:
+        assert "Allowed: none." in running.tools["http_get"].call({"url": "http://127.0.0.1/"}).text
+
+
 def test_a_long_cleanup_comes_to_its_end(tmp_path: Path) -> None:
-    slow = PLUGIN.replace("await asyncio.sleep(0)", "await asyncio.sleep(2.3)")
-    yaml_path = make_project(tmp_path, counter=slow)
+    yaml_path = make_project(tmp_path, counter=SLOW_TO_CLEAN)
     with tools_server(yaml_path, allowed_hosts=LOOPBACK):
         pass
     assert cleaned(yaml_path) == "0\n"

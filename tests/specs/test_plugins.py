@@ -78,7 +78,7 @@ class ChartPlugin(LLMPlugin):
         return [value, schema]
 
     @staticmethod
-    async def fixed() -> int:
+    async def fixed() -> Unknown:
         return 3
 
     def helper(self): ...
