@@ -15,6 +15,7 @@ import llm
 from llm_mock.agents import Agent, AgentResult, Provider, aitest_run_sync
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.errors import DriverError, LLMMockError, TimeIsUp
+from llm_mock.redaction import default_redactor
 from llm_mock.specs import explain
 from llm_mock.specs.drivers import Task
 from llm_mock.specs.evidence import checked
@@ -89,7 +90,7 @@ def _work(task: Task, model: str) -> Work:
     turns = sum(1 + step.retry for _, step in calls_of(task.spec.steps)) + MORE_TURNS
     result = aitest_run_sync(Agent(Provider(model), mcp_servers=[task.tools.server], max_turns=turns), prompt)
     if not result.success:
-        raise DriverError(explain.model_failed(model, result.error or "")) from result.exception
+        raise _failed(model, result.error or "") from result.exception
     return _last_word(model, prompt, result), result.all_tool_calls
 
 
@@ -105,4 +106,8 @@ def _last_word(model: str, prompt: str, result: AgentResult) -> str:
     except (LLMMockError, AssertionError, Warning):
         raise
     except Exception as error:
-        raise DriverError(explain.model_failed(model, f"{type(error).__name__}: {error}")) from error
+        raise _failed(model, f"{type(error).__name__}: {error}") from error
+
+
+def _failed(model: str, error: str) -> DriverError:
+    return DriverError(explain.model_failed(model, default_redactor().clean(error)))

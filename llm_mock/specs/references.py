@@ -11,7 +11,7 @@ from llm_mock.errors import UnknownReference
 from llm_mock.specs import explain
 
 _REFERENCE = re.compile(r"(\$?)\$\{([^{}]*)\}")
-_FORM = re.compile(r"[A-Za-z_]\w*(?:\.[^.\s]+)*")
+_FORM = re.compile(r"[^\W\d]\w*(?:\.[^.\s]+)*")
 
 
 def resolved(value: Any, saved: Mapping[str, Any]) -> Any:

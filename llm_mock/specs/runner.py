@@ -65,12 +65,11 @@ def run_llm_test(
     from llm_mock.specs.tools_server import tools_server
 
     driver = driver or _default_driver()
-    hosts = allowed_hosts or (LOOPBACK if isinstance(driver, DryRun) else ANY)
-    with tools_server(Path(yaml_path), allowed_hosts=hosts, http=driver.needs_http) as tools:
-        run = _Run(
-            spec, Path(yaml_path), tools, timeout or spec.test.timeout, report or (_print if verbose else _ignore)
-        )
-        return run.verdict(driver)
+    if allowed_hosts is None:
+        allowed_hosts = LOOPBACK if isinstance(driver, DryRun) else ANY
+    path, report = Path(yaml_path), report or (_print if verbose else _ignore)
+    with tools_server(path, allowed_hosts=allowed_hosts, http=driver.needs_http) as tools:
+        return _Run(spec, path, tools, timeout or spec.test.timeout, report).verdict(driver)
 
 
 def _default_driver() -> Driver:

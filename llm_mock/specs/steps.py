@@ -27,7 +27,7 @@ class Steps:
     """Makes the calls of steps. After one that failed, the rest is skipped.
 
     Args:
-        tools: the tools, by their names.
+        tools: the tools by their names, at least those of the steps.
         saved: results by name; what is saved is added.
         deadline: when all must be over.
         report: is told each result.
@@ -95,9 +95,6 @@ class Steps:
         return [name for name in dict.fromkeys(names) if name not in self._saved]
 
     def _call(self, step: Step, name: str) -> None:
-        if step.tool not in self._tools:
-            self._add(name, "fail", explain.unknown_tool(step.tool, self._tools))
-            return
         try:
             arguments = resolved(step.args, self._saved)
         except UnknownReference as error:

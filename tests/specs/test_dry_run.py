@@ -10,7 +10,11 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from llm_mock.specs import Verdict
+from llm_mock.agents.tools import ToolAnswer
+from llm_mock.errors import TimeIsUp
+from llm_mock.specs import Step, StepResult, Verdict
+from llm_mock.specs.deadline import Deadline
+from llm_mock.specs.steps import Steps
 
 from .projects import Project, statuses
 from .projects import project as project
@@ -81,7 +85,9 @@ def test_a_step_that_fails_ends_the_steps_but_not_the_teardown(project: Project)
     verdict = project.run(
         """\
         steps:
-          - {name: Check, tool: assert_true, args: {condition: false}}
+          - name: Check
+            repeat: 2
+            steps: [{tool: assert_true, args: {condition: false}}, {tool: shop_open}]
           - {tool: shop_sell, args: {item: pear}, save_as: sale}
           - {name: Often, repeat: 3, steps: [{tool: shop_sell, args: {item: pear}}]}
         teardown:
@@ -90,19 +96,16 @@ def test_a_step_that_fails_ends_the_steps_but_not_the_teardown(project: Project)
         """
     )
     assert (verdict.verdict, verdict.issues) == ("FAIL", [verdict.reason])
-    assert verdict.reason.startswith("Check: assert_true: ")
+    assert verdict.reason.startswith("Check [1/2] › assert_true: ")
+    not_run = "not run: Check [1/2] › assert_true failed"
     assert [(step.name, step.status, step.details) for step in verdict.steps[1:]] == [
-        ("shop_sell", "skip", "not run: Check failed"),
-        ("Often", "skip", "not run: Check failed"),
+        ("Check [1/2] › shop_open", "skip", not_run),
+        ("shop_sell", "skip", not_run),
+        ("Often", "skip", not_run),
         ("teardown: shop_close", "skip", "not run: nothing was saved as 'sale'"),
         ("teardown: Close", "pass", ""),
     ]
     assert project.journal == ["close", "cleanup"]
-
-
-def test_a_step_that_fails_is_not_repeated(project: Project) -> None:
-    verdict = project.run("steps: [{name: Twice, repeat: 2, steps: [{tool: shop_refuse}, {tool: shop_open}]}]")
-    assert statuses(verdict) == [("Twice [1/2] › shop_refuse", "fail"), ("Twice [1/2] › shop_open", "skip")]
 
 
 def test_a_call_that_fails_is_made_again_as_often_as_the_step_says(project: Project) -> None:
@@ -168,10 +171,6 @@ def test_verbose_prints_what_happens(project: Project, capsys: pytest.CaptureFix
 
 def test_http_errors_are_for_the_judge() -> None:
     """A tool that answers has succeeded, whatever the status is."""
-    from llm_mock.agents.tools import ToolAnswer
-    from llm_mock.specs.deadline import Deadline
-    from llm_mock.specs.models import Step, StepResult
-    from llm_mock.specs.steps import Steps
 
     class Answers:
         def call(self, arguments: dict[str, Any], timeout: float | None = None) -> ToolAnswer:
@@ -182,6 +181,13 @@ def test_http_errors_are_for_the_judge() -> None:
     Steps(tools, {}, Deadline(10), told.append).run([Step(tool="http_get", args={"url": "http://localhost/"})])
     assert isinstance(told[0], StepResult)
     assert told[0].status == "pass"
+
+
+def test_a_step_for_which_no_time_is_left_is_not_done() -> None:
+    told: list[Any] = []
+    with pytest.raises(TimeIsUp, match="Late"):
+        Steps({}, {}, Deadline(0), told.append).run([Step(name="Late", tool="sleep", args={"seconds": 0})])
+    assert [(result.status, result.details) for result in told] == [("fail", "the test's time was over")]
 
 
 def test_secrets_are_in_no_result(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +12,10 @@ import pytest
 pytest.importorskip("mcp")
 
 from llm_mock.errors import DriverError, MissingExtra, ServerError, TimeIsUp
-from llm_mock.specs import StepResult, Verdict, runner
+from llm_mock.specs import StepResult, Verdict, load_spec, runner
 from llm_mock.specs.allowed_hosts import AllowedHosts
 from llm_mock.specs.drivers import Driver, DryRun, Task
+from llm_mock.specs.prompt import render
 
 from .projects import Project, statuses
 from .projects import project as project
@@ -149,12 +151,9 @@ def test_a_broken_plugin_is_an_error_that_names_it(project: Project) -> None:
 
 
 def test_a_missing_jinja2_is_told_with_the_extra_to_install(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
-    driver = Scripted(verdict_of("PASS"))
-    project.run(GOOD_PARTS, driver=driver)
-    assert driver.task is not None
-    with pytest.raises(MissingExtra, match="pip install 'pytest-llm-mock\\[specs\\]'"):
-        driver.task.prompt  # noqa: B018
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'pytest-llm-mock\[specs\]'"):
+        render(load_spec(project.write(PARTS)), [], {})
 
 
 def test_the_drivers_are_drivers() -> None:
