@@ -442,7 +442,7 @@ def pytest_runtest_makereport(
         mock: Any = boundary.active()
         if mock is not None and mock.misbehaviour is not None:
             report.sections.append(("LLM misbehaviour", explain.misbehaviour_applied(mock.misbehaviour)))
-        if calls := _calls_of_test(item):
+        if (calls := _calls_of_test(item)) and not hasattr(item, "failure_shows_calls"):
             from llm_mock.redaction import default_redactor
 
             redactor = getattr(mock, "redactor", None) or default_redactor()
@@ -459,7 +459,7 @@ def _take_agent_runs(item: pytest.Item, report: pytest.TestReport) -> None:
 
     runs = RunsOfTest() if report.when == "setup" else item.stash.get(AGENT_RUNS, None) or RunsOfTest()
     item.stash[AGENT_RUNS] = runs
-    runs.take(report)
+    runs.take(report, shown=not hasattr(item, "failure_shows_calls"))
     if report.when == "teardown":
         runs.add_to(item.config.stash[RUN].agents)
         del item.stash[AGENT_RUNS]

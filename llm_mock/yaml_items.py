@@ -59,6 +59,12 @@ class YAMLItem(pytest.Item):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
+    @property
+    def shown_path(self) -> Path:
+        """The file, as messages name it: from where pytest was started, if it is below."""
+        folder = self.config.invocation_params.dir
+        return self.path.relative_to(folder) if self.path.is_relative_to(folder) else self.path
+
     def reportinfo(self) -> tuple[os.PathLike[str], int | None, str]:
         """Where it stands, for the summary of pytest."""
         return self.path, None if self.line is None else self.line - 1, self.name

@@ -47,14 +47,14 @@ class RunsOfTest:
         self._costs: list[Any] = []
         self._outcome = "passed"
 
-    def take(self, report: pytest.TestReport) -> None:
-        """Take in what was run in a phase of the test, and show it where the phase failed."""
+    def take(self, report: pytest.TestReport, shown: bool = True) -> None:
+        """Take in what was run in a phase of the test, and (if `shown`) show it where the phase failed."""
         new = taken()
         self.results += new
         self._costs += [result.cost for result in new]  # while the prices of the test hold
         if report.failed:
             self._outcome = "failed"
-            if self.results and report.when != "teardown":
+            if shown and self.results and report.when != "teardown":
                 report.sections.append(("Agent runs", transcript.of_results(self.results)))
         elif report.skipped and self._outcome == "passed":
             self._outcome = "failed" if hasattr(report, "wasxfail") else "skipped"

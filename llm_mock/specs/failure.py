@@ -45,8 +45,9 @@ def _step(result: StepResult, line: int | None) -> Iterator[str]:
     place = f"  (line {line})" if line else ""
     details = f"  {indented(result.details, '      ')}" if result.details else ""
     yield f"  {MARKS[result.status]} {shorten_name(result.name)}{place}{details}"
-    if result.tool_output is not None:
-        yield f"      → {shorten(result.tool_output, SHOWN_OUTPUT)}"
+    output = shorten(result.tool_output, SHOWN_OUTPUT)
+    if result.tool_output is not None and output not in result.details:
+        yield f"      → {output}"
 
 
 def _line(result: StepResult, lines: Mapping[str, int]) -> int | None:

@@ -118,7 +118,7 @@ class LLMTestItem(YAMLItem):
             raise TestFailed(unscripted(str(error))) from None
         self.stash[STEPS] = [step.model_dump(mode="json") for step in verdict.steps]
         if verdict.verdict == "FAIL":
-            raise LLMTestFailed(verdict, self.spec, self.path)
+            raise LLMTestFailed(verdict, self.spec, self.shown_path)
         if verdict.verdict == "UNCLEAR":
             pytest.skip(f"UNCLEAR: {verdict.reason}")
 

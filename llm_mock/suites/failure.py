@@ -31,8 +31,8 @@ def failed_case(result: CaseResult, path: Path | None) -> str:
 
 def _lines(result: CaseResult, path: Path | None) -> Iterator[str]:
     attempt = result.shown
-    place = "" if path is None else f"{path}:{result.case.line}" if result.case.line else str(path)
-    yield f"{shorten_name(result.case.name)}  {place}".rstrip()
+    place = "" if path is None else f"{path}:{result.case.line}: " if result.case.line else f"{path}: "
+    yield f"{place}{shorten_name(result.case.name)}: {shorten_name(problems(result)[0])}"
     if len(result.attempts) > 1:
         failed = sum(each.status == "failed" for each in result.attempts)
         yield f"  {failed} of {len(result.attempts)} runs failed; the first of them:"
@@ -42,6 +42,13 @@ def _lines(result: CaseResult, path: Path | None) -> Iterator[str]:
         yield f"  {SIGNS[False]} {transcript.indented(attempt.error, '    ')}"
     for assertion in attempt.assertions:
         yield f"  {SIGNS[assertion.passed]} {transcript.indented(said(assertion, result), '    ')}"
+
+
+def problems(result: CaseResult) -> list[str]:
+    """What is wrong with a case that failed: its error, or its failed assertions."""
+    if result.error is not None:
+        return [result.error]
+    return [said(each, result) for each in result.assertion_results if each.passed is False]
 
 
 def said(assertion: AssertionResult, result: CaseResult) -> str:

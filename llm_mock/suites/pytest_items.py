@@ -109,6 +109,9 @@ class SuiteFile(pytest.File):
 class SuiteItem(YAMLItem):
     """One case. It is a dry run unless `--llm-mock-live` is given."""
 
+    failure_shows_calls = True
+    """The plugin need not show them once more."""
+
     def __init__(self, *, case: TestCase, role: Role, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.case = case
@@ -130,6 +133,6 @@ class SuiteItem(YAMLItem):
             role, self.case, folder=self.path.parent, dry_run=not self.live, get_model=mock and mock.get_model
         )
         if result.status == "failed":
-            raise TestFailed(failed_case(result, self.path))
+            raise TestFailed(failed_case(result, self.shown_path))
         if result.status == "skipped":
             pytest.skip("; ".join(dict.fromkeys(each.message for each in result.assertion_results)))

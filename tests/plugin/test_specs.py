@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import NESTED_OPTIONS
+
 SPEC = """
 test:
   name: The numbers agree
@@ -129,7 +131,7 @@ def test_tests_are_chosen_and_distributed_like_any_other(
 def test_only_what_failed_is_run_again_and_junit_knows_it(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:randomly")  # with the cache
+    monkeypatch.setenv("PYTEST_ADDOPTS", NESTED_OPTIONS.replace("-p no:cacheprovider", ""))
     project.runpytest(*DRY)
     project.runpytest(*DRY, "--lf", "--junitxml=junit.xml").assert_outcomes(failed=1)
     cases = ElementTree.parse(project.path / "junit.xml").findall(".//testcase")

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import NESTED_OPTIONS
+
 ROLE = """
 apiVersion: initrunner/v1
 kind: Agent
@@ -103,7 +105,7 @@ def test_cases_are_chosen_and_distributed_like_any_test(
 
 
 def test_only_what_failed_is_run_again(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:randomly")  # with the cache
+    monkeypatch.setenv("PYTEST_ADDOPTS", NESTED_OPTIONS.replace("-p no:cacheprovider", ""))
     project.runpytest()
     project.runpytest("--lf").assert_outcomes(failed=1)
 
