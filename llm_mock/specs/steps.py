@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from llm_mock.agents.transcript import call_head
 from llm_mock.errors import TimeIsUp, UnknownReference
 from llm_mock.specs import explain
 from llm_mock.specs.deadline import Deadline
@@ -100,13 +101,14 @@ class Steps:
         except UnknownReference as error:
             self._add(name, "fail", str(error))
             return
+        called = call_head(step.tool, arguments)
         output, problem = self._attempt(step, name, arguments)
         if problem is not None:
-            self._add(name, "fail", problem, output)
+            self._add(name, "fail", f"{called}: {problem}", output)
             return
         if step.save_as:
             self._saved[step.save_as] = output
-        self._add(name, "pass", "", output)
+        self._add(name, "pass", called, output)
 
     def _attempt(self, step: Step, name: str, arguments: dict[str, Any]) -> tuple[Any, str | None]:
         """Call a tool until it succeeds, or as often as it may be called: the output, and what is wrong with it."""
