@@ -63,7 +63,7 @@ def _founded(verdict: Verdict, steps: Sequence[tuple[str, Step]], calls: Sequenc
 def _failed(tool: str, wanted: int, calls: Sequence[ToolCallRecord]) -> list[str]:
     """What did not hold of the calls of an assertion; nothing where as many held as there are steps of it."""
     problems = [problem_of(tool, call.error, _data(call)) for call in calls if call.name == tool]
-    failed = [problem for problem in problems if problem is not None]
+    failed = [f"{tool}: {problem}" for problem in problems if problem is not None]
     return failed if len(problems) - len(failed) < wanted else []
 
 

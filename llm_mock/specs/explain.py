@@ -99,8 +99,10 @@ def _nearest(name: str, known: Collection[str]) -> str:
 
 def step_line(result: StepResult) -> str:
     """One step as it happens."""
-    said = result.details or ("" if result.tool_output is None else shorten(result.tool_output))
-    return f"{MARKS[result.status]} {shorten_name(result.name)}" + (f"  {shorten_name(said)}" if said else "")
+    details = f"  {shorten_name(result.details)}" if result.details else ""
+    output = "" if result.tool_output is None else shorten(result.tool_output)
+    answered = f" → {output}" if output and output not in result.details else ""
+    return f"{MARKS[result.status]} {shorten_name(result.name)}{details}{answered}"
 
 
 def not_run(failed: str) -> str:
@@ -124,11 +126,10 @@ def unknown_tool(tool: str, known: Collection[str]) -> str:
     return f"There is no tool {shorten_name(tool)!r}{_nearest(tool, known) or '.'}{there}"
 
 
-def does_not_hold(tool: str, output: Any) -> str:
+def does_not_hold(output: Any) -> str:
     """An assertion or a comparison that came out as false."""
-    if isinstance(output, Mapping) and output.get("message"):
-        return f"{tool}: {output['message']}"
-    return f"{tool}: {shorten(output, SHOWN_OUTPUT)}"
+    message = output.get("message") if isinstance(output, Mapping) else None
+    return str(message) if message else shorten(output, SHOWN_OUTPUT)
 
 
 def no_time() -> str:
@@ -148,7 +149,7 @@ def dry_run_passed(results: Sequence[StepResult]) -> str:
     """A dry run in which every call succeeded."""
     passed = sum(result.status == "pass" for result in results)
     left = len(results) - passed
-    others = f"; {left} more need a model" if left else ""
+    others = f"; {left} more {'needs' if left == 1 else 'need'} a model" if left else ""
     return f"Dry run: {passed} {'call' if passed == 1 else 'calls'} succeeded{others}. Nobody judged the criteria."
 
 

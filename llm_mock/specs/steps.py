@@ -161,7 +161,7 @@ def problem_of(tool: str, error: str | None, output: Any) -> str | None:
     if error is not None:
         return error
     if tool in HOLDS and not (isinstance(output, Mapping) and output.get(HOLDS[tool]) is True):
-        return explain.does_not_hold(tool, output)
+        return explain.does_not_hold(output)
     return None
 
 

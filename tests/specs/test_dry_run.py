@@ -75,7 +75,7 @@ def test_every_kind_of_failure_is_told_and_a_teardown_goes_on_after_it(project: 
     steps = "\n".join(f"  - {step}" for step in FAILURES).replace("name: ", "name: Step ")
     verdict = project.run(f"steps: [{{tool: shop_open, save_as: shop}}]\nteardown:\n{steps}")
     assert (verdict.verdict, len(verdict.issues)) == ("FAIL", len(FAILURES))
-    assert verdict.reason.startswith("teardown: Step 1 failed: assert_equals: ")
+    assert verdict.reason.startswith("teardown: Step 1 failed: assert_equals(actual=1, expected=2): 1 is not 2")
     for result, expected in zip(verdict.steps[1:], FAILURES.values(), strict=True):
         assert result.status == "fail"
         assert expected in result.details
@@ -103,7 +103,7 @@ def test_a_step_that_fails_ends_the_steps_but_not_the_teardown(project: Project)
         ("shop_sell", "skip", not_run),
         ("Often", "skip", not_run),
         ("teardown: shop_close", "skip", "not run: nothing was saved as 'sale'"),
-        ("teardown: Close", "pass", ""),
+        ("teardown: Close", "pass", "shop_close()"),
     ]
     assert project.journal == ["close", "cleanup"]
 
@@ -162,7 +162,7 @@ def test_verbose_prints_what_happens(project: Project, capsys: pytest.CaptureFix
     )
     sold, judged, refused = capsys.readouterr().out.splitlines()
     assert [sold, judged] == [
-        '✓ shop_sell  {"item": "a\\u001b[31m", "number": 1}',
+        '✓ shop_sell  shop_sell(item="a\\u001b[31m") → {"item": "a\\u001b[31m", "number": 1}',
         "– step 2  only a model can judge it",
     ]
     assert refused.startswith("✗ shop_refuse  ")

@@ -69,7 +69,7 @@ def test_a_failed_setup_skips_the_steps_and_not_the_teardown(project: Project) -
     assert [(step.name, step.status, step.details) for step in verdict.steps[1:]] == [
         ("setup: shop_open", "skip", "not run: setup: shop_refuse failed"),
         ("shop_sell", "skip", "not run: the setup failed"),
-        ("teardown: shop_close", "pass", ""),
+        ("teardown: shop_close", "pass", "shop_close()"),
     ]
     assert project.journal == ["refuse", "close", "cleanup"]
 
