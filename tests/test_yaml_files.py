@@ -70,6 +70,13 @@ PIECES = (
         ("a: 1\nb: \x00\n", 2, "is not valid YAML"),
         ("a: 1\n---\nb: 2\n", 2, "is not valid YAML"),
         ("a: !!python/name:os.system ''\n", 1, "is not valid YAML"),
+        ("a: 1\nb: " + "[" * 100_000, 2, "it is nested too deep"),
+        ("- [" * 400, 1, "is not valid YAML"),
+        ("a: 1\n" + "- " * 50_000, 2, "is not valid YAML"),
+        ("- " * 50_000, 1, "it is nested too deep"),
+        ("\n".join(["- &0 [x]", *(f"- &{n} [*{n - 1}]" for n in range(1, 500))]), 300, "it is nested too deep"),
+        (f"a: 1\nb: {'9' * 5_000}\n", 2, "this is no whole number, or too large a one"),
+        ("a: 1\nb: !!int x\n", 2, "this is no whole number, or too large a one"),
     ],
 )
 def test_what_is_no_yaml_is_one_error_with_its_line(tmp_path: Path, text: str, line: int, problem: str) -> None:

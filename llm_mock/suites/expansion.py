@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -149,21 +150,18 @@ def _own_or_default(case: TestCase, defaults: Defaults, key: str) -> Any:
 
 def _row_names(case: TestCase) -> list[str]:
     """The names of what the rows make, each another, unless the name itself says where the variables stand."""
-    names: dict[str, None] = {}
     if has_reference(case.name):
         return [case.name] * len(case.rows)
+    names: dict[str, None] = {}
+    times: Counter[str] = Counter()
     for row in case.rows:
         values = shorten_name("-".join(map(text_of, row.values())), SHOWN_VALUES)
-        names[_free(case.name, values, names)] = None
+        name = f"{case.name}[{values}]"
+        while name in names:
+            times[values] += 1
+            name = f"{case.name}[{values} {times[values] + 1}]"
+        names[name] = None
     return list(names)
-
-
-def _free(name: str, values: str, taken: Mapping[str, None]) -> str:
-    free, number = f"{name}[{values}]", 1
-    while free in taken:
-        number += 1
-        free = f"{name}[{values} {number}]"
-    return free
 
 
 def _bad_names(made: Iterable[tuple[int, TestCase]]) -> Iterator[Found]:

@@ -9,14 +9,14 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from llm_mock.agents.result import AgentResult, Finding
 from llm_mock.errors import LLMMockError
-from llm_mock.suites import explain
+from llm_mock.suites import explain_assertions as explain
 from llm_mock.suites.outcome import Outcome
 
 _loaded: dict[Path, tuple[tuple[int, int], ModuleType]] = {}
@@ -109,7 +109,8 @@ def _importable(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        sys.path.remove(entry)
+        with suppress(ValueError):  # the project's code may have removed it itself
+            sys.path.remove(entry)
 
 
 def _from_file(path: Path, reference: str) -> ModuleType:

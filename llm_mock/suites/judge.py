@@ -9,7 +9,7 @@ import pydantic
 
 from llm_mock import cost
 from llm_mock.agents.result import now
-from llm_mock.suites import explain
+from llm_mock.suites import explain_assertions as explain
 from llm_mock.suites.outcome import Outcome
 
 ROUNDING = 1e-9

@@ -188,6 +188,7 @@ def test_rows_make_a_case_each(tmp_path: Path) -> None:
       - {a: 1, b: 2}
       - {a: 3}
       - {a: 3}
+      - {a: 3 2}
       - {a: x y, b: true}
   - name: ask for ${city}
     prompt: Where is ${city}?
@@ -198,11 +199,12 @@ def test_rows_make_a_case_each(tmp_path: Path) -> None:
         ("add[1-2]", "1 + 2 in cm"),
         ("add[3]", "3 + 0 in cm"),
         ("add[3 2]", "3 + 0 in cm"),
+        ("add[3 2 2]", "3 2 + 0 in cm"),
         ("add[x y-true]", "x y + true in cm"),
         ("ask for Rome", "Where is Rome?"),
         ("ask for Oslo", "Where is Oslo?"),
     ]
-    assert {case.line for case in suite.cases} == {6, 14}
+    assert {case.line for case in suite.cases} == {6, 15}
 
 
 def test_the_name_of_a_row_is_short(tmp_path: Path) -> None:
