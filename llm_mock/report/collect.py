@@ -19,7 +19,7 @@ from llm_mock.report.calls import as_json, cost_of
 
 MOCK = pytest.StashKey[MockGetModel]()
 OWN = pytest.StashKey["list[Kept]"]()
-STEPS = pytest.StashKey["list[dict[str, Any]]"]()
+STEPS = pytest.StashKey["Sequence[dict[str, Any]]"]()
 """What a plain-language test did: of each step `name`, `status` (pass, fail or skip), `details` and `tool_output`."""
 SHIPPED = "llm_mock_calls"
 """The attribute of a report, and the key of xdist's `workeroutput`, under which calls travel: JSON, in ASCII."""

@@ -100,9 +100,15 @@ def _nearest(name: str, known: Collection[str]) -> str:
 def step_line(result: StepResult) -> str:
     """One step as it happens."""
     details = f"  {shorten_name(result.details)}" if result.details else ""
-    output = "" if result.tool_output is None else shorten(result.tool_output)
-    answered = f" → {output}" if output and output not in result.details else ""
-    return f"{MARKS[result.status]} {shorten_name(result.name)}{details}{answered}"
+    output = output_beside(result)
+    return f"{MARKS[result.status]} {shorten_name(result.name)}{details}" + (f" → {output}" if output else "")
+
+
+def output_beside(result: StepResult) -> str | None:
+    """What the tool of a step answered; None where its details say so already."""
+    shown = shorten(result.tool_output, SHOWN_OUTPUT)
+    told = result.tool_output is None or any(said in result.details for said in (shown, str(result.tool_output)))
+    return None if told else shown
 
 
 def not_run(failed: str) -> str:

@@ -8,13 +8,11 @@ from typing import Any
 
 from llm_mock.agents.result import without_secrets
 from llm_mock.agents.transcript import indented
-from llm_mock.explain import shorten, shorten_name
-from llm_mock.specs.explain import MARKS
+from llm_mock.explain import shorten_name
+from llm_mock.specs.explain import MARKS, output_beside
 from llm_mock.specs.loading import PARTS
 from llm_mock.specs.models import Step, StepResult, TestSpec, Verdict
 from llm_mock.specs.steps import WITHIN, named
-
-SHOWN_OUTPUT = 500
 
 
 def failed_test(verdict: Verdict, spec: TestSpec, path: Path) -> str:
@@ -45,8 +43,7 @@ def _step(result: StepResult, line: int | None) -> Iterator[str]:
     place = f"  (line {line})" if line else ""
     details = f"  {indented(result.details, '      ')}" if result.details else ""
     yield f"  {MARKS[result.status]} {shorten_name(result.name)}{place}{details}"
-    output = shorten(result.tool_output, SHOWN_OUTPUT)
-    if result.tool_output is not None and output not in result.details:
+    if output := output_beside(result):
         yield f"      → {output}"
 
 

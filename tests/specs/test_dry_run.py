@@ -40,7 +40,7 @@ def test_every_step_is_done_in_order_with_what_earlier_ones_saved(project: Proje
         """
     )
     assert (verdict.verdict, verdict.issues) == ("PASS", [])
-    assert verdict.reason == "Dry run: 7 calls succeeded; 1 more need a model. Nobody judged the criteria."
+    assert verdict.reason == "Dry run: 7 calls succeeded; 1 more needs a model. Nobody judged the criteria."
     assert statuses(verdict) == [
         ("setup: shop_open", "pass"),
         ("Sell two things [1/2] › shop_sell", "pass"),
@@ -59,8 +59,8 @@ def test_every_step_is_done_in_order_with_what_earlier_ones_saved(project: Proje
 
 
 FAILURES = {
-    "{name: 1, tool: assert_equals, args: {actual: 1, expected: 2}}": "assert_equals: 1 is not 2",
-    "{name: 2, tool: assert_true, args: {condition: false, message: Not so}}": "assert_true: Not so",
+    "{name: 1, tool: assert_equals, args: {actual: 1, expected: 2}}": "): 1 is not 2",
+    "{name: 2, tool: assert_true, args: {condition: false, message: Not so}}": "): Not so",
     "{name: 3, tool: compare_values, args: {value1: 1, value2: 2}}": 'compare_values: {"equal": false',
     "{name: 4, tool: shop_refuse, args: {reason: closed}}": "The shop refuses: closed",
     "{name: 5, tool: shop_sell, args: {thing: x}}": "'item' is a required property",
