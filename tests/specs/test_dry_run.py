@@ -61,7 +61,7 @@ def test_every_step_is_done_in_order_with_what_earlier_ones_saved(project: Proje
 FAILURES = {
     "{name: 1, tool: assert_equals, args: {actual: 1, expected: 2}}": "): 1 is not 2",
     "{name: 2, tool: assert_true, args: {condition: false, message: Not so}}": "): Not so",
-    "{name: 3, tool: compare_values, args: {value1: 1, value2: 2}}": 'compare_values: {"equal": false',
+    "{name: 3, tool: compare_values, args: {value1: 1, value2: 2}}": '): {"equal": false',
     "{name: 4, tool: shop_refuse, args: {reason: closed}}": "The shop refuses: closed",
     "{name: 5, tool: shop_sell, args: {thing: x}}": "'item' is a required property",
     "{name: 6, tool: sleep, args: {seconds: 9}, timeout: 0.05}": "did not answer within 0.05 seconds",
