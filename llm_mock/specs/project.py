@@ -22,14 +22,15 @@ def find_project_root(path: str | Path) -> Path:
 
     Returns:
         The nearest folder above (or the folder itself) that holds `pyproject.toml`, `setup.py` or `.git`; where there
-        is none the folder of the file. An absolute path.
+        is none, the one that holds the `tests/llm` in which the file is, else the folder of the file. An absolute path.
     """
     path = Path(os.path.abspath(path))
     folder = path if path.is_dir() else path.parent
     for candidate in (folder, *folder.parents):
         if any((candidate / mark).exists() for mark in MARKS):
             return candidate
-    return folder
+    tests = PLUGINS.parent.parts
+    return next((each.parents[1] for each in (folder, *folder.parents) if each.parts[-2:] == tests), folder)
 
 
 def plugin_files(root: Path) -> list[Path]:
