@@ -7,8 +7,10 @@ from typing import Any
 
 from llm_mock import yaml_files
 from llm_mock.specs.loading import is_spec, load_spec
+from llm_mock.specs.models import TestSpec
 from llm_mock.suites.loading import load_suite
 from llm_mock.suites.role import load_role
+from llm_mock.suites.schema import TestSuiteDefinition
 
 NEITHER = (
     "is no suite (kind: TestSuite), no role (kind: Agent) and no plain-language test (test, steps and verdict); "
@@ -40,6 +42,16 @@ def validated(path: Path) -> str:
         spec = load_spec(path)
         return f"plain-language test {spec.test.name!r}, {_count(len(spec.steps), 'step')}"
     raise document.error(NEITHER)
+
+
+def format_of(kind: str) -> dict[str, Any]:
+    """The JSON Schema of a format.
+
+    Args:
+        kind: `suite` or `spec`.
+    """
+    models: dict[str, Any] = {"suite": TestSuiteDefinition, "spec": TestSpec}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **models[kind].model_json_schema()}
 
 
 def _count(number: int, what: str) -> str:

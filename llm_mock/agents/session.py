@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from llm_mock import boundary
 from llm_mock.agents import transcript
 from llm_mock.agents.agent import Agent
 from llm_mock.agents.result import AgentResult
@@ -20,17 +21,23 @@ class AgentSession:
 
     Args:
         agent: what is run. Its servers keep their state between runs anyway, as long as the test run lasts.
+        conversation: an `llm` conversation to go on with; None begins a new one.
     """
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: Agent, conversation: Any = None) -> None:
         self.agent = agent
         self.results: list[AgentResult] = []
         """The result of each run, failed ones included."""
-        self._conversation: Any = None
+        self._conversation = conversation
         self._running = False
 
     def __repr__(self) -> str:
         return f"<AgentSession of {self.agent.label}: {len(self.results)} runs>"
+
+    @property
+    def responses(self) -> list[Any]:
+        """The `llm` responses of the conversation so far, those that it began with included."""
+        return [] if self._conversation is None else list(self._conversation.responses)
 
     @contextmanager
     def continued(self, model: Any) -> Iterator[Any]:
@@ -48,7 +55,7 @@ class AgentSession:
         conversation = model.conversation() if self._conversation is None else self._conversation
         if type(conversation) is not type(model.conversation()):
             raise InvalidSession(transcript.session_mixed())
-        known, runs = len(conversation.responses), len(self.results)
+        forget, runs = boundary.restart_of(conversation), len(self.results)
         self._running, conversation.model = True, model
         try:
             yield conversation
@@ -57,4 +64,4 @@ class AgentSession:
             if len(self.results) > runs and self.results[-1].success:
                 self._conversation = conversation
             else:
-                del conversation.responses[known:]
+                forget()

@@ -6,7 +6,7 @@ is not printable is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from llm_mock.agents import transcript
@@ -19,17 +19,18 @@ SHOWN_PROMPT = 300
 SHOWN_CALLS = 10
 
 
-def failed_case(result: CaseResult, path: Path | None) -> str:
+def failed_case(result: CaseResult, path: Path | None, signs: Mapping[bool | None, str] = SIGNS) -> str:
     """The whole of it, without secrets.
 
     Args:
         result: what came of the case.
         path: the file of its suite; None for one made in Python.
+        signs: what stands before an assertion that passed, failed or was skipped (None).
     """
-    return without_secrets("\n".join(_lines(result, path)))
+    return without_secrets("\n".join(_lines(result, path, signs)))
 
 
-def _lines(result: CaseResult, path: Path | None) -> Iterator[str]:
+def _lines(result: CaseResult, path: Path | None, signs: Mapping[bool | None, str]) -> Iterator[str]:
     attempt = result.shown
     place = "" if path is None else f"{path}:{result.case.line}: " if result.case.line else f"{path}: "
     yield f"{place}{shorten_name(result.case.name)}: {shorten_name(problems(result)[0])}"
@@ -39,9 +40,9 @@ def _lines(result: CaseResult, path: Path | None) -> Iterator[str]:
     for position in _turns_to_show(attempt):
         yield from _turn(result, attempt, position)
     if attempt.error is not None:
-        yield f"  {SIGNS[False]} {transcript.indented(attempt.error, '    ')}"
+        yield f"  {signs[False]} {transcript.indented(attempt.error, '    ')}"
     for assertion in attempt.assertions:
-        yield f"  {SIGNS[assertion.passed]} {transcript.indented(said(assertion, result), '    ')}"
+        yield f"  {signs[assertion.passed]} {transcript.indented(said(assertion, result), '    ')}"
 
 
 def problems(result: CaseResult) -> list[str]:
