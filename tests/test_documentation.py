@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
 DOCUMENTS = ("README.md", "MIGRATION_GUIDE.md")
 PARTS = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$|^#+ (?P<title>[^\n]+)$", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"\A# ([\w./-]+\.(?:py|toml|ini|ya?ml|md))\n")
@@ -83,7 +84,7 @@ def test_every_block_runs(section: Section, pytester: pytest.Pytester) -> None:
     if any(Path(name).name.startswith("test_") for name in files):
         run_tests(section, pytester)
     for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", section.console, re.MULTILINE):
-        assert run_command(command, pytester.path) == expected
+        assert without_times(run_command(command, pytester.path)) == without_times(expected)
 
 
 def run_tests(section: Section, pytester: pytest.Pytester) -> None:
@@ -95,6 +96,11 @@ def run_tests(section: Section, pytester: pytest.Pytester) -> None:
     else:
         assert not {"failed", "errors", "error", "warnings", "warning"} & outcomes.keys(), result.outlines
     assert outcomes
+
+
+def without_times(output: str) -> str:
+    """What a command prints, its durations left out."""
+    return re.sub(r"\b\d+(\.\d+)?m?s +", "", output)
 
 
 def run_command(command: str, folder: Path) -> str:
@@ -109,7 +115,15 @@ def run_command(command: str, folder: Path) -> str:
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:
-    commands = re.findall(r"^```bash\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    commands = re.findall(r"^```bash\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     assert len(commands) == 2
     for command in commands:
         assert command.strip() in (ROOT / ".ci" / "run").read_text()
+
+
+def test_the_workflow_of_the_readme_is_that_of_the_example_and_passes() -> None:
+    workflow = ROOT / "examples" / "support" / "ci.yml"
+    shown = next(block for block in re.findall(r"```yaml\n(.*?)```", README, re.DOTALL) if "jobs:" in block)
+    (command,) = re.findall(r"- run: (llm-mock test .*--dry-run)$", shown, re.MULTILINE)
+    assert f"- run: {command}\n" in workflow.read_text()
+    assert "All tests passed" in run_command(command, ROOT / "examples")
