@@ -5,8 +5,9 @@ The names are loaded when they are first used. Running them needs the extra `spe
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from llm_mock.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from llm_mock.specs.models import Step as Step
@@ -38,15 +39,4 @@ _MODULES = {
 }
 
 __all__ = [*_MODULES]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

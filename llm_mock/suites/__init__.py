@@ -5,8 +5,9 @@ The names are loaded when they are first used. Running a suite needs the extra `
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from llm_mock.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from llm_mock.suites.assertions import evaluate_assertion as evaluate_assertion
@@ -40,15 +41,4 @@ _MODULES = {
 }
 
 __all__ = [*_MODULES]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)
