@@ -29,10 +29,15 @@ def shorten(value: Any, length: int = SHOWN_CHARACTERS) -> str:
 
 def shorten_name(name: str, length: int = SHOWN_CHARACTERS) -> str:
     """A name or a message on one line, cut at `length` characters; what a terminal could act on is escaped."""
-    text = " ".join(name.split())
-    if not text.isprintable():
-        text = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    text = escaped(" ".join(name.split()))
     return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def escaped(text: str) -> str:
+    """A text in which everything that is not printable, line breaks too, is escaped."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def _compact(value: Any) -> str:

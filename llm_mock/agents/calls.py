@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from llm_mock.agents.tools import ServerTool, ToolAnswer
 
 
+OnToolCall = Callable[[ToolCallRecord], object]
+"""Is told a call of a tool that was made."""
+
+
 class ToolFailed(Exception):
     """Tells `llm` that a tool failed; the model is told the message."""
 
@@ -45,10 +49,14 @@ class ToolCalls:
         tools: what the servers offer.
         model: the `llm` model, which takes some types of attachments.
         asynchronous: whether it is an asynchronous one.
+        on_tool_call: is told each call once it was made.
     """
 
-    def __init__(self, tools: Sequence[ServerTool], model: Any, asynchronous: bool) -> None:
+    def __init__(
+        self, tools: Sequence[ServerTool], model: Any, asynchronous: bool, on_tool_call: OnToolCall | None = None
+    ) -> None:
         self._model = model
+        self._on_tool_call = on_tool_call
         self._turn: list[_Call] = []
         self.tools = [_llm_tool(tool, self._call_async(tool) if asynchronous else self._call(tool)) for tool in tools]
         """Tools for `llm`."""
@@ -59,8 +67,15 @@ class ToolCalls:
 
     def before_call(self, tool: Any, asked: Any) -> None:
         """What `llm` tells of a call before it makes it."""
-        call = next((call for call in self._turn if call.asked is asked), None)
-        _current.set(call or _Call(asked))
+        _current.set(self._of(asked))
+
+    def after_call(self, tool: Any, asked: Any, result: Any) -> None:
+        """What `llm` tells of a call after it made it."""
+        if self._on_tool_call is not None:
+            self._on_tool_call(_record(self._of(asked), result))
+
+    def _of(self, asked: Any) -> _Call:
+        return next((call for call in self._turn if call.asked is asked), None) or _Call(asked)
 
     def records(self, results: Sequence[Any]) -> tuple[ToolCallRecord, ...]:
         """The calls of the turn, in the order in which the model asked for them.

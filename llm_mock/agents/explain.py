@@ -172,8 +172,8 @@ def server_ended(label: str, status: int | None, stderr: str, during_call: bool)
 
 def call_timed_out(label: str, tool: str, seconds: float, stderr: str) -> str:
     """A server did not answer a call in time."""
-    waited = f"The tool {tool!r} of the MCP server {shorten_name(label)!r} did not answer within {seconds:g} seconds."
-    return waited + _stderr(stderr)
+    waited = f"did not answer within {round(seconds, 2):g} seconds."
+    return f"The tool {tool!r} of the MCP server {shorten_name(label)!r} {waited}{_stderr(stderr)}"
 
 
 def call_failed(label: str, tool: str, error: BaseException) -> str:

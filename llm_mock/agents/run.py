@@ -7,22 +7,19 @@ import time
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import llm
 
 from llm_mock import boundary
 from llm_mock.agents import summary, transcript
 from llm_mock.agents.agent import Agent, Provider
-from llm_mock.agents.calls import ToolCalls
+from llm_mock.agents.calls import OnToolCall, ToolCalls
 from llm_mock.agents.environment import secrets_of
 from llm_mock.agents.pool import pool_of_process
 from llm_mock.agents.result import AgentResult, Turn, now
 from llm_mock.agents.session import AgentSession
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra
-
-if TYPE_CHECKING:
-    from llm_mock.agents.tools import ServerTool
 
 try:
     from llm_mock.agents.retry import Retries
@@ -39,6 +36,7 @@ async def aitest_run(
     *,
     attachments: Sequence[llm.Attachment] = (),
     model_override: llm.Model | llm.AsyncModel | None = None,
+    on_tool_call: OnToolCall | None = None,
 ) -> AgentResult:
     """Give an agent a task, and let it work until it answers without calling a tool.
 
@@ -50,6 +48,7 @@ async def aitest_run(
         prompt: what the user says.
         attachments: what the user gives with it, such as images.
         model_override: the model that is asked instead of the agent's, such as a `MockLLMModel`; None is the agent's.
+        on_tool_call: is told each call of a server's tool as soon as it was made; an exception of it ends the run.
 
     Returns:
         The result: true where the agent came to an end. It is false, with the reason in `error`, where `max_turns` was
@@ -69,8 +68,10 @@ async def aitest_run(
     model = _model_for_loop(provider) if model_override is None else model_override
     tools = await pool_of_process().tools_async(servers) if servers else []
     if not boundary.is_async(model):  # some providers have synchronous models only
-        return await asyncio.to_thread(_run, session, model, tools, prompt, attachments)
-    return await _run_async(session, model, tools, prompt, attachments)
+        calls = ToolCalls(tools, model, asynchronous=False, on_tool_call=on_tool_call)
+        return await asyncio.to_thread(_run, session, model, calls, prompt, attachments)
+    calls = ToolCalls(tools, model, asynchronous=True, on_tool_call=on_tool_call)
+    return await _run_async(session, model, calls, prompt, attachments)
 
 
 def aitest_run_in_loop(
@@ -79,6 +80,7 @@ def aitest_run_in_loop(
     *,
     attachments: Sequence[llm.Attachment] = (),
     model_override: llm.Model | llm.AsyncModel | None = None,
+    on_tool_call: OnToolCall | None = None,
 ) -> Coroutine[Any, Any, AgentResult]:
     """The fixture `aitest_run`: as the function, but a test that is not async fails instead of passing unawaited.
 
@@ -90,7 +92,7 @@ def aitest_run_in_loop(
         asyncio.get_running_loop()
     except RuntimeError:
         raise LLMMockError(transcript.not_awaited()) from None
-    return aitest_run(agent, prompt, attachments=attachments, model_override=model_override)
+    return aitest_run(agent, prompt, attachments=attachments, model_override=model_override, on_tool_call=on_tool_call)
 
 
 def aitest_run_sync(
@@ -99,13 +101,15 @@ def aitest_run_sync(
     *,
     attachments: Sequence[llm.Attachment] = (),
     model_override: llm.Model | None = None,
+    on_tool_call: OnToolCall | None = None,
 ) -> AgentResult:
     """The synchronous twin of `aitest_run`: the same arguments, result and errors."""
     __tracebackhide__ = True
     session = _session_of(agent, prompt)
     model = llm.get_model(session.agent.asks.model) if model_override is None else model_override
     tools = pool_of_process().tools(session.agent.servers) if session.agent.servers else []
-    return _run(session, model, tools, prompt, attachments)
+    calls = ToolCalls(tools, model, asynchronous=False, on_tool_call=on_tool_call)
+    return _run(session, model, calls, prompt, attachments)
 
 
 def _session_of(agent: Any, prompt: Any) -> AgentSession:
@@ -125,11 +129,8 @@ def _model_for_loop(provider: Provider) -> Any:
         return llm.get_model(provider.model)
 
 
-def _run(
-    session: AgentSession, model: Any, tools: Sequence[ServerTool], prompt: str, attachments: Sequence[Any]
-) -> AgentResult:
+def _run(session: AgentSession, model: Any, calls: ToolCalls, prompt: str, attachments: Sequence[Any]) -> AgentResult:
     __tracebackhide__ = True
-    calls = ToolCalls(tools, model, asynchronous=False)
     with _running(session, model, calls, prompt) as (run, conversation):
         chain = conversation.chain(prompt, **run.arguments(attachments))
         with run.ending():
@@ -144,10 +145,9 @@ def _run(
 
 
 async def _run_async(
-    session: AgentSession, model: Any, tools: Sequence[ServerTool], prompt: str, attachments: Sequence[Any]
+    session: AgentSession, model: Any, calls: ToolCalls, prompt: str, attachments: Sequence[Any]
 ) -> AgentResult:
     __tracebackhide__ = True
-    calls = ToolCalls(tools, model, asynchronous=True)
     with _running(session, model, calls, prompt) as (run, conversation):
         chain = conversation.chain(prompt, **run.arguments(attachments))
         with run.ending():
@@ -207,6 +207,7 @@ class _Run:
             "stream": self.model.can_stream,  # the providers end long answers that are not streamed
             "chain_limit": NO_LIMIT,
             "before_call": self._calls.before_call,
+            "after_call": self._calls.after_call,
         }
 
     def begin(self, response: Any) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.explain import columns, dollars, shorten, shorten_name
+from llm_mock.explain import columns, dollars, escaped, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.agents.result import AgentResult, ToolCallRecord, Turn
@@ -101,17 +101,11 @@ def _lines(text: str, most: int) -> list[str]:
     """The lines of a text, as far as they are shown; empty ones left out, spaces at their start kept."""
     cut = text[:most]
     lines = [line.expandtabs(4).rstrip() for line in cut.splitlines()]
-    shown = [_escaped(line) for line in lines if line][:SHOWN_LINES]
+    shown = [escaped(line) for line in lines if line][:SHOWN_LINES]
     rest = len(text) - len(cut)
     if len(lines) > len(shown) and not rest and len(shown) == SHOWN_LINES:
         return [*shown, "…"]
     return [*shown, f"… {rest:,} more characters"] if rest else shown or [""]
-
-
-def _escaped(line: str) -> str:
-    if line.isprintable():
-        return line
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in line)
 
 
 def of_repr(result: AgentResult) -> str:

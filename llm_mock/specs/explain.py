@@ -10,6 +10,7 @@ from llm_mock.agents.explain import exit_status
 from llm_mock.explain import shorten, shorten_name
 
 if TYPE_CHECKING:
+    from llm_mock.agents.result import ToolCallRecord
     from llm_mock.specs.models import StepResult
 
 SHOWN_LINES = 20
@@ -247,6 +248,11 @@ def no_jinja2() -> str:
 def asking(who: str) -> str:
     """Who does the steps."""
     return f"asking {shorten_name(who)} …"
+
+
+def called(call: ToolCallRecord) -> str:
+    """A call that a model made."""
+    return f"  {call}"
 
 
 def model_working(model: str) -> str:

@@ -39,7 +39,10 @@ class LLMDriver:
     more for the verdict alone, without tools and by schema, as not every model takes both. What it says is
     checked against its calls: see `llm_mock.specs.evidence`.
 
-    A model that takes longer than the test may is given up: it is waited for no longer, and its tools are gone.
+    Each call that the model makes is reported when it was made.
+
+    A model that takes longer than the test may is given up: it is waited for no longer, its tools are gone, and after
+    its next call it is asked no more.
     """
 
     model: str | None = None
@@ -88,7 +91,14 @@ def _until(task: Task, work: Callable[[], Work], doing: str) -> Work:
 def _work(task: Task, model: str) -> Work:
     prompt = task.prompt
     turns = sum(1 + step.retry for _, step in calls_of(task.spec.steps)) + MORE_TURNS
-    result = aitest_run_sync(Agent(Provider(model), mcp_servers=[task.tools.server], max_turns=turns), prompt)
+
+    def called(call: ToolCallRecord) -> None:
+        if task.deadline.passed:
+            raise TimeIsUp(explain.model_working(model))
+        task.report(explain.called(call))
+
+    agent = Agent(Provider(model), mcp_servers=[task.tools.server], max_turns=turns)
+    result = aitest_run_sync(agent, prompt, on_tool_call=called)
     if not result.success:
         raise _failed(model, result.error or "") from result.exception
     return _last_word(model, prompt, result), result.all_tool_calls

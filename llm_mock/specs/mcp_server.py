@@ -41,6 +41,8 @@ from llm_mock.specs.tool_functions import Terminated, ToolFunction, failure
 
 CLEANUP_TIMEOUT = 5.0
 """Seconds that the cleanup of all plugins may take together."""
+BLOCKED_TIMEOUT = 5.5
+"""Seconds after which a cleanup that blocks the event loop fails; soon after that the process is killed."""
 BUILT_IN = ("http_get", "http_post", "sleep", "assert_equals", "assert_true", "compare_values")
 
 
@@ -83,6 +85,10 @@ async def clean_up(plugins: Sequence[LoadedPlugin]) -> None:
         _, late = await asyncio.wait(tasks, timeout=CLEANUP_TIMEOUT)
         for task in late:
             print(explain_tools.cleanup_timed_out(tasks[task], CLEANUP_TIMEOUT), file=sys.stderr)
+
+
+def _blocked(*_: object) -> None:
+    raise TimeoutError("it blocks the event loop")
 
 
 async def _cleaned(loaded: LoadedPlugin) -> None:
@@ -187,6 +193,8 @@ def main() -> None:
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it comes too where the end takes longer than a second
         os.dup2(2, 1)  # what plugins print when they clean up
+        signal.signal(signal.SIGALRM, _blocked)  # else nothing ends a cleanup that does not await, nor is it told
+        signal.setitimer(signal.ITIMER_REAL, BLOCKED_TIMEOUT)
         loop.run_until_complete(clean_up(plugins))
     sys.stdout.flush()
     sys.stderr.flush()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,8 @@ def run_llm_test(
 
     A process of its own serves the tools: the built-in ones, and those of the plugins in `tests/llm/plugins/` of the
     project. Setup and teardown are done without a model, the steps by the driver. The teardown is done whatever came
-    before; a step of it that fails makes the test fail. No secrets of the environment are in the verdict.
+    before, then the plugins clean up; what fails of that makes the test fail. No secrets of the environment are in the
+    verdict.
 
     Args:
         spec: the test, as `load_spec` reads it.
@@ -69,7 +71,10 @@ def run_llm_test(
         allowed_hosts = LOOPBACK if isinstance(driver, DryRun) else ANY
     path, report = Path(yaml_path), report or (_print if verbose else _ignore)
     with tools_server(path, allowed_hosts=allowed_hosts, http=driver.needs_http) as tools:
-        return _Run(spec, path, tools, timeout or spec.test.timeout, report).verdict(driver)
+        verdict = _Run(spec, path, tools, timeout or spec.test.timeout, report).verdict(driver)
+    for problem in tools.cleanup_errors:
+        report(problem)
+    return _with_problems(verdict, tools.cleanup_errors)
 
 
 def _default_driver() -> Driver:
@@ -103,10 +108,12 @@ class _Run:
         __tracebackhide__ = True
         if unknown := self._unknown_tools():
             return self._failed("; ".join(result.details for result in unknown), unknown)
+        seconds = TEARDOWN_TIME  # where the driver fails, and after Ctrl-C
         try:
             verdict = self._before_teardown(driver)
+            seconds = max(self._deadline.left, TEARDOWN_TIME)
         finally:
-            teardown = self._torn_down()
+            teardown = self._torn_down(seconds)
         return self._without_secrets(_with_teardown(verdict, teardown))
 
     def _unknown_tools(self) -> list[StepResult]:
@@ -145,9 +152,8 @@ class _Run:
             self._tell(StepResult(name=name, status="skip", details=explain.setup_failed()))
         return self._failed(explain.step_failed(setup.failed), self._done)
 
-    def _torn_down(self) -> list[StepResult]:
-        deadline = Deadline(max(self._deadline.left, TEARDOWN_TIME))
-        steps = Steps(self._tools.tools, self._saved, deadline, self._tell, keep_going=True)
+    def _torn_down(self, seconds: float) -> list[StepResult]:
+        steps = Steps(self._tools.tools, self._saved, Deadline(seconds), self._tell, keep_going=True)
         with contextlib.suppress(TimeIsUp):  # the step meanwhile has failed
             steps.run(self._spec.teardown, _within("teardown"))
         return steps.results
@@ -172,10 +178,12 @@ def _within(part: str) -> str:
 def _with_teardown(verdict: Verdict, teardown: list[StepResult]) -> Verdict:
     """The verdict of a test with what came of its teardown, which may turn it into a FAIL."""
     problems = [explain.teardown_failed(result) for result in teardown if result.status == "fail"]
-    changed: dict[str, Any] = {
-        "steps": [*verdict.steps, *teardown],
-        "issues": [*verdict.issues, *problems],
-    }
+    return _with_problems(verdict.model_copy(update={"steps": [*verdict.steps, *teardown]}), problems)
+
+
+def _with_problems(verdict: Verdict, problems: Sequence[str]) -> Verdict:
+    """The verdict of a test after which something went wrong: a FAIL, if there is anything."""
+    changed: dict[str, Any] = {"issues": [*verdict.issues, *problems]}
     if problems and verdict.verdict != "FAIL":
         changed |= {"verdict": "FAIL", "reason": problems[0]}
     return verdict.model_copy(update=changed)

@@ -26,6 +26,7 @@ from llm_mock.agents import (
     MCPServer,
     Provider,
     Skill,
+    ToolCallRecord,
     aitest_run,
     aitest_run_sync,
 )
@@ -429,3 +430,27 @@ def test_another_model_can_be_asked_than_the_agents(run: Run, mock_llm_responses
     result = run(Agent("nobody/knows", system_prompt="Be brief"), "Hello", model_override=override)
     assert (result.final_response, result.model) == ("I stand in", "other")
     assert override.call_history[0]["kwargs"]["system"] == "Be brief"
+
+
+def test_each_call_of_a_tool_is_told_as_soon_as_it_was_made(
+    run: Run, echo: CLIServer, own_bank: MCPServer, mock_llm_responses: ResponseConfigurator
+) -> None:
+    told: list[ToolCallRecord] = []
+    hello, wrong = ToolCall("echo_execute", {"args": "hello"}), BrokenToolCall("transfer", {"source": "alice"})
+    mock_llm_responses.add("m", calls(hello, wrong))
+    mock_llm_responses.add("m", lambda prompt: f"{len(told)} were told before")
+    result = run(Agent("m", [own_bank], [echo]), "Go on", on_tool_call=told.append)
+    assert result.final_response == "2 were told before"
+    assert sorted(told, key=lambda call: call.name) == list(result.all_tool_calls)
+
+
+def test_an_exception_of_who_is_told_ends_the_run(
+    run: Run, echo: CLIServer, mock_llm_responses: ResponseConfigurator
+) -> None:
+    mock_llm_responses.set("m", calls(ToolCall("echo_execute", {"args": "again"})))
+
+    def stop(call: ToolCallRecord) -> None:
+        raise ValueError("enough")
+
+    result = run(Agent("m", cli_servers=[echo]), "Go on", on_tool_call=stop)
+    assert (result.error, len(result.turns)) == ("ValueError: enough", 1)

@@ -143,6 +143,21 @@ def test_steps_are_shown_as_they_happen(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*✓ Compare*", "*✓ Check*"])
 
 
+def test_what_a_model_calls_is_shown_as_it_happens(project: pytest.Pytester) -> None:
+    answer(project, "PASS", "I have looked")
+    result = project.runpytest("--llm", "--llm-verbose", "tests/llm/test_passes.yaml")
+    result.stdout.fnmatch_lines(
+        ["asking *", "  compare_values(value1=1, value2=1) → {*", "  assert_true(condition=true) → {*", "✗ Compare*"]
+    )
+
+
+def test_a_name_does_nothing_to_the_terminal(project: pytest.Pytester) -> None:
+    write(project, "tests/llm/test_passes.yaml", PASSES.replace("The numbers agree", '"Red \\e[31m [b]\\n名"'))
+    result = project.runpytest("-v", *DRY, "tests/llm/test_passes.yaml")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines([r"tests/llm/test_passes.yaml::Red \x1b[[]31m [[]b]\n名 PASSED*"])
+
+
 def test_the_other_files_go_on_where_one_is_wrong(project: pytest.Pytester) -> None:
     write(project, "tests/llm/broken.yaml", SPEC.replace("pass_if", "passes_if"))
     result = project.runpytest(*DRY, "--continue-on-collection-errors")

@@ -5,10 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import os
-import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +15,7 @@ import pytest
 from llm_mock.report.page import page
 from llm_mock.report.write import as_bytes
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no chromium: apt-get install chromium")
+from .browser import Open, wait_until
 
 HOSTILE = """<img src=x onerror="document.title='run'"></script><script>document.title='run'</script><!-- {{report}}"""
 
@@ -81,50 +77,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = {**os.environ, "PYTEST_ADDOPTS": "-p no:cacheprovider -p no:randomly -p no:asyncio -p no:xdist"}
     subprocess.run(command, cwd=folder, env=options, capture_output=True, check=False, timeout=120)
     return path
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
-
-
-Open = Callable[..., Any]
-
-
-@pytest.fixture
-def open_page(browser: Any) -> Iterator[Open]:
-    """Open a page. What it says in the console or asks of a network fails the test."""
-    contexts, problems = [], []
-
-    def open_one(path: Path, fragment: str = "", **options: Any) -> Any:
-        context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
-        contexts.append(context)
-        tab = context.new_page()
-        tab.set_default_timeout(10_000)
-        tab.on("console", lambda message: problems.append(message.text))
-        tab.on("pageerror", lambda error: problems.append(str(error)))
-        tab.on("request", lambda request: problems.append(request.url) if request.url[:5] != "file:" else None)
-        tab.on("dialog", lambda dialog: problems.append(dialog.message))
-        tab.goto(path.as_uri() + fragment)
-        wait_until(tab, "document.documentElement.dataset.ready")
-        return tab
-
-    yield open_one
-    for context in contexts:
-        context.close()
-    assert problems == []
-
-
-def wait_until(tab: Any, condition: str) -> None:
-    """Wait for a condition. Playwright's own way is to evaluate a text in the page, which its policy forbids."""
-    for _ in range(100):
-        if tab.evaluate(condition):
-            return
-        tab.wait_for_timeout(50)
-    raise AssertionError(f"not within 5 seconds: {condition}")
 
 
 def names(tab: Any) -> list[str]:

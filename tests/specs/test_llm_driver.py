@@ -201,6 +201,20 @@ def test_a_model_that_hangs_is_given_up_at_the_deadline(
             thread.join()
 
 
+def test_a_model_that_was_given_up_is_asked_no_more_after_its_next_call(
+    project: Project, tools: RunningTools, mock_llm_responses: ResponseConfigurator
+) -> None:
+    released = threading.Event()
+    mock_llm_responses.set("slow-model", lambda prompt: calls("shop_all_sold") if released.wait(60) else "")
+    with pytest.raises(TimeIsUp):
+        LLMDriver("slow-model").run(task(project, tools, seconds=0.3))
+    released.set()
+    for thread in threading.enumerate():
+        if thread.name == "llm-mock-driver":
+            thread.join()
+    assert len(mock_llm_responses.get_model("slow-model").call_history) == 1
+
+
 def test_the_prompt_says_all_that_a_model_needs(project: Project, tools: RunningTools) -> None:
     steps = f"""\
 setup:
@@ -246,7 +260,8 @@ def test_a_whole_test_runs_offline(tmp_path: Path, mock_llm_responses: ResponseC
     assert verdict.steps[1].tool_output == {"item": "apple", "number": 1}
     assert project.journal == ["open", "sell apple", "close apple", "cleanup"]
     assert told[1] == f"asking {llm.get_default_model()} …"
-    assert [result.name for result in (told[0], *told[2:])] == ["setup: Open", "Buy", "teardown: shop_close"]
+    assert told[2].startswith('  shop_sell(item="apple") → {"item": "apple", "number": 1}'), "as soon as it was made"
+    assert [result.name for result in (told[0], *told[3:])] == ["setup: Open", "Buy", "teardown: shop_close"]
 
 
 def judged(output: str) -> dict[str, Any]:

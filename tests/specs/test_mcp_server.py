@@ -72,6 +72,15 @@ class FailingPlugin(LLMPlugin):
         raise OSError("no chart to close")
 """
 
+BLOCKING = """
+import time
+from llm_mock.specs import LLMPlugin
+
+class BlockingPlugin(LLMPlugin):
+    async def cleanup(self):
+        time.sleep(1000)
+"""
+
 
 def make_project(root: Path, **plugins: str) -> Path:
     """A project with plugins; returns the path of its test."""
@@ -235,6 +244,15 @@ def test_a_cleanup_that_fails_is_told(tmp_path: Path) -> None:
     with tools_server(yaml_path, allowed_hosts=LOOPBACK) as running:
         assert running.cleanup_errors == []
     assert running.cleanup_errors == ["The cleanup of the plugin 'failing' failed: OSError: no chart to close"]
+    assert cleaned(yaml_path) == "0\n"
+
+
+def test_a_cleanup_that_blocks_is_told_and_does_not_keep_others_from_theirs(tmp_path: Path) -> None:
+    yaml_path = make_project(tmp_path, blocking=BLOCKING, counter=PLUGIN)
+    with tools_server(yaml_path, allowed_hosts=LOOPBACK) as running:
+        assert running.tools
+    problem = "The cleanup of the plugin 'blocking' failed: TimeoutError: it blocks the event loop"
+    assert running.cleanup_errors == [problem]
     assert cleaned(yaml_path) == "0\n"
 
 

@@ -88,6 +88,28 @@ def test_a_failed_teardown_makes_the_test_fail(project: Project, said: str, beco
     ]
 
 
+def test_a_failed_cleanup_makes_the_test_fail(project: Project) -> None:
+    plugin = "from llm_mock.specs import LLMPlugin\n\nclass Till(LLMPlugin):\n    async def cleanup(self): 1 / 0\n"
+    (project.tests / "plugins" / "till.py").write_text(plugin)
+    told: list[Any] = []
+    verdict = project.run(GOOD_PARTS, report=told.append)
+    problem = "The cleanup of the plugin 'till' failed: ZeroDivisionError: division by zero"
+    assert (verdict.verdict, verdict.reason, verdict.issues) == ("FAIL", problem, [problem])
+    assert told[-1] == problem
+    assert project.journal[-1] == "cleanup"
+
+
+def test_after_an_interrupt_the_teardown_is_not_waited_for_as_long_as_the_test_had(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "TEARDOWN_TIME", 0.5)
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        project.run("steps: []\nteardown: [{tool: shop_wait_for_ever}]", driver=Scripted(KeyboardInterrupt()))
+    assert time.monotonic() - start < 30
+    assert project.journal == ["sell pear", "wait", "cleanup"]
+
+
 def test_a_test_that_takes_too_long_fails_with_what_was_done(project: Project) -> None:
     steps = (
         "steps: [{tool: shop_sell, args: {item: apple}}, {name: Wait, tool: shop_wait_for_ever}, {tool: shop_open}]\n"
