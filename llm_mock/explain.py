@@ -29,10 +29,15 @@ def shorten(value: Any, length: int = SHOWN_CHARACTERS) -> str:
 
 def shorten_name(name: str, length: int = SHOWN_CHARACTERS) -> str:
     """A name or a message on one line, cut at `length` characters; what a terminal could act on is escaped."""
-    text = " ".join(name.split())
-    if not text.isprintable():
-        text = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    text = inert(" ".join(name.split()))
     return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def inert(line: str) -> str:
+    """A line in which no character acts on a terminal: what is not printable is escaped."""
+    if line.isprintable():
+        return line
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in line)
 
 
 def _compact(value: Any) -> str:

@@ -16,6 +16,7 @@ import pytest
 
 from llm_mock.activation import TestRun, mock_of_test
 from llm_mock.errors import LLMMockError
+from llm_mock.explain import inert
 
 _NOT_IN_A_MARKER = re.compile(r"[^\w.-]+")
 
@@ -30,13 +31,14 @@ class YAMLItem(pytest.Item):
     """One test of a YAML file. It has a mock of its own, as every test function has one.
 
     Args:
+        name: what it is called; what a terminal could act on is escaped.
         line: where it stands in the file, from 1; None where that is not known.
         tags: each becomes a marker.
         run: the run of pytest, which knows about real models.
     """
 
-    def __init__(self, *, line: int | None, tags: Iterable[str], run: TestRun, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+    def __init__(self, name: str, *, line: int | None, tags: Iterable[str], run: TestRun, **kwargs: Any) -> None:
+        super().__init__(inert(name), **kwargs)
         self.line = line
         self.run = run
         self.live = bool(self.config.getoption("--llm-mock-live"))

@@ -214,14 +214,14 @@ class _Run:
 
     def _result(self, suite: TestSuiteDefinition) -> SuiteResult:
         """Run a suite. Finished cases of a live run are kept until it is complete."""
-        from llm_mock.suites.kept import KeptResults, default_path
+        from llm_mock.suites.kept import KeptResults, default_path, forget
         from llm_mock.suites.runner import run_suite
 
         kept = None
         if not self.options.dry_run:
             path = default_path(self.role, suite)
             if not self.options.resume:
-                path.unlink(missing_ok=True)
+                forget(path)
             kept = KeptResults(path)
         options, done = self.options, _Progress(suite, self.terminal)
         try:

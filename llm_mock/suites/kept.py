@@ -33,6 +33,18 @@ def default_path(role: Role, suite: TestSuiteDefinition) -> Path:
     return Path(FOLDER) / f"{name}-{digest[:12]}.jsonl"
 
 
+def forget(path: Path) -> None:
+    """Remove a file of results, whatever it holds; there need be none.
+
+    Raises:
+        InvalidFile: it cannot be removed.
+    """
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise InvalidFile(explain_run.not_removed(path, error)) from None
+
+
 def key_of(agent: Agent, case: TestCase, **settings: Any) -> str:
     """What a result is found by again: changes with the agent, the case and the settings.
 
@@ -101,9 +113,13 @@ class KeptResults:
         self._kept[key] = kept
 
     def remove(self) -> None:
-        """Forget all results, and remove the file."""
+        """Forget all results, and remove the file.
+
+        Raises:
+            InvalidFile: it cannot be removed.
+        """
         self._kept, self._unfinished = {}, None
-        self.path.unlink(missing_ok=True)
+        forget(self.path)
 
     def _finished_lines(self) -> list[bytes]:
         try:

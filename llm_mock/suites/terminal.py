@@ -14,6 +14,7 @@ from llm_mock.suites import explain_commands
 from llm_mock.suites.failure import SIGNS
 
 try:
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table as Table
     from rich.text import Text as Text
@@ -69,11 +70,14 @@ class Terminal:
         self._console.print(Text(text, style=style) if isinstance(text, str) else text, soft_wrap=True)
 
     def print_table(self, table: Table) -> None:
-        """Show a table; in a pipe it is as wide as its names."""
-        width = self._console.width
+        """Show a table; in a pipe it is so wide that nothing of a column is cut off that may not be wrapped."""
         if self.is_pipe:
-            width = max(width, self._console.measure(table).minimum)
-        self._console.print(table, width=width, crop=False)
+            for column in (each for each in table.columns if each.no_wrap):
+                column.min_width = max(cell_len(str(cell)) for cell in (column.header, *column.cells))
+            unlimited = self._console.options.update(max_width=sys.maxsize)
+            least = self._console.measure(table, options=unlimited).minimum
+            self._console.width = max(PIPE_WIDTH, _columns(), least)
+        self._console.print(table)
 
     @contextmanager
     def status(self) -> Iterator[Any]:
