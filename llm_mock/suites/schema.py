@@ -126,11 +126,16 @@ class ExpectedToolCall(_Strict):
     arguments: dict[str, Any] = {}
 
 
+def _or_name(schema: dict[str, Any]) -> None:
+    """Have the JSON Schema accept the name of a tool for a call."""
+    schema["items"] = {"anyOf": [schema["items"], {"type": "string"}]}
+
+
 class ToolCallsAssertion(_Assertion):
     """The tools that were called; compared as `AgentResult.tool_calls_match` does."""
 
     type: Literal["tool_calls", "not_tool_calls"] = "tool_calls"
-    calls: tuple[ExpectedToolCall, ...]
+    calls: Annotated[tuple[ExpectedToolCall, ...], Field(json_schema_extra=_or_name)]
     """The calls; the name of a tool alone stands for a call with any arguments."""
     mode: Mode = "strict"
 

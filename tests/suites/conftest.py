@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -111,3 +112,8 @@ def process_environment(project: Project) -> dict[str, str]:
 def command_line(*arguments: str) -> list[str]:
     """What starts `llm-mock` as a process."""
     return [sys.executable, "-m", "llm_mock", *arguments]
+
+
+def statuses(output: str) -> dict[str, str]:
+    """The status of each case in the tables of an output."""
+    return dict(re.findall(r"│ (\S+) +│ (PASS|FAIL|SKIP) ", output))

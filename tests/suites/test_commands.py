@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from llm_mock import Reply, ResponseConfigurator
-from tests.agents.processes import processes_with, wait_until_gone
-from tests.suites.cases import EXAMPLES
-from tests.suites.conftest import PASSING, ROLE, SUITE, Project, command_line
+from llm_mock import MockGetModel, Reply
+from tests.suites.conftest import PASSING, ROLE, SUITE, Project, command_line, statuses
 
 MODEL = "gpt-4o-mini"
-
-
-def rows(output: str) -> dict[str, str]:
-    """The status of each case in the tables of an output."""
-    return dict(re.findall(r"│ (\S+) +│ (PASS|FAIL|SKIP) ", output))
 
 
 # What is shown
@@ -38,7 +27,7 @@ def test_the_table_and_its_footer_are_as_documented(project: Project) -> None:
         "┃ Case       ┃ Status ┃ Duration ┃",
         "┡━━━━━━━━━━━━╇━━━━━━━━╇━━━━━━━━━━┩",
     ]
-    assert rows(result.stdout) == {"says-hello": "PASS", "no-errors": "PASS", "has-number": "FAIL"}
+    assert statuses(result.stdout) == {"says-hello": "PASS", "no-errors": "PASS", "has-number": "FAIL"}
     assert lines[-1] == "2/3 passed ✗ Some tests failed"
     assert result.stderr == ""
 
@@ -80,17 +69,17 @@ def test_without_verbose_a_failure_says_where_what_and_why(project: Project) -> 
 
 
 def test_what_only_a_real_model_can_answer_is_skipped_and_counted(project: Project) -> None:
-    project.write("tests.yaml", PASSING + "    \n  - {name: c, prompt: Hi, assertions: [{type: max_tokens, value: 1}]}\n")
+    project.write(
+        "tests.yaml", PASSING + "    \n  - {name: c, prompt: Hi, assertions: [{type: max_tokens, value: 1}]}\n"
+    )
     result = project.dry("-v")
     assert result.exit_code == 0
-    assert rows(result.stdout)["c"] == "SKIP"
-    assert "– Skipped in a dry run" in result.stdout
+    assert statuses(result.stdout)["c"] == "SKIP"
+    assert "Skipped in a dry run: max_tokens" in result.stdout
     assert result.stdout.endswith("3/3 passed, 1 skipped ✓ All tests passed\n")
 
 
-def test_a_live_run_asks_the_model_and_says_what_it_took(
-    project: Project, mock_llm_responses: ResponseConfigurator
-) -> None:
+def test_a_live_run_asks_the_model_and_says_what_it_took(project: Project, mock_llm_responses: MockGetModel) -> None:
     mock_llm_responses.set(MODEL, Reply("Hello 5", usage={"input_tokens": 10, "output_tokens": 2}))
     mock_llm_responses.set_price(MODEL, 1000, 1000)
     result = project.test()
@@ -100,26 +89,24 @@ def test_a_live_run_asks_the_model_and_says_what_it_took(
     assert [call["prompt"] for call in mock_llm_responses.calls] == ["Hi there!", "Hi", "How many?"]
 
 
-def test_expected_output_has_no_effect_on_a_live_run(
-    project: Project, mock_llm_responses: ResponseConfigurator
-) -> None:
+def test_expected_output_has_no_effect_on_a_live_run(project: Project, mock_llm_responses: MockGetModel) -> None:
     mock_llm_responses.set(MODEL, "Goodbye")
-    assert rows(project.test("-k", "hello").stdout) == {"says-hello": "FAIL"}
+    assert statuses(project.test("-k", "hello").stdout) == {"says-hello": "FAIL"}
 
 
-def test_another_model_can_be_asked(project: Project, mock_llm_responses: ResponseConfigurator) -> None:
+def test_another_model_can_be_asked(project: Project, mock_llm_responses: MockGetModel) -> None:
     mock_llm_responses.set("other", "Hello 1")
     assert project.test("--model", "other").exit_code == 0
     assert {call["model_id"] for call in mock_llm_responses.calls} == {"other"}
 
 
 def test_a_model_that_answers_an_error_fails_its_case_and_the_others_go_on(
-    project: Project, mock_llm_responses: ResponseConfigurator
+    project: Project, mock_llm_responses: MockGetModel
 ) -> None:
     mock_llm_responses.add(MODEL, ValueError("no such thing"))
     mock_llm_responses.set(MODEL, "Hello 1")
     result = project.test()
-    assert rows(result.stdout) == {"says-hello": "FAIL", "no-errors": "PASS", "has-number": "PASS"}
+    assert statuses(result.stdout) == {"says-hello": "FAIL", "no-errors": "PASS", "has-number": "PASS"}
     assert "✗ ValueError: no such thing" in result.stdout
 
 
@@ -144,7 +131,7 @@ def test_what_a_role_has_that_has_no_effect_is_warned_of(project: Project) -> No
     ],
 )
 def test_cases_are_chosen_by_tag_and_name(arguments: list[str], names: list[str], project: Project) -> None:
-    assert list(rows(project.dry(*arguments).stdout)) == names
+    assert list(statuses(project.dry(*arguments).stdout)) == names
 
 
 @pytest.mark.parametrize(
@@ -175,7 +162,7 @@ def test_a_suite_without_cases_passes_with_a_warning(project: Project) -> None:
 # How often
 
 
-def test_repeated_runs_show_their_pass_rate(project: Project, mock_llm_responses: ResponseConfigurator) -> None:
+def test_repeated_runs_show_their_pass_rate(project: Project, mock_llm_responses: MockGetModel) -> None:
     for answer in ("Hello", "No", "Hello", "No"):
         mock_llm_responses.add(MODEL, answer)
     result = project.test("-k", "hello", "--repeat", "4", "--threshold", "0.5")
@@ -183,9 +170,7 @@ def test_repeated_runs_show_their_pass_rate(project: Project, mock_llm_responses
     assert re.search(r"│ says-hello │ PASS   │ \S+ +│ 50% \(2/4\) │", result.stdout)
 
 
-def test_below_the_threshold_the_first_failed_run_is_shown(
-    project: Project, mock_llm_responses: ResponseConfigurator
-) -> None:
+def test_below_the_threshold_the_first_failed_run_is_shown(project: Project, mock_llm_responses: MockGetModel) -> None:
     for answer in ("Hello", "Hm", "No"):
         mock_llm_responses.add(MODEL, answer)
     result = project.test("-k", "hello", "--repeat", "3", "--threshold", "0.5")
@@ -193,7 +178,7 @@ def test_below_the_threshold_the_first_failed_run_is_shown(
     assert "  2 of 3 runs failed; the first of them:\n  prompt: Hi there!\n  output: Hm\n" in result.stdout
 
 
-def test_a_failed_run_is_run_again(project: Project, mock_llm_responses: ResponseConfigurator) -> None:
+def test_a_failed_run_is_run_again(project: Project, mock_llm_responses: MockGetModel) -> None:
     for answer in ("No", "No", "Hello"):
         mock_llm_responses.add(MODEL, answer)
     assert project.test("-k", "hello", "--retry", "2").exit_code == 0
@@ -202,48 +187,7 @@ def test_a_failed_run_is_run_again(project: Project, mock_llm_responses: Respons
 
 def test_jobs_leave_the_order_of_the_table(project: Project) -> None:
     project.write_cases("".join(f"  - {{name: case-{number:02}, prompt: Hi}}\n" for number in range(30)))
-    assert list(rows(project.dry("-j", "8").stdout)) == [f"case-{number:02}" for number in range(30)]
-
-
-# What it may cost
-
-
-def priced(mock: ResponseConfigurator) -> None:
-    """Each answer costs a dollar."""
-    mock.set(MODEL, Reply("Hello 1", usage={"input_tokens": 1, "output_tokens": 0}))
-    mock.set_price(MODEL, 1_000_000, 0)
-
-
-def test_when_the_money_is_spent_the_rest_is_not_run_and_can_be_resumed(
-    project: Project, mock_llm_responses: ResponseConfigurator
-) -> None:
-    priced(mock_llm_responses)
-    result = project.test("--max-cost", "2", "-o", "out.json")
-    assert result.exit_code == 1
-    assert list(rows(result.stdout)) == ["says-hello", "no-errors"]
-    assert "Stopped: the cases cost $2.00, and max_cost is $2.00\n2/2 passed, 1 not run ✗ Some" in result.stdout
-    assert "Go on with: llm-mock test role.yaml -s tests.yaml --max-cost 2 -o out.json --resume\n" in result.stdout
-    (suite,) = json.loads(Path("out.json").read_text())["suites"]
-    assert [case["status"] for case in suite["cases"]] == ["passed", "passed", "not run"]
-    again = project.test("--max-cost", "2", "--resume")
-    assert (again.exit_code, len(mock_llm_responses.calls)) == (0, 3)
-
-
-def test_suites_share_the_money(project: Project, mock_llm_responses: ResponseConfigurator) -> None:
-    priced(mock_llm_responses)
-    project.write("more.yaml", SUITE)
-    result = project.test("-s", "more.yaml", "--max-cost", "4")
-    assert [line for line in result.stdout.splitlines() if " passed" in line] == [
-        "3/3 passed ✓ All tests passed",
-        "1/1 passed, 2 not run ✗ Some tests were not run",
-    ]
-
-
-def test_a_limit_without_a_known_price_is_an_error(project: Project, mock_llm_responses: ResponseConfigurator) -> None:
-    mock_llm_responses.set("mystery", "Hello 1")
-    result = project.test("--model", "mystery", "--max-cost", "1")
-    assert result.exit_code == 1
-    assert "the price of the model 'mystery' is not known" in result.stderr
+    assert list(statuses(project.dry("-j", "8").stdout)) == [f"case-{number:02}" for number in range(30)]
 
 
 # Several suites, and wrong files
@@ -272,7 +216,11 @@ def test_a_wrong_role_is_one_message(role: str, project: Project) -> None:
     ("role", "exit_code", "message"),
     [
         (ROLE, 1, "✗ No key found - add one using 'llm keys set openai' or set the OPENAI_API_KEY environment"),
-        (ROLE.replace("4o-mini", "4o-mni"), 1, "Error: role.yaml:7: llm knows no model 'gpt-4o-mni' or 'openai/gpt-4o-m"),
+        (
+            ROLE.replace("4o-mini", "4o-mni"),
+            1,
+            "Error: role.yaml:7: llm knows no model 'gpt-4o-mni' or 'openai/gpt-4o-m",
+        ),
         (ROLE.replace("openai", "anthropic"), 1, "The plugin for it is installed by: llm install llm-anthropic"),
     ],
     ids=["no-key", "unknown", "plugin"],
@@ -331,7 +279,6 @@ def exits(output): sys.exit("bye")
 def odd(output): raise Odd("hm")
 def generator(output): raise GeneratorExit
 def fails(output): pytest.fail("not good")
-def interrupts(output): raise KeyboardInterrupt
 """
 
 
@@ -342,95 +289,6 @@ def test_whatever_a_check_raises_is_a_failure_of_its_case(jobs: str, project: Pr
     case = "  - {{name: {0}, prompt: Hi, assertions: [{{type: python, function: 'checks.py:{0}'}}]}}\n"
     project.write_cases("".join(map(case.format, names)) + "  - {name: free, prompt: Hi}\n")
     output = project.dry("-j", jobs).stdout
-    assert rows(output) == {**dict.fromkeys(names, "FAIL"), "free": "PASS"}
+    assert statuses(output) == {**dict.fromkeys(names, "FAIL"), "free": "PASS"}
     assert "checks.py:odd raised Odd: hm (checks.py:5)" in output
     assert "checks.py:exits raised SystemExit: bye (checks.py:4)" in output
-
-
-# Interrupts
-
-
-def test_after_an_interrupt_the_command_tells_how_to_go_on_and_writes_what_there_is(
-    project: Project, mock_llm_responses: ResponseConfigurator
-) -> None:
-    mock_llm_responses.set(MODEL, "Hello 1")
-    project.write("checks.py", CHECKS)
-    check = "{type: python, function: 'checks.py:interrupts'}"
-    project.write("tests.yaml", PASSING.replace("{type: regex, pattern: '\\d+'}", check))
-    result = project.test("-o", "out.json", "-j", "1")
-    assert result.exit_code == 130
-    assert result.stderr == (
-        "Interrupted: 2 of 3 cases are done. "
-        "Go on with: llm-mock test role.yaml -s tests.yaml -o out.json -j 1 --resume\n"
-    )
-    (suite,) = json.loads(Path("out.json").read_text())["suites"]
-    assert [case["status"] for case in suite["cases"]] == ["passed", "passed", "not run"]
-    project.write("checks.py", "def interrupts(output): return True\n")
-    again = project.test("--resume", "-o", "out.json")
-    assert again.exit_code == 0
-    (suite,) = json.loads(Path("out.json").read_text())["suites"]
-    assert [case["kept"] for case in suite["cases"]] == [True, True, False]
-    assert not list(Path(".llm_mock_cache").glob("*.jsonl"))
-
-
-def test_without_resume_a_run_begins_anew(project: Project, mock_llm_responses: ResponseConfigurator) -> None:
-    priced(mock_llm_responses)
-    project.test("--max-cost", "1")
-    project.test("--max-cost", "1")
-    assert len(mock_llm_responses.calls) == 2
-
-
-@pytest.mark.parametrize("arguments", [[], ["--resume"]])
-def test_results_that_cannot_be_kept_are_one_message(
-    arguments: list[str], project: Project, mock_llm_responses: ResponseConfigurator
-) -> None:
-    mock_llm_responses.set(MODEL, "Hello 1")
-    project.write(".llm_mock_cache", "a file")
-    result = project.test(*arguments)
-    assert result.exit_code == 1
-    assert result.stderr.startswith("Error: .llm_mock_cache/tests-")
-    assert result.stderr.endswith("Not a directory\n")
-
-
-def test_a_dry_run_keeps_nothing(project: Project) -> None:
-    project.dry()
-    assert sorted(path.name for path in project.path.iterdir()) == ["role.yaml", "tests.yaml"]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes")
-def test_ctrl_c_while_a_suite_is_read_ends_the_command_quietly(
-    project: Project, process_environment: dict[str, str]
-) -> None:
-    os.mkfifo("suite.yaml")
-    command = command_line("test", "role.yaml", "-s", "suite.yaml", "--dry-run")
-    with subprocess.Popen(command, env=process_environment, stderr=subprocess.PIPE, text=True) as process:
-        with open("suite.yaml", "wb"):  # waits for the command to read
-            process.send_signal(signal.SIGINT)
-            errors = process.communicate(timeout=60)[1]
-    assert process.returncode == 130
-    assert errors == "\n"
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT")
-def test_ctrl_c_ends_the_servers_too(project: Project, process_environment: dict[str, str], tmp_path: Path) -> None:
-    marker = f"interrupted-{os.getpid()}-{tmp_path.name}"
-    code = f"import runpy; runpy.run_module('bank.server', run_name='__main__') # {marker}"
-    server = f"  tools: [{{type: mcp, command: python, args: [-c, {json.dumps(code)}], cwd: '{EXAMPLES}'}}]\n"
-    project.write("role.yaml", ROLE + server)
-    project.write("checks.py", "import sys\ndef waits(output):\n    print('waiting', flush=True)\n    sys.stdin.read()\n")
-    project.write_cases(
-        "  - {name: a, prompt: Hi}\n"
-        "  - {name: b, prompt: Hi, assertions: [{type: python, function: 'checks.py:waits'}]}\n"
-    )
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    command = command_line("test", "role.yaml", "-s", "tests.yaml", "--dry-run")
-    with subprocess.Popen(command, env=process_environment, text=True, **pipes) as process:  # type: ignore[call-overload]
-        try:
-            assert [process.stdout.readline() for _ in range(2)][1] == "waiting\n"
-            assert processes_with(marker)
-            process.send_signal(signal.SIGINT)
-            errors = process.communicate(timeout=60)[1]
-        finally:
-            process.kill()
-    assert (process.returncode, errors) == (130, "Interrupted: 1 of 2 cases are done.\n")
-    wait_until_gone(marker)

@@ -88,9 +88,7 @@ def test_a_narrow_terminal_wraps_names_and_details_and_loses_nothing(
 # Pipes
 
 
-def test_a_pipe_has_no_colors_no_progress_and_80_columns(
-    project: Project, process_environment: dict[str, str]
-) -> None:
+def test_a_pipe_has_no_colors_no_progress_and_80_columns(project: Project, process_environment: dict[str, str]) -> None:
     output = in_pipe([*DRY, "-v"], process_environment).stdout.decode()
     assert "\x1b" not in output
     assert "/3 says-hello" not in output
@@ -140,7 +138,10 @@ def test_an_encoding_without_signs_has_others(project: Project) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk here")
 @pytest.mark.parametrize(
     "arguments",
-    [["test", "role.yaml", "-s", "tests.yaml", "--dry-run", "-o", "out.json"], ["run", "role.yaml", "-p", "x", "--dry-run"]],
+    [
+        ["test", "role.yaml", "-s", "tests.yaml", "--dry-run", "-o", "out.json"],
+        ["run", "role.yaml", "-p", "x", "--dry-run"],
+    ],
     ids=["test", "run"],
 )
 def test_a_full_disk_is_one_message(
@@ -148,7 +149,12 @@ def test_a_full_disk_is_one_message(
 ) -> None:
     with open("/dev/full", "wb") as full:
         result = subprocess.run(
-            command_line(*arguments), env=process_environment, stdout=full, stderr=subprocess.PIPE, check=False, timeout=60
+            command_line(*arguments),
+            env=process_environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=60,
         )
     assert result.returncode == 1
     assert result.stderr.decode() == "Error: 'standard output' cannot be written: No space left on device.\n"
@@ -208,9 +214,6 @@ def test_secrets_are_not_shown(
     for text in (result.output, *(Path(name).read_text() for name in outputs)):
         assert not re.search("a-well-kept|of-the-server|sk-abc", text)
         assert "[redacted" in text
-
-
-
 
 
 def test_the_command_needs_no_standard_input(project: Project, process_environment: dict[str, str]) -> None:
