@@ -138,7 +138,7 @@ class KeptResults:
             os.truncate(self.path, self._unfinished)
             self._unfinished = None
         elif not self.path.parent.exists():
-            self.path.parent.mkdir(parents=True)
+            self.path.parent.mkdir(parents=True, exist_ok=True)  # another run may make it just now
             if self.path.parent.name == FOLDER:
                 (self.path.parent / ".gitignore").write_text("*\n")
         with self.path.open("ab", buffering=0) as file:

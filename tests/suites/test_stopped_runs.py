@@ -93,6 +93,16 @@ def test_without_resume_a_run_begins_anew(project: Project, mock_llm_responses: 
     assert len(mock_llm_responses.calls) == 2
 
 
+def test_going_on_with_several_suites_asks_for_none_twice(project: Project, mock_llm_responses: MockGetModel) -> None:
+    priced(mock_llm_responses)
+    project.write("more.yaml", PASSING)
+    project.test("-s", "more.yaml", "--max-cost", "4")
+    again = project.test("-s", "more.yaml", "--max-cost", "4", "--resume")
+    assert again.exit_code == 0
+    assert len(mock_llm_responses.calls) == 6
+    assert not list(Path(".llm_mock_cache").glob("*.jsonl"))
+
+
 @pytest.mark.parametrize("arguments", [[], ["--resume"]])
 def test_results_that_cannot_be_kept_are_one_message(
     arguments: list[str], project: Project, mock_llm_responses: MockGetModel
