@@ -105,6 +105,7 @@ def test_the_schema_refuses_a_misspelt_key(kind: str, path: Path) -> None:
     [
         {"type": "regexp", "pattern": "x"},
         {"type": "contains"},
+        {"pattern": "x"},
         {"type": "max_tokens", "value": -1},
         {"type": "contains", "value": "x", "case_insensitve": True},
     ],

@@ -27,8 +27,15 @@ class _Strict(pydantic.BaseModel):
 # --- Assertions -----------------------------------------------------------------------------------------------------
 
 
+def _needs_type(schema: dict[str, Any]) -> None:
+    """Have the JSON Schema ask for the type, which only Python code may leave out."""
+    schema["required"] = ["type", *schema.get("required", ())]
+
+
 class _Assertion(_Strict):
     """What an answer must be like. Where `type` begins with `not_`, what it must not be like."""
+
+    model_config = ConfigDict(json_schema_extra=_needs_type)
 
     @property
     def negated(self) -> bool:
