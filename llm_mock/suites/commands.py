@@ -223,16 +223,9 @@ class _Run:
 
     def _result(self, suite: TestSuiteDefinition) -> SuiteResult:
         """Run a suite. Finished cases of a live run are kept."""
-        from llm_mock.suites.kept import KeptResults, default_path, forget
         from llm_mock.suites.runner import run_suite
 
-        kept = None
-        if not self.options.dry_run:
-            path = default_path(self.role, suite)
-            if not self.options.resume:
-                forget(path)
-            kept = KeptResults(path)
-            self.kept.append(kept)
+        kept = None if self.options.dry_run else self._kept_results(suite)
         options, done = self.options, _Progress(suite, self.terminal)
         try:
             with done.shown():
@@ -252,6 +245,26 @@ class _Run:
         except KeyboardInterrupt:
             self._interrupted(suite, done.results)
         return result
+
+    def _kept_results(self, suite: TestSuiteDefinition) -> KeptResults | None:
+        """Where finished cases are kept; None where nothing can be, which is no reason not to run them."""
+        from llm_mock.errors import InvalidFile
+        from llm_mock.suites import explain_commands
+        from llm_mock.suites.kept import KeptResults, default_path, forget
+
+        path = default_path(self.role, suite)
+        try:
+            if not self.options.resume:
+                forget(path)
+            kept = KeptResults(path)
+            kept.make()
+        except InvalidFile as error:
+            if self.options.resume:
+                raise
+            tell("Warning", explain_commands.nothing_kept(error))
+            return None
+        self.kept.append(kept)
+        return kept
 
     def _remaining_cost(self) -> Decimal | None:
         """What the suites before have left of the limit; what an earlier run paid for does not count."""

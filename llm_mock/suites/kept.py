@@ -106,11 +106,16 @@ class KeptResults:
         if any(attempt.error is not None for attempt in result.attempts):
             return
         kept = default_redactor(secrets).clean(_as_json(result))
-        try:
-            self._append(json.dumps({"key": key, "digest": _digest(json.dumps(kept)), "result": kept}) + "\n")
-        except OSError as error:
-            raise InvalidFile(explain_run.not_kept(self.path, error)) from None
+        self._append(json.dumps({"key": key, "digest": _digest(json.dumps(kept)), "result": kept}) + "\n")
         self._kept[key] = kept
+
+    def make(self) -> None:
+        """Make the file and its folder, where they are not there.
+
+        Raises:
+            InvalidFile: it cannot be written.
+        """
+        self._append("")
 
     def remove(self) -> None:
         """Forget all results, and remove the file.
@@ -134,6 +139,12 @@ class KeptResults:
 
     def _append(self, line: str) -> None:
         """Write a line after the last finished one, and hand it to the system at once."""
+        try:
+            self._write(line.encode())
+        except OSError as error:
+            raise InvalidFile(explain_run.not_kept(self.path, error)) from None
+
+    def _write(self, line: bytes) -> None:
         if self._unfinished is not None:
             os.truncate(self.path, self._unfinished)
             self._unfinished = None
@@ -142,7 +153,7 @@ class KeptResults:
             if self.path.parent.name == FOLDER:
                 (self.path.parent / ".gitignore").write_text("*\n")
         with self.path.open("ab", buffering=0) as file:
-            file.write(line.encode())
+            file.write(line)
 
 
 def _checked(line: Any) -> dict[str, Any]:

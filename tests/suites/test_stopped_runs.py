@@ -103,16 +103,33 @@ def test_going_on_with_several_suites_asks_for_none_twice(project: Project, mock
     assert not list(Path(".llm_mock_cache").glob("*.jsonl"))
 
 
-@pytest.mark.parametrize("arguments", [[], ["--resume"]])
-def test_results_that_cannot_be_kept_are_one_message(
-    arguments: list[str], project: Project, mock_llm_responses: MockGetModel
+def test_where_nothing_can_be_kept_a_run_goes_on_with_a_warning(
+    project: Project, mock_llm_responses: MockGetModel
 ) -> None:
     mock_llm_responses.set(MODEL, "Hello 1")
     project.write(".llm_mock_cache", "a file")
-    result = project.test(*arguments)
+    result = project.test()
+    assert result.exit_code == 0
+    assert result.stderr.startswith("Warning: .llm_mock_cache/tests-")
+    assert result.stderr.endswith("Not a directory. Should this run be interrupted, it begins anew.\n")
+
+
+@pytest.mark.parametrize("damage", ["a file", "a line"])
+def test_what_was_damaged_is_told_before_anything_is_asked(
+    damage: str, project: Project, mock_llm_responses: MockGetModel
+) -> None:
+    priced(mock_llm_responses)
+    if damage == "a file":
+        project.write(".llm_mock_cache", "")
+    else:
+        project.test("--max-cost", "1")
+        (kept,) = Path(".llm_mock_cache").glob("*.jsonl")
+        kept.write_text("garbage\n")
+    asked = len(mock_llm_responses.calls)
+    result = project.test("--resume")
     assert result.exit_code == 1
     assert result.stderr.startswith("Error: .llm_mock_cache/tests-")
-    assert result.stderr.endswith("Not a directory\n")
+    assert len(mock_llm_responses.calls) == asked
 
 
 def test_a_dry_run_keeps_nothing(project: Project) -> None:
