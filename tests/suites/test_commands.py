@@ -256,17 +256,36 @@ def test_wrong_usage_is_exit_code_2(arguments: list[str], project: Project) -> N
     assert result.stderr.startswith("Usage: llm-mock test ")
 
 
-def test_a_missing_extra_is_named(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in [name for name in sys.modules if name.partition(".")[0] == "rich"]:
-        monkeypatch.delitem(sys.modules, module)
-    for module in ("terminal", "table"):
-        monkeypatch.delitem(sys.modules, f"llm_mock.suites.{module}", raising=False)
-    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if "site-packages" not in entry])
-    monkeypatch.setattr(sys, "meta_path", [finder for finder in sys.meta_path if "editable" not in str(finder)])
-    result = project.dry()
-    assert result.exit_code == 1
-    assert result.stderr.startswith("Error: Running suites needs rich")
-    assert "pip install 'pytest-llm-mock[suites]'" in result.stderr
+WITHOUT = """
+import sys
+
+class Without:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == sys.argv[1]:
+            raise ModuleNotFoundError(f"No module named {sys.argv[1]!r}", name=sys.argv[1])
+
+sys.meta_path.insert(0, Without())
+from llm_mock.cli import main
+main(["test", "role.yaml", "-s", "tests.yaml", "--dry-run", "-o", "out.json"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        ("rich", "Running suites needs rich, which is not installed. Run: pip install 'pytest-llm-mock[suites]'"),
+        (
+            "tenacity",
+            "Running agents needs tenacity, which is not installed. Run: pip install 'pytest-llm-mock[agents]'",
+        ),
+    ],
+)
+def test_a_missing_extra_is_named(
+    module: str, message: str, project: Project, process_environment: dict[str, str]
+) -> None:
+    command = [sys.executable, "-c", WITHOUT, module]
+    result = subprocess.run(command, env=process_environment, capture_output=True, text=True, check=False, timeout=60)
+    assert (result.returncode, result.stdout, result.stderr) == (1, "", f"Error: {message}\n")
 
 
 # What functions of the project do
