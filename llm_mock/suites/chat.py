@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llm_mock.suites.command_parts import INTERRUPTED, errors_told, inert, prepared_role, role_options, tell
+from llm_mock.suites.command_parts import errors_told, prepared_role, role_options, tell
 
 if TYPE_CHECKING:
     from llm_mock.agents.result import AgentResult
@@ -41,14 +41,10 @@ def run(
     """
     if prompt is None and not interactive:
         prompt = _from_standard_input()
-    try:
-        with errors_told():
-            loaded = prepared_role(role, model, dry_run)
-            chat = _Chat(loaded, dry_run, resume, log=not no_audit, verbose=verbose, color=not no_color)
-            succeeded = [chat.say(text) for text in _prompts(prompt, interactive)]
-    except KeyboardInterrupt:
-        click.echo("", err=True)
-        raise SystemExit(INTERRUPTED) from None
+    with errors_told():
+        loaded = prepared_role(role, model, dry_run)
+        chat = _Chat(loaded, dry_run, resume, log=not no_audit, verbose=verbose, color=not no_color)
+        succeeded = [chat.say(text) for text in _prompts(prompt, interactive)]
     raise SystemExit(0 if all(succeeded) else 1)
 
 
@@ -177,7 +173,9 @@ def _last_conversation(role: Role, model: Any) -> Any:
 
 def _print(answer: str) -> None:
     """Print an answer: in a pipe as it is, on a terminal so that nothing in it acts on that."""
+    from llm_mock.explain import escaped
+
     if sys.stdout.isatty():
-        answer = "\n".join(inert(line.expandtabs(8)) for line in answer.splitlines())
+        answer = "\n".join(escaped(line.expandtabs(8)) for line in answer.splitlines())
     encoding = sys.stdout.encoding or "utf-8"
     click.echo(answer.encode(encoding, "backslashreplace").decode(encoding), color=True)

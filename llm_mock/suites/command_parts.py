@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
@@ -62,7 +65,10 @@ def prepared_role(path: str, model: str | None, dry_run: bool) -> Role:
 
 @contextmanager
 def errors_told() -> Iterator[None]:
-    """Have what is wrong with files, servers, keys and models end the command with one message, and exit code 1."""
+    """Have what is wrong with files, servers, keys and models end the command with one message, and exit code 1.
+
+    Ctrl-C ends it too; a reader that wants no more, such as `head`, is left to `click`.
+    """
     from llm_mock.errors import LLMMockError
 
     try:
@@ -70,6 +76,23 @@ def errors_told() -> Iterator[None]:
     except LLMMockError as error:
         tell("Error", str(error))
         raise SystemExit(1) from None
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _output_lost(error)
+    except KeyboardInterrupt:
+        click.echo("", err=True)
+        raise SystemExit(INTERRUPTED) from None
+
+
+def _output_lost(error: OSError) -> NoReturn:
+    """End the command, which can show nothing more: the disk of standard output is full, for example."""
+    from llm_mock.suites import explain_commands
+
+    with open(os.devnull, "wb") as nowhere:  # what waits to be written could not be written at the end either
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+    tell("Error", explain_commands.not_writable(Path(error.filename or "standard output"), error))
+    raise SystemExit(1) from None
 
 
 def tell(kind: str, message: str) -> None:
@@ -79,17 +102,11 @@ def tell(kind: str, message: str) -> None:
         kind: `Error` or `Warning`.
         message: what is wrong; its lines are kept.
     """
+    from llm_mock.explain import escaped
     from llm_mock.redaction import default_redactor
 
     lines = default_redactor().clean(message).splitlines() or [""]
-    click.echo(f"{kind}: " + "\n".join(map(inert, lines)), err=True)
-
-
-def inert(line: str) -> str:
-    """A line in which no character acts on a terminal."""
-    if line.isprintable():
-        return line
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in line)
+    click.echo(f"{kind}: " + "\n".join(map(escaped, lines)), err=True)
 
 
 def secrets_of_role(role: Role, dry_run: bool) -> list[str]:

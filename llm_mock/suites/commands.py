@@ -23,6 +23,7 @@ from llm_mock.suites.command_parts import (
 
 if TYPE_CHECKING:
     from llm_mock.redaction import Redactor
+    from llm_mock.suites.kept import KeptResults
     from llm_mock.suites.outputs import FinishedSuite
     from llm_mock.suites.results import CaseResult, SuiteResult
     from llm_mock.suites.role import Role
@@ -140,6 +141,7 @@ class _Run:
     terminal: Terminal
     redactor: Redactor
     finished: list[FinishedSuite] = field(default_factory=list)
+    kept: list[KeptResults] = field(default_factory=list)
     exit_code: int = 0
 
     @contextmanager
@@ -157,12 +159,19 @@ class _Run:
                     self._tell_error(explain_commands.not_writable(path, error))
 
     def run_all(self) -> None:
-        """Run every suite that can be read; what is wrong with one does not stop the others."""
+        """Run every suite that can be read; what is wrong with one does not stop the others.
+
+        Results are kept until all suites are complete, so that whoever goes on pays for none of them twice.
+        """
         for number, suite in enumerate(self._selected_suites()):
             if number:
                 self.terminal.print()
             with self._errors_told_here():
                 self._run_suite(suite)
+        if not any(suite.result.not_run for suite in self.finished):
+            with self._errors_told_here():
+                for kept in self.kept:
+                    kept.remove()
 
     def _selected_suites(self) -> list[TestSuiteDefinition]:
         from llm_mock.suites import explain_commands
@@ -213,16 +222,10 @@ class _Run:
             self.terminal.print(explain_commands.go_on(self._command_to_go_on()))
 
     def _result(self, suite: TestSuiteDefinition) -> SuiteResult:
-        """Run a suite. Finished cases of a live run are kept until it is complete."""
-        from llm_mock.suites.kept import KeptResults, default_path
+        """Run a suite. Finished cases of a live run are kept."""
         from llm_mock.suites.runner import run_suite
 
-        kept = None
-        if not self.options.dry_run:
-            path = default_path(self.role, suite)
-            if not self.options.resume:
-                path.unlink(missing_ok=True)
-            kept = KeptResults(path)
+        kept = None if self.options.dry_run else self._kept_results(suite)
         options, done = self.options, _Progress(suite, self.terminal)
         try:
             with done.shown():
@@ -241,15 +244,34 @@ class _Run:
                 )
         except KeyboardInterrupt:
             self._interrupted(suite, done.results)
-        if kept is not None and not result.not_run:
-            kept.remove()
         return result
 
+    def _kept_results(self, suite: TestSuiteDefinition) -> KeptResults | None:
+        """Where finished cases are kept; None where nothing can be, which is no reason not to run them."""
+        from llm_mock.errors import InvalidFile
+        from llm_mock.suites import explain_commands
+        from llm_mock.suites.kept import KeptResults, default_path, forget
+
+        path = default_path(self.role, suite)
+        try:
+            if not self.options.resume:
+                forget(path)
+            kept = KeptResults(path)
+            kept.make()
+        except InvalidFile as error:
+            if self.options.resume:
+                raise
+            tell("Warning", explain_commands.nothing_kept(error))
+            return None
+        self.kept.append(kept)
+        return kept
+
     def _remaining_cost(self) -> Decimal | None:
-        """What the suites before have left of the limit."""
+        """What the suites before have left of the limit; what an earlier run paid for does not count."""
         if self.options.max_cost is None or self.options.dry_run:
             return None
-        spent = sum((suite.result.cost or Decimal(0) for suite in self.finished), Decimal(0))
+        results = [result for suite in self.finished for result in suite.result.case_results if not result.kept]
+        spent = sum((result.cost or Decimal(0) for result in results), Decimal(0))
         return max(Decimal(str(self.options.max_cost)) - spent, Decimal(0))
 
     def _interrupted(self, suite: TestSuiteDefinition, results: Sequence[CaseResult]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from llm_mock.agents.result import without_secrets
-from llm_mock.explain import dollars, shorten, shorten_name
+from llm_mock.explain import dollars, escaped, shorten, shorten_name
 from llm_mock.validation import suggestion
 
 SHOWN = 120
@@ -19,7 +19,7 @@ SHOWN = 120
 def quoted(text: str, length: int = SHOWN) -> str:
     """A text in quotes, cut, backslashes as they are; what a terminal could act on is escaped."""
     cut = text if len(text) <= length else f"{text[: length - 1]}…"
-    return "'" + "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in cut) + "'"
+    return f"'{escaped(cut)}'"
 
 
 def _all_quoted(texts: Sequence[str]) -> str:

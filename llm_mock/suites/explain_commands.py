@@ -57,6 +57,11 @@ def interrupted(done: int, total: int, command: str | None) -> str:
     return f"Interrupted: {done} of {count(total, 'case')} {'is' if total == 1 else 'are'} done.{remedy}"
 
 
+def nothing_kept(error: Exception) -> str:
+    """An interrupted run could not go on."""
+    return f"{error}. Should this run be interrupted, it begins anew."
+
+
 def go_on(command: str) -> str:
     """How cases that were not run are run."""
     return f"Go on with: {command}"

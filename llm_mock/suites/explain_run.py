@@ -145,6 +145,11 @@ def damaged_line(path: object, line: int) -> str:
     return f"{path}:{line}: is no kept result, or was changed. Remove the file to run all cases anew"
 
 
+def not_removed(path: object, error: OSError) -> str:
+    """What an earlier run left cannot be removed."""
+    return f"{path}: results of an earlier run cannot be removed: {error.strerror or error}"
+
+
 def not_kept(path: object, error: OSError) -> str:
     """The file cannot be written."""
     return f"{path}: results cannot be kept: {error.strerror or error}"

@@ -41,7 +41,9 @@ def call(reference: str, output: str, result: AgentResult | None, folder: Path) 
         returned = function(output, result) if _takes_two(function) else function(output)
     except AssertionError as error:
         return Outcome(False, explain.function_asserted(reference, *_raised(error, function)))
-    except (Exception, SystemExit) as error:  # whatever the project's code raises, the other cases go on
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever the project's code raises, such as SystemExit, the other cases go on
         return Outcome(None, explain.function_raised(reference, error, _raised(error, function)[1]))
     return _outcome(reference, returned)
 
@@ -122,7 +124,9 @@ def _from_file(path: Path, reference: str) -> ModuleType:
             _loaded[path] = stamp, _executed(path)
     except OSError as error:
         raise LLMMockError(explain.no_file(reference, path, error)) from None
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise LLMMockError(explain.not_loaded(reference, error, _line_of(error, str(path)))) from None
     return _loaded[path][1]
 
@@ -145,7 +149,9 @@ def _from_module(name: str, reference: str) -> ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         raise LLMMockError(explain.no_module(reference, str(error.name))) from None
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise LLMMockError(explain.not_loaded(reference, error, _line_of(error, None))) from None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import Any
 from xml.etree import ElementTree
 
@@ -42,7 +43,7 @@ def _add_case(parent: ElementTree.Element, suite: dict[str, Any], case: dict[str
     )
     if case["attempts"]:
         cost = outputs.cost(case)
-        used = {"tokens": outputs.tokens(case), **({} if cost is None else {"cost_usd": f"{cost:.10f}".rstrip("0")})}
+        used = {"tokens": outputs.tokens(case), **({} if cost is None else {"cost_usd": f"{Decimal(str(cost)):f}"})}
         _add_properties(element, used)
     remark = outputs.remark(suite, case)
     if remark is not None:

@@ -33,6 +33,18 @@ def default_path(role: Role, suite: TestSuiteDefinition) -> Path:
     return Path(FOLDER) / f"{name}-{digest[:12]}.jsonl"
 
 
+def forget(path: Path) -> None:
+    """Remove a file of results, whatever it holds; there need be none.
+
+    Raises:
+        InvalidFile: it cannot be removed.
+    """
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise InvalidFile(explain_run.not_removed(path, error)) from None
+
+
 def key_of(agent: Agent, case: TestCase, **settings: Any) -> str:
     """What a result is found by again: changes with the agent, the case and the settings.
 
@@ -94,16 +106,25 @@ class KeptResults:
         if any(attempt.error is not None for attempt in result.attempts):
             return
         kept = default_redactor(secrets).clean(_as_json(result))
-        try:
-            self._append(json.dumps({"key": key, "digest": _digest(json.dumps(kept)), "result": kept}) + "\n")
-        except OSError as error:
-            raise InvalidFile(explain_run.not_kept(self.path, error)) from None
+        self._append(json.dumps({"key": key, "digest": _digest(json.dumps(kept)), "result": kept}) + "\n")
         self._kept[key] = kept
 
+    def make(self) -> None:
+        """Make the file and its folder, where they are not there.
+
+        Raises:
+            InvalidFile: it cannot be written.
+        """
+        self._append("")
+
     def remove(self) -> None:
-        """Forget all results, and remove the file."""
+        """Forget all results, and remove the file.
+
+        Raises:
+            InvalidFile: it cannot be removed.
+        """
         self._kept, self._unfinished = {}, None
-        self.path.unlink(missing_ok=True)
+        forget(self.path)
 
     def _finished_lines(self) -> list[bytes]:
         try:
@@ -118,15 +139,21 @@ class KeptResults:
 
     def _append(self, line: str) -> None:
         """Write a line after the last finished one, and hand it to the system at once."""
+        try:
+            self._write(line.encode())
+        except OSError as error:
+            raise InvalidFile(explain_run.not_kept(self.path, error)) from None
+
+    def _write(self, line: bytes) -> None:
         if self._unfinished is not None:
             os.truncate(self.path, self._unfinished)
             self._unfinished = None
         elif not self.path.parent.exists():
-            self.path.parent.mkdir(parents=True)
+            self.path.parent.mkdir(parents=True, exist_ok=True)  # another run may make it just now
             if self.path.parent.name == FOLDER:
                 (self.path.parent / ".gitignore").write_text("*\n")
         with self.path.open("ab", buffering=0) as file:
-            file.write(line.encode())
+            file.write(line)
 
 
 def _checked(line: Any) -> dict[str, Any]:

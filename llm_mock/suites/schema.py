@@ -27,8 +27,15 @@ class _Strict(pydantic.BaseModel):
 # --- Assertions -----------------------------------------------------------------------------------------------------
 
 
+def _needs_type(schema: dict[str, Any]) -> None:
+    """Have the JSON Schema ask for the type, which only Python code may leave out."""
+    schema["required"] = ["type", *schema.get("required", ())]
+
+
 class _Assertion(_Strict):
     """What an answer must be like. Where `type` begins with `not_`, what it must not be like."""
+
+    model_config = ConfigDict(json_schema_extra=_needs_type)
 
     @property
     def negated(self) -> bool:
@@ -126,11 +133,16 @@ class ExpectedToolCall(_Strict):
     arguments: dict[str, Any] = {}
 
 
+def _or_name(schema: dict[str, Any]) -> None:
+    """Have the JSON Schema accept the name of a tool for a call."""
+    schema["items"] = {"anyOf": [schema["items"], {"type": "string"}]}
+
+
 class ToolCallsAssertion(_Assertion):
     """The tools that were called; compared as `AgentResult.tool_calls_match` does."""
 
     type: Literal["tool_calls", "not_tool_calls"] = "tool_calls"
-    calls: tuple[ExpectedToolCall, ...]
+    calls: Annotated[tuple[ExpectedToolCall, ...], Field(json_schema_extra=_or_name)]
     """The calls; the name of a tool alone stands for a call with any arguments."""
     mode: Mode = "strict"
 

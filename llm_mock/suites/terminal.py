@@ -9,11 +9,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from llm_mock.errors import MissingExtra
+from llm_mock.explain import escaped
 from llm_mock.redaction import Redactor
 from llm_mock.suites import explain_commands
 from llm_mock.suites.failure import SIGNS
 
 try:
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table as Table
     from rich.text import Text as Text
@@ -55,10 +57,8 @@ class Terminal:
 
     def text(self, value: str) -> str:
         """A text without secrets, in which nothing acts on a terminal; its lines are kept."""
-        value = "\n".join(line.expandtabs(4).rstrip() for line in self._redactor.clean(value).splitlines())
-        if not value.replace("\n", "").isprintable():
-            value = "".join(char if char.isprintable() or char == "\n" else _escaped(char) for char in value)
-        return self._shown(value)
+        lines = self._redactor.clean(value).splitlines()
+        return self._shown("\n".join(escaped(line.expandtabs(4).rstrip()) for line in lines))
 
     def line(self, value: str) -> str:
         """The same on one line."""
@@ -69,11 +69,14 @@ class Terminal:
         self._console.print(Text(text, style=style) if isinstance(text, str) else text, soft_wrap=True)
 
     def print_table(self, table: Table) -> None:
-        """Show a table; in a pipe it is as wide as its names."""
-        width = self._console.width
+        """Show a table; in a pipe it is so wide that nothing of a column is cut off that may not be wrapped."""
         if self.is_pipe:
-            width = max(width, self._console.measure(table).minimum)
-        self._console.print(table, width=width, crop=False)
+            for column in (each for each in table.columns if each.no_wrap):
+                column.min_width = max(cell_len(str(cell)) for cell in (column.header, *column.cells))
+            unlimited = self._console.options.update(max_width=sys.maxsize)
+            least = self._console.measure(table, options=unlimited).minimum
+            self._console.width = max(PIPE_WIDTH, _columns(), least)
+        self._console.print(table)
 
     @contextmanager
     def status(self) -> Iterator[Any]:
@@ -87,10 +90,6 @@ class Terminal:
 
 class _Silent:
     def update(self, status: Any) -> None: ...
-
-
-def _escaped(char: str) -> str:
-    return char.encode("unicode_escape").decode()
 
 
 def _columns() -> int:

@@ -189,3 +189,10 @@ def test_a_project_that_opted_out_runs_its_suites_dry_all_the_same(project: pyte
 def test_without_the_ini_no_suite_is_collected(project: pytest.Pytester) -> None:
     project.makeini("[pytest]\n")
     assert project.runpytest().ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_a_name_that_would_act_on_a_terminal_is_escaped(project: pytest.Pytester) -> None:
+    write(project, "suites/greetings.yaml", SUITE.replace("name: says-hello", r'name: "says \e[31m\nhello"'))
+    result = project.runpytest("-v", "-k", "hello")
+    result.assert_outcomes(passed=1, deselected=2)
+    result.stdout.fnmatch_lines([r"suites/greetings.yaml::says \x1b[[]31m\nhello PASSED*"])

@@ -1,0 +1,229 @@
+"""The results of `llm-mock test` as files: JSON, JUnit XML, Markdown and the page."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from typing import Any
+
+import llm
+import pytest
+
+from llm_mock import Reply, ResponseConfigurator
+from tests.suites.cases import EXAMPLES
+from tests.suites.conftest import PASSING, SUITE, Project
+
+HOSTILE = (
+    "</script><script>alert(1)</script> | `x` **b** <b>&amp; ]]> \x1b[31m \x00 \ufffe [l](javascript:x) {{report}}"
+)
+SKIPPED = "  - {name: cheap, prompt: Hi, assertions: [{type: max_cost, value: 1}]}\n"
+MODEL = "gpt-4o-mini"
+
+
+@pytest.fixture
+def hostile(project: Project) -> Project:
+    """A project whose one case fails, with hostile texts everywhere."""
+    case = {
+        "name": HOSTILE,
+        "prompt": HOSTILE,
+        "expected_output": f"{HOSTILE}\n</pre></details>\n",
+        "assertions": [{"type": "contains", "value": f"not {HOSTILE}"}],
+    }
+    project.write_cases(f"  - {json.dumps(case)}\n")
+    return project
+
+
+def written(project: Project, suffix: str, *arguments: str, live: bool = False) -> str:
+    """What a run writes into a file with this suffix."""
+    run = project.test if live else project.dry
+    run("-o", f"results{suffix}", *arguments)
+    return (project.path / f"results{suffix}").read_text(encoding="utf-8")
+
+
+# JSON
+
+
+def test_the_json_says_all_about_a_live_run(project: Project, mock_llm_responses: ResponseConfigurator) -> None:
+    tool = f"  tools: [{{type: mcp, command: python, args: [-m, bank.server], cwd: '{EXAMPLES}'}}]\n"
+    project.write("role.yaml", (project.path / "role.yaml").read_text() + tool)
+    call = llm.ToolCall("history", {"account": "alice"})
+    usage = {"input_tokens": 10, "output_tokens": 2}
+    mock_llm_responses.add(MODEL, Reply(tool_calls=[call], usage=usage))
+    mock_llm_responses.add(MODEL, Reply("Hello there", usage=usage))
+    mock_llm_responses.set_price(MODEL, 1000, 1000)
+    data = json.loads(written(project, ".json", "-k", "hello", live=True))
+    assert data["version"] == 1
+    (suite,) = data["suites"]
+    (case,) = suite.pop("cases")
+    (attempt,) = case.pop("attempts")
+    (turn,) = attempt.pop("turns")
+    assert suite.pop("duration_s") >= case.pop("duration_s") >= attempt.pop("duration_s") >= turn.pop("duration_s") > 0
+    assert suite == {
+        **{"suite": "greeting-tests", "file": "tests.yaml", "role": "hello-world", "model": MODEL, "dry_run": False},
+        **{"total": 1, "passed": 1, "failed": 0, "skipped": 0, "stopped": None, "cost_usd": 0.024},
+    }
+    assert case == {
+        **{"name": "says-hello", "file": "tests.yaml", "line": 7, "tags": ["fast"], "status": "passed"},
+        **{"pass_rate": 1.0, "threshold": 1.0, "retried": 0, "kept": False},
+    }
+    (called,) = turn.pop("tool_calls")
+    assert (called["name"], called["arguments"], called["error"]) == ("history", {"account": "alice"}, None)
+    assert called["result"]
+    assert turn == {
+        **{"prompt": "Hi there!", "output": "Hello there", "input_tokens": 20, "output_tokens": 4, "cost_usd": 0.024}
+    }
+    assert [(each["type"], each["status"], each["turn"]) for each in attempt.pop("assertions")] == [
+        ("contains", "passed", 0),
+        ("not_contains", "passed", 0),
+    ]
+    assert attempt == {"status": "passed", "error": None, "tokens": 24, "cost_usd": 0.024}
+
+
+def test_the_json_keeps_texts_as_they_are(hostile: Project) -> None:
+    (suite,) = json.loads(written(hostile, ".json"))["suites"]
+    (case,) = suite["cases"]
+    assert case["name"] == case["attempts"][0]["turns"][0]["prompt"] == HOSTILE
+    assert case["attempts"][0]["assertions"][0]["definition"] == {
+        **{"type": "contains", "value": f"not {HOSTILE}", "case_insensitive": False}
+    }
+
+
+def test_a_file_has_all_suites_that_were_run(project: Project) -> None:
+    project.write("more.yaml", PASSING.replace("greeting-tests", "more"))
+    project.write("broken.yaml", "")
+    data = json.loads(written(project, ".json", "-s", "broken.yaml", "-s", "more.yaml"))
+    assert [suite["suite"] for suite in data["suites"]] == ["greeting-tests", "more"]
+
+
+# JUnit
+
+
+def test_junit_has_failures_skips_and_properties(project: Project) -> None:
+    project.write("tests.yaml", SUITE + SKIPPED)
+    root = ElementTree.fromstring(written(project, ".xml"))
+    (suite,) = root
+    assert (root.tag, suite.tag) == ("testsuites", "testsuite")
+    counts = {name: suite.get(name) for name in ("name", "tests", "failures", "errors", "skipped")}
+    assert counts == {"name": "greeting-tests", "tests": "4", "failures": "1", "errors": "0", "skipped": "1"}
+    cases = {case.get("name"): case for case in suite.iter("testcase")}
+    assert list(cases) == ["says-hello", "no-errors", "has-number", "cheap"]
+    assert cases["has-number"].get("line") == "18"
+    assert cases["has-number"].get("classname") == "greeting-tests"
+    failure = cases["has-number"].find("failure")
+    assert failure is not None
+    assert failure.get("message") == r"Output does not match pattern '\d+'"
+    assert failure.text == "Output does not match pattern '\\d+'\nprompt: How many?\noutput: None"
+    assert cases["cheap"].find("skipped") is not None
+    found = {each.get("name"): each.get("value") for each in cases["says-hello"].iter("property")}
+    assert found == {"tokens": "0", "cost_usd": "0.0"}
+
+
+def test_junit_survives_what_xml_does_not_have(hostile: Project) -> None:
+    (case,) = ElementTree.fromstring(written(hostile, ".xml")).iter("testcase")
+    assert case.get("name") == re.sub("[\x00\x1b\ufffe]", "\ufffd", HOSTILE)
+
+
+# Markdown
+
+
+def test_markdown_is_a_table_with_the_failures_folded(project: Project) -> None:
+    lines = re.sub(r"\d+ms", "2ms", written(project, ".md")).splitlines()
+    assert lines[:8] == [
+        "### ❌ <code>greeting-tests</code>: 2/3 passed",
+        "",
+        "Role <code>hello-world</code>, model <code>gpt-4o-mini</code>, dry run",
+        "",
+        "| Case | Status | Duration |",
+        "| --- | --- | ---: |",
+        "| <code>says-hello</code> | ✅ PASS | 2ms |",
+        "| <code>no-errors</code> | ✅ PASS | 2ms |",
+    ]
+    text = "\n".join(lines)
+    assert text.count("<details>") == text.count("</details>") == 1
+    assert "<pre>\nOutput does not match pattern &#x27;\\d+&#x27;\nprompt: How many?\noutput: None\n</pre>" in text
+
+
+def test_in_markdown_no_text_is_markup(hostile: Project) -> None:
+    text = written(hostile, ".md")
+    for code in re.findall("<code>(.*?)</code>", text):
+        assert not re.search(r"[<>|`*\[\]\\]|&(?!#\d+;)", code)
+    assert re.findall("</?[a-z]+>", re.sub("(?s)<code>.*?</code>|<pre>.*?</pre>", "", text)) == [
+        *("<details>", "<summary>", "</summary>", "</details>"),
+    ]
+    (block,) = re.findall("(?s)<pre>\n(.*?)\n</pre>", text)
+    assert html.unescape(block).startswith(f"Output does not contain 'not {HOSTILE[:30]}")
+
+
+# Where they are written
+
+
+@pytest.mark.parametrize("suffix", [".json", ".xml", ".md", ".html"])
+def test_folders_are_made_and_an_old_file_is_replaced(suffix: str, project: Project) -> None:
+    first = written(project, suffix, "-k", "number")
+    second = written(project, suffix, "-k", "hello")
+    assert "has-number" in first
+    assert "has-number" not in second
+    assert project.dry("-o", f"some/folder/out{suffix.upper()}").exit_code == 1
+    assert (project.path / "some" / "folder" / f"out{suffix.upper()}").stat().st_size > 0
+
+
+def test_what_cannot_be_written_is_told_before_the_run(project: Project) -> None:
+    (project.path / "folder.json").mkdir()
+    project.write("file", "")
+    for name, why in (("folder.json", "it is a folder"), ("file/out.json", "File exists")):
+        result = project.dry("-o", name)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert f"'{name}' cannot be written: {why}" in result.stderr
+
+
+def test_a_file_that_cannot_be_written_any_more_does_not_stop_the_others(project: Project) -> None:
+    project.write("checks.py", "from pathlib import Path\ndef blocks(output): return Path('a.json').mkdir() is None\n")
+    project.write_cases("  - {name: c, prompt: Hi, assertions: [{type: python, function: 'checks.py:blocks'}]}\n")
+    result = project.dry("-o", "a.json", "-o", "b.json")
+    assert result.exit_code == 1
+    assert "1/1 passed" in result.stdout
+    assert result.stderr == "Error: 'a.json' cannot be written: Is a directory.\n"
+    assert (project.path / "b.json").exists()
+
+
+# The page
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+    if BROWSER is None:
+        pytest.skip("there is no chromium: apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        chromium = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+def test_the_page_shows_cases_as_tests_and_turns_as_calls(project: Project, browser: Any) -> None:
+    texts = {
+        "prompt": HOSTILE,
+        "expected_output": f"Answer {HOSTILE}",
+        "assertions": [{"type": "regex", "pattern": "^$"}],
+    }
+    project.write_cases(f"  - {json.dumps({'name': 'hostile', **texts})}\n" + SKIPPED)
+    project.dry("-o", "page.html")
+    tab, problems = browser.new_page(), []
+    for event in ("console", "pageerror", "dialog"):
+        tab.on(event, lambda what: problems.append(str(what)))
+    tab.on("request", lambda request: problems.append(request.url) if request.url[:5] != "file:" else None)
+    tab.goto((project.path / "page.html").as_uri())
+    tab.get_by_role("button", name="hostile").click()
+    tab.locator(".talk, .answer").first.wait_for(timeout=10_000)
+    assert tab.locator("#outcomes li").all_text_contents()[0] == "✕ 1 failed"
+    body = tab.locator("body").inner_text()
+    assert "Answer </script><script>alert(1)</script>" in body
+    assert "Output does not match pattern '^$'" in body
+    assert problems == []
+    tab.close()

@@ -1,0 +1,180 @@
+"""Runs of `llm-mock test` that stop early: interrupted or out of money, and how they go on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from llm_mock import MockGetModel, Reply
+from tests.agents.processes import processes_with, wait_until_gone
+from tests.suites.cases import EXAMPLES
+from tests.suites.conftest import PASSING, ROLE, SUITE, Project, command_line, statuses
+
+MODEL = "gpt-4o-mini"
+
+
+# What it may cost
+
+
+def priced(mock: MockGetModel) -> None:
+    """Each answer costs a dollar."""
+    mock.set(MODEL, Reply("Hello 1", usage={"input_tokens": 1, "output_tokens": 0}))
+    mock.set_price(MODEL, 1_000_000, 0)
+
+
+def test_when_the_money_is_spent_the_rest_is_not_run_and_can_be_resumed(
+    project: Project, mock_llm_responses: MockGetModel
+) -> None:
+    priced(mock_llm_responses)
+    result = project.test("--max-cost", "2", "-o", "out.json")
+    assert result.exit_code == 1
+    assert list(statuses(result.stdout)) == ["says-hello", "no-errors"]
+    assert "Stopped: the cases cost $2.00, and max_cost is $2.00\n2/2 passed, 1 not run ✗ Some" in result.stdout
+    assert "Go on with: llm-mock test role.yaml -s tests.yaml --max-cost 2 -o out.json --resume\n" in result.stdout
+    (suite,) = json.loads(Path("out.json").read_text())["suites"]
+    assert [case["status"] for case in suite["cases"]] == ["passed", "passed", "not run"]
+    again = project.test("--max-cost", "2", "--resume")
+    assert (again.exit_code, len(mock_llm_responses.calls)) == (0, 3)
+
+
+def test_suites_share_the_money(project: Project, mock_llm_responses: MockGetModel) -> None:
+    priced(mock_llm_responses)
+    project.write("more.yaml", SUITE)
+    result = project.test("-s", "more.yaml", "--max-cost", "4")
+    assert [line for line in result.stdout.splitlines() if " passed" in line] == [
+        "3/3 passed ✓ All tests passed",
+        "1/1 passed, 2 not run ✗ Some tests were not run",
+    ]
+
+
+def test_a_limit_without_a_known_price_is_an_error(project: Project, mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set("mystery", "Hello 1")
+    result = project.test("--model", "mystery", "--max-cost", "1")
+    assert result.exit_code == 1
+    assert "the price of the model 'mystery' is not known" in result.stderr
+
+
+# Interrupts
+
+
+def test_after_an_interrupt_the_command_tells_how_to_go_on_and_writes_what_there_is(
+    project: Project, mock_llm_responses: MockGetModel
+) -> None:
+    mock_llm_responses.set(MODEL, "Hello 1")
+    project.write("checks.py", "def interrupts(output): raise KeyboardInterrupt\n")
+    check = "{type: python, function: 'checks.py:interrupts'}"
+    project.write("tests.yaml", PASSING.replace("{type: regex, pattern: '\\d+'}", check))
+    result = project.test("-o", "out.json", "-j", "1")
+    assert result.exit_code == 130
+    assert result.stderr == (
+        "Interrupted: 2 of 3 cases are done. "
+        "Go on with: llm-mock test role.yaml -s tests.yaml -o out.json -j 1 --resume\n"
+    )
+    (suite,) = json.loads(Path("out.json").read_text())["suites"]
+    assert [case["status"] for case in suite["cases"]] == ["passed", "passed", "not run"]
+    project.write("checks.py", "def interrupts(output): return True\n")
+    again = project.test("--resume", "-o", "out.json")
+    assert again.exit_code == 0
+    (suite,) = json.loads(Path("out.json").read_text())["suites"]
+    assert [case["kept"] for case in suite["cases"]] == [True, True, False]
+    assert not list(Path(".llm_mock_cache").glob("*.jsonl"))
+
+
+def test_without_resume_a_run_begins_anew(project: Project, mock_llm_responses: MockGetModel) -> None:
+    priced(mock_llm_responses)
+    project.test("--max-cost", "1")
+    project.test("--max-cost", "1")
+    assert len(mock_llm_responses.calls) == 2
+
+
+def test_going_on_with_several_suites_asks_for_none_twice(project: Project, mock_llm_responses: MockGetModel) -> None:
+    priced(mock_llm_responses)
+    project.write("more.yaml", PASSING)
+    project.test("-s", "more.yaml", "--max-cost", "4")
+    again = project.test("-s", "more.yaml", "--max-cost", "4", "--resume")
+    assert again.exit_code == 0
+    assert len(mock_llm_responses.calls) == 6
+    assert not list(Path(".llm_mock_cache").glob("*.jsonl"))
+
+
+def test_where_nothing_can_be_kept_a_run_goes_on_with_a_warning(
+    project: Project, mock_llm_responses: MockGetModel
+) -> None:
+    mock_llm_responses.set(MODEL, "Hello 1")
+    project.write(".llm_mock_cache", "a file")
+    result = project.test()
+    assert result.exit_code == 0
+    assert result.stderr.startswith("Warning: .llm_mock_cache/tests-")
+    assert result.stderr.endswith("Not a directory. Should this run be interrupted, it begins anew.\n")
+
+
+@pytest.mark.parametrize("damage", ["a file", "a line"])
+def test_what_was_damaged_is_told_before_anything_is_asked(
+    damage: str, project: Project, mock_llm_responses: MockGetModel
+) -> None:
+    priced(mock_llm_responses)
+    if damage == "a file":
+        project.write(".llm_mock_cache", "")
+    else:
+        project.test("--max-cost", "1")
+        (kept,) = Path(".llm_mock_cache").glob("*.jsonl")
+        kept.write_text("garbage\n")
+    asked = len(mock_llm_responses.calls)
+    result = project.test("--resume")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: .llm_mock_cache/tests-")
+    assert len(mock_llm_responses.calls) == asked
+
+
+def test_a_dry_run_keeps_nothing(project: Project) -> None:
+    project.dry()
+    assert sorted(path.name for path in project.path.iterdir()) == ["role.yaml", "tests.yaml"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes")
+def test_ctrl_c_while_a_suite_is_read_ends_the_command_quietly(
+    project: Project, process_environment: dict[str, str]
+) -> None:
+    os.mkfifo("suite.yaml")
+    command = command_line("test", "role.yaml", "-s", "suite.yaml", "--dry-run")
+    with (
+        subprocess.Popen(command, env=process_environment, stderr=subprocess.PIPE, text=True) as process,
+        open("suite.yaml", "wb"),  # waits for the command to read
+    ):
+        process.send_signal(signal.SIGINT)
+        errors = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert errors == "\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT")
+def test_ctrl_c_ends_the_servers_too(project: Project, process_environment: dict[str, str], tmp_path: Path) -> None:
+    marker = f"interrupted-{os.getpid()}-{tmp_path.name}"
+    code = f"import runpy; runpy.run_module('bank.server', run_name='__main__') # {marker}"
+    server = f"  tools: [{{type: mcp, command: python, args: [-c, {json.dumps(code)}], cwd: '{EXAMPLES}'}}]\n"
+    project.write("role.yaml", ROLE + server)
+    project.write(
+        "checks.py", "import sys\ndef waits(output):\n    print('waiting', flush=True)\n    sys.stdin.read()\n"
+    )
+    project.write_cases(
+        "  - {name: a, prompt: Hi}\n"
+        "  - {name: b, prompt: Hi, assertions: [{type: python, function: 'checks.py:waits'}]}\n"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    command = command_line("test", "role.yaml", "-s", "tests.yaml", "--dry-run")
+    with subprocess.Popen(command, env=process_environment, text=True, **pipes) as process:  # type: ignore[call-overload]
+        try:
+            assert [process.stdout.readline() for _ in range(2)][1] == "waiting\n"
+            assert processes_with(marker)
+            process.send_signal(signal.SIGINT)
+            errors = process.communicate(timeout=60)[1]
+        finally:
+            process.kill()
+    assert (process.returncode, errors) == (130, "Interrupted: 1 of 2 cases are done.\n")
+    wait_until_gone(marker)

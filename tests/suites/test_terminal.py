@@ -1,0 +1,222 @@
+"""How results look on terminals and in pipes of all kinds, and that no text acts on them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from llm_mock import ResponseConfigurator
+from tests.suites.conftest import PASSING, SUITE, Project, command_line
+
+pty = pytest.importorskip("pty", reason="there are no pseudo-terminals")
+CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e]")
+
+
+def on_terminal(
+    command: Sequence[str], environment: dict[str, str], columns: int = 80, typed: str = ""
+) -> tuple[int, str]:
+    """Run a command on a pseudo-terminal; its exit code and what it showed, line ends of terminals made plain."""
+    import fcntl
+    import struct
+    import termios
+
+    parent, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    environment = {**environment, "TERM": "xterm-256color"}
+    with subprocess.Popen(command, stdin=child, stdout=child, stderr=child, env=environment) as process:
+        os.close(child)
+        os.write(parent, typed.encode())
+        shown = b""
+        try:
+            while piece := os.read(parent, 65536):
+                shown += piece
+        except OSError:  # how Linux says that nobody has the other end any more
+            pass
+    os.close(parent)
+    return process.returncode, shown.decode().replace("\r\n", "\n")
+
+
+def in_pipe(command: Sequence[str], environment: dict[str, str]) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(command, env=environment, capture_output=True, check=False, timeout=60)
+
+
+DRY = command_line("test", "role.yaml", "-s", "tests.yaml", "--dry-run")
+
+
+# Terminals
+
+
+def test_on_a_terminal_there_are_colors_and_progress_that_goes_away(
+    project: Project, process_environment: dict[str, str]
+) -> None:
+    exit_code, shown = on_terminal(DRY, process_environment)
+    assert exit_code == 1
+    assert "\x1b[32mPASS" in shown
+    assert "\x1b[31mFAIL" in shown
+    assert "/3 " in shown.split("┏")[0]
+    assert "\x1b[2K┏━" in shown
+
+
+@pytest.mark.parametrize("how", ["option", "variable"])
+def test_colors_can_be_refused(how: str, project: Project, process_environment: dict[str, str]) -> None:
+    options = ["--no-color"] if how == "option" else []
+    environment = process_environment | ({"NO_COLOR": "1"} if how == "variable" else {})
+    shown = on_terminal([*DRY, *options], environment)[1]
+    assert "PASS" in shown
+    assert not re.search(r"\x1b\[[\d;]*3[0-9]m", shown)
+
+
+def test_a_narrow_terminal_wraps_names_and_details_and_loses_nothing(
+    project: Project, process_environment: dict[str, str]
+) -> None:
+    project.write("tests.yaml", PASSING.replace("has-number", "has-a-number-" * 5))
+    _, shown = on_terminal([*DRY, "-v", "--no-color"], process_environment, columns=40)
+    table = [line for line in shown.splitlines() if line.startswith("│")]
+    assert {len(line) for line in table} == {40}
+    cells = [[cell.strip() for cell in line.strip("│").split("│")] for line in table]
+    assert ["".join(part[0] for part in cells)] == ["says-hellono-errors" + "has-a-number-" * 5]
+    assert [part[1] for part in cells if part[1]] == ["PASS"] * 3
+
+
+# Pipes
+
+
+def test_a_pipe_has_no_colors_no_progress_and_80_columns(project: Project, process_environment: dict[str, str]) -> None:
+    output = in_pipe([*DRY, "-v"], process_environment).stdout.decode()
+    assert "\x1b" not in output
+    assert "/3 says-hello" not in output
+    assert max(map(len, output.splitlines())) <= 80
+
+
+LONG = "a-long-name-" * 12 + "b"
+
+
+@pytest.mark.parametrize("arguments", [[], ["-v"], ["--repeat", "2"]], ids=" ".join)
+def test_in_a_pipe_long_names_leave_every_column_whole(arguments: list[str], project: Project) -> None:
+    project.write_cases(f"  - {{name: {LONG}, prompt: Hi}}\n  - {{name: {LONG} with spaces, prompt: Hi}}\n")
+    output = project.dry(*arguments).stdout
+    assert re.findall(r"│ (\S+) +│ PASS +│", output) == [LONG]
+    assert f"│ {LONG} with spaces │ PASS " in output
+    assert ("100% (2/2)" in output) == ("--repeat" in arguments)
+
+
+def test_a_pipe_is_as_wide_as_columns_says(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    message = "x" * 30 + " " + "y" * 30
+    project.write_cases(f"  - {{name: c, prompt: Hi, assertions: [{{type: not_contains, value: {message}}}]}}\n")
+    assert f"✓ Output does not contain '{message}'" not in project.dry("-v").stdout
+    monkeypatch.setenv("COLUMNS", "200")
+    assert f"✓ Output does not contain '{message}'" in project.dry("-v").stdout
+
+
+@pytest.mark.parametrize("columns", ["", "0", "wide", "-5"])
+def test_columns_that_make_no_sense_do_not_count(
+    columns: str, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = project.dry("-k", "hello").stdout.splitlines()[1]
+    monkeypatch.setenv("COLUMNS", columns)
+    assert project.dry("-k", "hello").stdout.splitlines()[1] == plain
+
+
+def test_an_encoding_without_signs_has_others(project: Project) -> None:
+    project.write("tests.yaml", SUITE.replace("Hello!", "Hello ☃!").replace("how", "Hm ☃").replace("None", "☃"))
+    result = project.dry("-v", charset="ascii")
+    assert result.exit_code == 1
+    assert result.stdout.isascii()
+    assert "+ Output contains 'Hello'" in result.stdout
+    assert "x Output does not match pattern" in result.stdout
+    assert "  output: \\u2603\n" in result.stdout
+    assert result.stdout.endswith("2/3 passed x Some tests failed\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk here")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["test", "role.yaml", "-s", "tests.yaml", "--dry-run", "-o", "out.json"],
+        ["run", "role.yaml", "-p", "x", "--dry-run"],
+    ],
+    ids=["test", "run"],
+)
+def test_a_full_disk_is_one_message(
+    arguments: list[str], project: Project, process_environment: dict[str, str]
+) -> None:
+    with open("/dev/full", "wb") as full:
+        result = subprocess.run(
+            command_line(*arguments),
+            env=process_environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=60,
+        )
+    assert result.returncode == 1
+    assert result.stderr.decode() == "Error: 'standard output' cannot be written: No space left on device.\n"
+
+
+def test_a_reader_that_wants_no_more_is_no_error(project: Project, process_environment: dict[str, str]) -> None:
+    with subprocess.Popen(DRY, env=process_environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+# Texts that would act
+
+
+HOSTILE = "[b]bold[/b] [/] \x1b[31mred \x1b]0;title\x07 \x9b2J \u202eback\tx"
+
+
+def hostile_case() -> str:
+    """A case that fails, in which every text is hostile."""
+    case = {
+        "name": HOSTILE,
+        "prompt": HOSTILE,
+        "expected_output": f"{HOSTILE}\n✓ passed\r\n{HOSTILE}",
+        "assertions": [{"type": "contains", "value": f"not {HOSTILE}"}],
+    }
+    return f"  - {json.dumps(case)}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["-v"]], ids=["plain", "verbose"])
+def test_nothing_in_a_text_acts_on_a_terminal(arguments: list[str], project: Project) -> None:
+    project.write_cases(hostile_case())
+    project.write("role.yaml", (project.path / "role.yaml").read_text().replace("hello-world", json.dumps(HOSTILE)))
+    output = project.dry(*arguments).stdout
+    assert not CONTROL.search(output)
+    assert "[b]bold[/b] [/] \\x1b[31mred" in output
+    assert "\n    ✓ passed\n" in output  # indented, so that it cannot pass for a result
+
+
+def test_no_error_acts_on_a_terminal(project: Project) -> None:
+    result = project.command("test", f"{HOSTILE}.yaml", "-s", "tests.yaml", "--dry-run")
+    assert not CONTROL.search(result.stderr)
+    assert result.stderr.startswith("Error: [b]bold[/b] [/] \\x1b[31mred")
+
+
+def test_secrets_are_not_shown(
+    project: Project, mock_llm_responses: ResponseConfigurator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "a-well-kept-secret")
+    monkeypatch.setenv("PLAIN", "the-secret-of-the-server")
+    server = "  tools: [{type: cli, name: echo, command: echo, env: {TOKEN: '${PLAIN}'}}]\n"
+    project.write("role.yaml", (project.path / "role.yaml").read_text() + server)
+    mock_llm_responses.set("gpt-4o-mini", "It is a-well-kept-secret, the-secret-of-the-server, sk-abcdefgh12345678")
+    outputs = [f"out{suffix}" for suffix in (".json", ".xml", ".md", ".html")]
+    result = project.test("-k", "hello", "-v", *(part for name in outputs for part in ("-o", name)))
+    for text in (result.output, *(Path(name).read_text() for name in outputs)):
+        assert not re.search("a-well-kept|of-the-server|sk-abc", text)
+        assert "[redacted" in text
+
+
+def test_the_command_needs_no_standard_input(project: Project, process_environment: dict[str, str]) -> None:
+    code = "import os, sys; os.close(0); os.execv(sys.argv[1], sys.argv[1:])"
+    result = in_pipe([sys.executable, "-c", code, *DRY], process_environment)
+    assert (result.returncode, result.stderr) == (1, b"")

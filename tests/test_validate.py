@@ -1,0 +1,123 @@
+"""The commands `llm-mock validate` and `llm-mock schema`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from llm_mock.cli import main
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+SUITES = sorted((EXAMPLES / "support" / "suites").glob("*.yaml"))
+SPECS = sorted((EXAMPLES / "notes" / "tests" / "llm").glob("*.yaml"))
+FILES = [*(("suite", path) for path in SUITES), *(("spec", path) for path in SPECS)]
+
+
+def validate(*paths: Path) -> Result:
+    """Run the command; any other end than an exit code fails the test."""
+    result = CliRunner().invoke(main, ["validate", *map(str, paths)])
+    assert isinstance(result.exception, (SystemExit, type(None))), result.exc_info
+    return result
+
+
+def schema_of(kind: str) -> Any:
+    """A JSON Schema, which is one."""
+    schema = json.loads(CliRunner().invoke(main, ["schema", kind], catch_exceptions=False).stdout)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def test_what_is_right_is_named_with_what_it_holds() -> None:
+    pytest.importorskip("mcp")
+    role = EXAMPLES / "support" / "role.yaml"
+    result = validate(role, SUITES[0], SPECS[0])
+    assert result.exit_code == 0
+    suite, spec = (yaml.safe_load(path.read_text()) for path in (SUITES[0], SPECS[0]))
+    assert result.stdout.splitlines() == [
+        f"{role}: role 'support'",
+        f"{SUITES[0]}: suite '{suite['metadata']['name']}', {len(suite['cases'])} cases",
+        f"{SPECS[0]}: plain-language test '{spec['test']['name']}', {len(spec['steps'])} steps",
+    ]
+
+
+def test_all_examples_are_right() -> None:
+    assert validate(*(path for _, path in FILES)).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", ":1: is no suite (kind: TestSuite), no role (kind: Agent) and no plain-language test"),
+        ("- a\n", ":1: is no suite"),
+        ("kind: [\n", ":2: is not valid YAML"),
+        ("kind: TestSuite\nmetadata: {name: x}\n", "apiVersion"),
+        (
+            "apiVersion: llm-mock/v1\nkind: TestSuite\nmetadata: {nam: x}\n",
+            ":3: unknown key 'nam'; did you mean 'name'?",
+        ),
+        ("apiVersion: llm-mock/v1\nkind: Agent\nmetadata: {name: x}\n", "'spec' is missing"),
+        ("test: {name: x}\nsteps: []\nverdict: {pass_if: y}\n", ":3: 'fail_if' is missing"),
+        ("kind: [a]\n", ":1: is no suite"),
+        ("apiVersion: llm-mock/v1\nkind: \x07\n", "is not valid YAML"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(content: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "file.yaml"
+    path.write_text(content)
+    result = validate(path)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"Error: {path}")
+    assert message in result.stderr
+
+
+def test_the_other_files_are_checked_too(tmp_path: Path) -> None:
+    result = validate(tmp_path / "nowhere.yaml", tmp_path, SUITES[0])
+    assert result.exit_code == 1
+    assert result.stdout.startswith(str(SUITES[0]))
+    assert result.stderr.count("cannot be read") == 2
+
+
+@pytest.mark.parametrize(("kind", "path"), FILES, ids=[path.stem for _, path in FILES])
+def test_the_schema_accepts_the_examples(kind: str, path: Path) -> None:
+    schema_of(kind).validate(yaml.safe_load(path.read_text()))
+
+
+@pytest.mark.parametrize(("kind", "path"), FILES, ids=[path.stem for _, path in FILES])
+def test_the_schema_refuses_a_misspelt_key(kind: str, path: Path) -> None:
+    data = yaml.safe_load(path.read_text())
+    validator = schema_of(kind)
+    for part in (data, data["cases"][0] if kind == "suite" else data["test"]):
+        key = "metadata" if "metadata" in part else "name" if "name" in part else "verdict"
+        part[f"{key}_"] = part.pop(key)
+        assert not validator.is_valid(data)
+        part[key] = part.pop(f"{key}_")
+    assert validator.is_valid(data)
+
+
+@pytest.mark.parametrize(
+    "assertion",
+    [
+        {"type": "regexp", "pattern": "x"},
+        {"type": "contains"},
+        {"pattern": "x"},
+        {"type": "max_tokens", "value": -1},
+        {"type": "contains", "value": "x", "case_insensitve": True},
+    ],
+    ids=str,
+)
+def test_the_schema_refuses_a_wrong_assertion(assertion: dict[str, Any]) -> None:
+    data = yaml.safe_load(SUITES[0].read_text())
+    data["cases"][0]["assertions"] = [assertion]
+    assert not schema_of("suite").is_valid(data)
+
+
+def test_a_schema_of_something_else_is_wrong_usage() -> None:
+    result = CliRunner().invoke(main, ["schema", "role"])
+    assert result.exit_code == 2
+    assert "'suite', 'spec'" in result.stderr
