@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -314,12 +314,12 @@ class _Progress:
         self._total = len(suite.cases)
         self._terminal = terminal
         self._running: list[str] = []
-        self._status: Any = None
+        self._show: Callable[[str], None]
 
     @contextmanager
     def shown(self) -> Iterator[None]:
         """Show it meanwhile."""
-        with self._terminal.status() as self._status:
+        with self._terminal.status() as self._show:
             yield
 
     def start(self, case: TestCase) -> None:
@@ -338,4 +338,4 @@ class _Progress:
     def _update(self) -> None:
         from llm_mock.suites import explain_commands
 
-        self._status.update(explain_commands.running_case(len(self.results), self._total, self._running))
+        self._show(explain_commands.running_case(len(self.results), self._total, self._running))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from llm_mock.errors import MissingExtra
 from llm_mock.explain import escaped
@@ -79,17 +78,13 @@ class Terminal:
         self._console.print(table)
 
     @contextmanager
-    def status(self) -> Iterator[Any]:
-        """Something to tell meanwhile how far the work is, `update(text)`; it shows nothing where nobody watches."""
+    def status(self) -> Iterator[Callable[[str], None]]:
+        """What to tell meanwhile how far the work is; it shows nothing where nobody watches."""
         if self.is_pipe or not self._console.is_terminal:
-            yield _Silent()
+            yield lambda text: None
             return
         with self._console.status("", spinner="line") as status:
-            yield status
-
-
-class _Silent:
-    def update(self, status: Any) -> None: ...
+            yield lambda text: status.update(Text(text))  # a plain text would be taken for markup
 
 
 def _columns() -> int:

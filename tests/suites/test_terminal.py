@@ -64,6 +64,13 @@ def test_on_a_terminal_there_are_colors_and_progress_that_goes_away(
     assert "\x1b[2K┏━" in shown
 
 
+def test_in_the_progress_names_are_no_markup(project: Project, process_environment: dict[str, str]) -> None:
+    project.write_cases('  - {name: "[/] [red]x", prompt: Hi}\n')
+    exit_code, shown = on_terminal(DRY, process_environment)
+    assert exit_code == 0
+    assert "│ [/] [red]x │" in shown
+
+
 @pytest.mark.parametrize("how", ["option", "variable"])
 def test_colors_can_be_refused(how: str, project: Project, process_environment: dict[str, str]) -> None:
     options = ["--no-color"] if how == "option" else []
