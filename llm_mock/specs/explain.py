@@ -48,6 +48,11 @@ def only_with_tool(name: str) -> str:
     return f"{name} says how a tool is called, and this step has no tool"
 
 
+def too_many_steps(number: int, most: int) -> str:
+    """Steps that are repeated beyond measure."""
+    return f"with every repeat these are {shorten_name(f'{number:,}')} steps; {most:,} is the most"
+
+
 def no_identifier(name: str) -> str:
     """A name under which nothing can be saved."""
     return f"save_as is {shorten(name)}; give a name of letters, digits and _, which ${{name}} can refer to"

@@ -17,6 +17,8 @@ Place = tuple[str | int, ...]
 """Keys and positions that lead to a part of a file."""
 PARTS = ("setup", "steps", "teardown")
 """The lists of steps, in the order in which they are done."""
+MOST_STEPS = 10_000
+"""How many steps each of them may have when what is repeated is written out."""
 _ONLY_OF_CALLS = ("args", "retry", "retry_delay", "timeout")
 
 
@@ -57,9 +59,16 @@ def _steps(steps: Sequence[Step], place: Place) -> Iterator[tuple[Place, Step]]:
         yield from _steps(step.steps, (*place, position, "steps"))
 
 
+def _written_out(steps: Sequence[Step]) -> int:
+    """How many steps there are with every repetition."""
+    return sum(step.repeat * (_written_out(step.steps) if step.steps else 1) for step in steps)
+
+
 def _problems(spec: TestSpec) -> Iterator[tuple[Place, str]]:
     saved: list[str] = []
     for part in PARTS:
+        if (number := _written_out(getattr(spec, part))) > MOST_STEPS:
+            yield (part,), explain.too_many_steps(number, MOST_STEPS)
         for place, step in _steps(getattr(spec, part), (part,)):
             yield from ((place + inner, problem) for inner, problem in _problems_of(step))
             yield from ((place + inner, problem) for inner, problem in _unknown(step, saved))

@@ -102,7 +102,11 @@ class Steps:
             self._add(name, "fail", str(error))
             return
         called = call_head(step.tool, arguments)
-        output, problem = self._attempt(step, name, arguments)
+        try:
+            output, problem = self._attempt(step, arguments)
+        except TimeIsUp as late:
+            self._add(name, "fail", f"{called}: {late}")
+            raise TimeIsUp(name) from None
         if problem is not None:
             self._add(name, "fail", f"{called}: {problem}", output)
             return
@@ -110,8 +114,12 @@ class Steps:
             self._saved[step.save_as] = output
         self._add(name, "pass", called, output)
 
-    def _attempt(self, step: Step, name: str, arguments: dict[str, Any]) -> tuple[Any, str | None]:
-        """Call a tool until it succeeds, or as often as it may be called: the output, and what is wrong with it."""
+    def _attempt(self, step: Step, arguments: dict[str, Any]) -> tuple[Any, str | None]:
+        """Call a tool until it succeeds, or as often as it may be called: the output, and what is wrong with it.
+
+        Raises:
+            TimeIsUp: the deadline passed; the message is what was wrong until then.
+        """
         output, problem = None, None
         for attempt in range(1, step.retry + 2):
             if attempt > 1:
@@ -124,8 +132,7 @@ class Steps:
             if problem is None and left:
                 break
             if self._deadline.passed:
-                self._add(name, "fail", problem or explain.no_time())
-                raise TimeIsUp(name)
+                raise TimeIsUp(problem or explain.no_time())
         return output, None if problem is None else explain.after_attempts(problem, step.retry + 1)
 
     def _add(self, name: str, status: Any, details: str, output: Any = None) -> None:

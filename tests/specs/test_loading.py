@@ -121,6 +121,11 @@ def test_a_test_knows_its_file_and_the_lines_of_its_parts(write: Write) -> None:
     assert {place: spec.line_of(*place) for place in places} == places
 
 
+def test_more_repetitions_than_anybody_waits_for_are_refused(problem: Callable[[str], str]) -> None:
+    steps = "setup: [{tool: a}]\nsteps: [{repeat: 2000, steps: [{tool: b, repeat: 1000}, {expect: c}]}]"
+    assert problem(with_steps(steps)) == "FILE:3: with every repeat these are 2,002,000 steps; 10,000 is the most"
+
+
 def test_a_file_of_several_kinds_of_problems_names_them_all(problem: Callable[[str], str]) -> None:
     steps = "steps:\n  - tool: a\n    save_as: my result\n  - {}\n  - tool: b\n    args:\n      x: [1, '${c}']"
     assert problem(with_steps(steps)).splitlines() == [
