@@ -105,6 +105,7 @@ class LLMTestItem(YAMLItem):
         from llm_mock.specs.runner import run_llm_test
 
         config = self.config
+        self.stash[STEPS] = []  # of an earlier run, where the test is run again
         try:
             verdict = run_llm_test(
                 self.spec,

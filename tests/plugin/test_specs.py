@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import NESTED_OPTIONS
+from tests.plugin.files import write
 
 SPEC = """
 test:
@@ -41,13 +42,6 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
     write(pytester, "tests/llm/test_passes.yaml", PASSES)
     write(pytester, "tests/llm/test_fails.yaml", FAILS)
     return pytester
-
-
-def write(pytester: pytest.Pytester, name: str, text: str) -> Path:
-    path = pytester.path / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text.lstrip())
-    return path
 
 
 def answer(project: pytest.Pytester, verdict: str, reason: str) -> None:
@@ -217,10 +211,8 @@ def test_nothing_is_left_running(project: pytest.Pytester) -> None:
             async def cleanup(self) -> None:
                 open("cleaned", "w").write(str(os.getpid()))
     """
-    import textwrap
-
     write(project, "pyproject.toml", "")
-    write(project, "tests/llm/plugins/marker.py", textwrap.dedent(plugin))
+    write(project, "tests/llm/plugins/marker.py", plugin)
     write(
         project,
         "tests/llm/test_marker.yaml",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 
 import pytest
 
 from tests.conftest import NESTED_OPTIONS
+from tests.plugin.files import write
 
 ROLE = """
 apiVersion: initrunner/v1
@@ -51,13 +51,6 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
     write(pytester, "role.yaml", ROLE)
     write(pytester, "suites/greetings.yaml", SUITE)
     return pytester
-
-
-def write(pytester: pytest.Pytester, name: str, text: str) -> Path:
-    path = pytester.path / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text.lstrip())
-    return path
 
 
 def test_each_case_is_a_test(project: pytest.Pytester) -> None:

@@ -187,7 +187,9 @@ def test_a_step_for_which_no_time_is_left_is_not_done() -> None:
     told: list[Any] = []
     with pytest.raises(TimeIsUp, match="Late"):
         Steps({}, {}, Deadline(0), told.append).run([Step(name="Late", tool="sleep", args={"seconds": 0})])
-    assert [(result.status, result.details) for result in told] == [("fail", "sleep(seconds=0): the test's time was over")]
+    assert [(result.status, result.details) for result in told] == [
+        ("fail", "sleep(seconds=0): the test's time was over")
+    ]
 
 
 def test_secrets_are_in_no_result(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

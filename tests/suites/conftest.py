@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("mcp")
-pytest.importorskip("rich")
-
 from click.testing import CliRunner, Result
 
 from llm_mock.cli import main
+from tests.report.browser import browser as browser
 
 ROLE = """\
 apiVersion: initrunner/v1

@@ -5,9 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
-import shutil
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
 from typing import Any
 
 import llm
@@ -191,19 +189,6 @@ def test_a_file_that_cannot_be_written_any_more_does_not_stop_the_others(project
 
 
 # The page
-
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
-    if BROWSER is None:
-        pytest.skip("there is no chromium: apt-get install chromium")
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 def test_the_page_shows_cases_as_tests_and_turns_as_calls(project: Project, browser: Any) -> None:
