@@ -14,7 +14,12 @@ import pytest
 
 import llm_mock.agents.run
 import llm_mock.cassettes.for_test
-import llm_mock.model  # noqa: F401
+import llm_mock.model
+import llm_mock.report.write
+import llm_mock.specs.pytest_items
+import llm_mock.specs.runner
+import llm_mock.suites.pytest_items
+import llm_mock.suites.runner  # noqa: F401
 
 pytest_plugins = ["pytester"]
 
