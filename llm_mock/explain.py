@@ -33,6 +33,11 @@ def shorten_name(name: str, length: int = SHOWN_CHARACTERS) -> str:
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
+def count(number: int, noun: str) -> str:
+    """A number with its noun, such as `1 case` and `2,000 cases`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def escaped(text: str) -> str:
     """A text in which everything that is not printable, line breaks too, is escaped."""
     if text.isprintable():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import difflib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pydantic
@@ -78,8 +78,8 @@ def _unknown_tag(given: Any, location: tuple[str | int, ...], parts: Sequence[An
     listed = ", ".join(known)
     if there is None:
         return Problem((*location, key), f"{key!r} is missing; known are {listed}", True)
-    nearest = difflib.get_close_matches(there, known, n=1) if isinstance(there, str) else []
-    listed = f"; did you mean {nearest[0]!r}? Known are {listed}" if nearest else f"; known are {listed}"
+    near = nearest(there, known) if isinstance(there, str) else ""
+    listed = f"{near} Known are {listed}" if near else f"; known are {listed}"
     return Problem((*location, key), f"unknown {key} {described(there)}{listed}", True)
 
 
@@ -113,10 +113,13 @@ def described(value: Any) -> str:
 
 def suggestion(unknown: str, known: Sequence[str]) -> str:
     """How a message goes on about a name that is not known: the nearest known one, or all."""
-    nearest = difflib.get_close_matches(unknown, known, n=1)
-    if nearest:
-        return f"; did you mean {nearest[0]!r}?"
-    return f"; known are {', '.join(known)}" if known else ""
+    return nearest(unknown, known) or (f"; known are {', '.join(known)}" if known else "")
+
+
+def nearest(unknown: str, known: Iterable[str]) -> str:
+    """How a message goes on where one name may be meant by another; nothing where none is near."""
+    near = difflib.get_close_matches(unknown, list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def _followed(steps: Sequence[str | int], schema: dict[str, Any]) -> tuple[tuple[str | int, ...], list[Any]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.explain import columns, dollars, escaped, shorten, shorten_name
+from llm_mock.explain import columns, count, dollars, escaped, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.agents.result import AgentResult, ToolCallRecord, Turn
@@ -46,11 +46,11 @@ def of_results(results: Sequence[AgentResult]) -> str:
 
 
 def _outcome(result: AgentResult) -> str:
-    used = f"{_count(len(result.turns), 'turn')}, {_count(len(result.all_tool_calls), 'tool call')}"
+    used = f"{count(len(result.turns), 'turn')}, {count(len(result.all_tool_calls), 'tool call')}"
     tokens = (result.usage.input or 0) + (result.usage.output or 0)
     how = "succeeded" if result.success else "failed"
     cost = "" if result.cost is None else f", {dollars(result.cost)}"
-    return f"{how} after {used}, {_count(tokens, 'token')}{cost}, {seconds(result.duration)}"
+    return f"{how} after {used}, {count(tokens, 'token')}{cost}, {seconds(result.duration)}"
 
 
 def _turn(number: int, turn: Turn) -> Iterable[str]:
@@ -67,7 +67,7 @@ def _turn(number: int, turn: Turn) -> Iterable[str]:
 
 def call_line(call: ToolCallRecord) -> str:
     """One tool call: its arguments, and its result or its error."""
-    pictures = f" and {_count(len(call.attachments), 'attachment')}" if call.attachments else ""
+    pictures = f" and {count(len(call.attachments), 'attachment')}" if call.attachments else ""
     if call.error is not None:
         said = f"✗ {indented(call.error, '      ', SHOWN_RESULT)}"
     else:
@@ -258,10 +258,6 @@ def seconds(duration: float) -> str:
     if duration >= 60:
         return f"{int(duration // 60)} min {duration % 60:.0f} s"
     return f"{duration:.1f} s" if duration >= 1 else f"{duration * 1000:.0f} ms"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def open_front_matter(path: Any) -> str:

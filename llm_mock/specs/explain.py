@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.agents.explain import exit_status
 from llm_mock.explain import shorten, shorten_name
+from llm_mock.validation import nearest
 
 if TYPE_CHECKING:
     from llm_mock.agents.result import ToolCallRecord
@@ -96,8 +96,7 @@ def nothing_inside(reference: str, done: str, key: str, value: Any) -> str:
 
 
 def _nearest(name: str, known: Collection[str]) -> str:
-    near = difflib.get_close_matches(name, [each for each in known if isinstance(each, str)], n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    return nearest(name, [each for each in known if isinstance(each, str)])
 
 
 # --- Steps ----------------------------------------------------------------------------------------------------------

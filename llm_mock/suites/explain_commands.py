@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
 
-from llm_mock.explain import dollars, shorten, shorten_name
+from llm_mock.explain import count, dollars, shorten, shorten_name
 from llm_mock.suites.results import SuiteResult
 
 SHOWN_NAMES = 20
@@ -132,11 +132,6 @@ def not_logged(path: Path, error: Exception) -> str:
 def needs_suites_extra(module: str) -> str:
     """A library is missing."""
     return f"Running suites needs {module}, which is not installed. Run: pip install 'pytest-llm-mock[suites]'"
-
-
-def count(number: int, noun: str) -> str:
-    """A number with its noun."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def duration(seconds: float) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.explain import dollars, shorten, shorten_name
+from llm_mock.validation import nearest
 
 if TYPE_CHECKING:
     from llm_mock.suites.schema import TestCase
@@ -37,9 +37,8 @@ def missing_key(key: str, owner: str, near: str | None, line: int) -> str:
 
 def ignored_key(owner: str, key: str, line: int, known: Iterable[str]) -> str:
     """A key that has no effect here, and where it is."""
-    near = difflib.get_close_matches(key, [name for name in known if name != key], n=1)
-    suggestion = f"; did you mean {near[0]!r}?" if near else ""
-    return f"{owner}{'.' if owner else ''}{shorten_name(key)} (line {line}{suggestion})"
+    near = nearest(key, [name for name in known if name != key])
+    return f"{owner}{'.' if owner else ''}{shorten_name(key)} (line {line}{near})"
 
 
 def ignored_tool(owner: str, kind: str, line: int) -> str:

@@ -13,7 +13,6 @@ from pydantic import ConfigDict, Field, PrivateAttr
 from llm_mock import schemas
 from llm_mock.agents.result import Mode
 
-API_VERSIONS = ("initrunner/v1", "llm-mock/v1")
 Threshold = Annotated[float, Field(ge=0, le=1)]
 """A share, from 0 to 1."""
 
