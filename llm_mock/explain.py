@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from llm_mock.cost import Bill, Budget
-    from llm_mock.history import CallRecord, ModelHistory
-    from llm_mock.misbehaviour import Misbehaviour
-    from llm_mock.script import Matchers, QueuedReply
+    from llm_mock.behaviour.misbehaviour import Misbehaviour
+    from llm_mock.core.records import CallRecord, ModelHistory
+    from llm_mock.core.script import Matchers, QueuedReply
+    from llm_mock.cost.prices import Bill, Budget
 
 SHOWN_CALLS = 20
 SHOWN_CHARACTERS = 120

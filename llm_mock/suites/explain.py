@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from llm_mock.explain import shorten, shorten_name
-from llm_mock.validation import described, suggestion
+from llm_mock.support.validation import described, suggestion
 
 _SHAPE = "a suite holds apiVersion, kind: TestSuite, metadata and cases"
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from llm_mock.agents.result import without_secrets
 from llm_mock.explain import dollars, escaped, shorten, shorten_name
-from llm_mock.validation import suggestion
+from llm_mock.support.validation import suggestion
 
 SHOWN = 120
 

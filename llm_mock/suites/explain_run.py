@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.explain import dollars, shorten, shorten_name
-from llm_mock.validation import nearest
+from llm_mock.support.validation import nearest
 
 if TYPE_CHECKING:
     from llm_mock.suites.schema import TestCase
