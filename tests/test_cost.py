@@ -18,7 +18,7 @@ from llm_mock import (
     create_mock_get_model,
 )
 from llm_mock.cost.prices import available, cost_of, prices_from
-from llm_mock.explain import dollars
+from llm_mock.support.text import dollars
 from tests.conftest import RunPython
 
 needs_prices = pytest.mark.skipif(not available(), reason="needs genai-prices")

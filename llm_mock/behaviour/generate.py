@@ -19,7 +19,7 @@ from typing import Any
 
 from llm_mock.core.reply import UNSET, Reply
 from llm_mock.errors import LLMMockError
-from llm_mock.explain import shorten
+from llm_mock.support.text import shorten
 
 MOST_STEPS = 20_000
 MOST_MISSES = 500

@@ -102,8 +102,8 @@ def tell(kind: str, message: str) -> None:
         kind: `Error` or `Warning`.
         message: what is wrong; its lines are kept.
     """
-    from llm_mock.explain import escaped
     from llm_mock.support.redaction import default_redactor
+    from llm_mock.support.text import escaped
 
     lines = default_redactor().clean(message).splitlines() or [""]
     click.echo(f"{kind}: " + "\n".join(map(escaped, lines)), err=True)

@@ -173,7 +173,7 @@ def _last_conversation(role: Role, model: Any) -> Any:
 
 def _print(answer: str) -> None:
     """Print an answer: in a pipe as it is, on a terminal so that nothing in it acts on that."""
-    from llm_mock.explain import escaped
+    from llm_mock.support.text import escaped
 
     if sys.stdout.isatty():
         answer = "\n".join(escaped(line.expandtabs(8)) for line in answer.splitlines())

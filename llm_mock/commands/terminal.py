@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from llm_mock.errors import MissingExtra
-from llm_mock.explain import escaped
 from llm_mock.suites import explain_commands
 from llm_mock.suites.failure import SIGNS
 from llm_mock.support.redaction import Redactor
+from llm_mock.support.text import escaped
 
 try:
     from rich.cells import cell_len

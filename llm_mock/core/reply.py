@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from llm_mock import explain
 from llm_mock.boundaries.llm import boundary
 from llm_mock.errors import InvalidReply
+from llm_mock.support.text import shorten
 
 if TYPE_CHECKING:
     import llm
@@ -154,7 +155,7 @@ class Reply:
         raise AttributeError(explain.frozen_reply(name))
 
     def __repr__(self) -> str:
-        return f"Reply({explain.shorten(self.outcome) if self.error is None else repr(self.error)})"
+        return f"Reply({shorten(self.outcome) if self.error is None else repr(self.error)})"
 
     def stream(self, stream: bool) -> Iterable[Any]:
         """The chunks of the answer: as scripted when streaming, else (and by default) the text in one piece.

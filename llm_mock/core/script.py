@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock import explain
 from llm_mock.core.reply import Answer, Reply
+from llm_mock.support.text import shorten
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.processes import Exchange
@@ -64,7 +65,7 @@ class Matchers:
             ("system prompt", self.system, kwargs.get("system", "")),
         ):
             if matcher is not None and not _fits(matcher, text):
-                yield f"the {name} {explain.shorten(text, 60)} is not one that {explain.text_matcher(matcher)}"
+                yield f"the {name} {shorten(text, 60)} is not one that {explain.text_matcher(matcher)}"
         missing = [tool for tool in self.tools or () if tool not in kwargs.get("tools", ())]
         if missing:
             yield f"the tools {', '.join(missing)} are not offered"

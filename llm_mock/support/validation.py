@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import datetime
-import difflib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pydantic
 
-from llm_mock.explain import shorten
+from llm_mock.support.text import nearest, shorten, suggestion
 
 Location = Sequence[str | int]
 """Keys and positions that lead to a part of a file."""
@@ -109,17 +108,6 @@ def described(value: Any) -> str:
         return shorten(value, 60)
     names = {datetime.date: "a date", dict: "a mapping", list: "a list", bytes: "binary data", set: "a set"}
     return next((name for kind, name in names.items() if isinstance(value, kind)), f"a {type(value).__name__}")
-
-
-def suggestion(unknown: str, known: Sequence[str]) -> str:
-    """How a message goes on about a name that is not known: the nearest known one, or all."""
-    return nearest(unknown, known) or (f"; known are {', '.join(known)}" if known else "")
-
-
-def nearest(unknown: str, known: Iterable[str]) -> str:
-    """How a message goes on where one name may be meant by another; nothing where none is near."""
-    near = difflib.get_close_matches(unknown, list(known), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def _followed(steps: Sequence[str | int], schema: dict[str, Any]) -> tuple[tuple[str | int, ...], list[Any]]:
