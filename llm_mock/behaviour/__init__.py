@@ -1,4 +1,37 @@
-"""How models behave badly, and what generated answers look like.
+"""How models behave beyond what a test configures: what the core is handed, each loaded when it is first needed.
 
 PYTEST_DONT_REWRITE
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from llm_mock.behaviour.misbehaviour import Misbehaviour
+    from llm_mock.core.latency import Latency
+    from llm_mock.core.records import CallRecord
+    from llm_mock.core.reply import Reply
+
+
+def misbehaving(name: str, times: int | None) -> Misbehaviour:
+    """One misbehaviour of the catalogue; see `Misbehaviour`."""
+    from llm_mock.behaviour.misbehaviour import Misbehaviour
+
+    __tracebackhide__ = True
+    return Misbehaviour(name, times)
+
+
+def generated(schema: dict[str, Any]) -> Reply:
+    """A reply that fits a JSON schema; see `generated_reply`."""
+    from llm_mock.behaviour.generate import generated_reply
+
+    __tracebackhide__ = True
+    return generated_reply(schema)
+
+
+def paced(reply: Reply, latency: Latency, record: CallRecord) -> tuple[Reply, list[float]]:
+    """A reply as it comes with a latency; see `llm_mock.behaviour.pacing`."""
+    from llm_mock.behaviour import pacing
+
+    return pacing.paced(reply, latency, record)

@@ -16,15 +16,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llm_mock import explain
+from llm_mock.core.reply import Reply
 from llm_mock.core.script import QueuedReply, Script
+from llm_mock.core.settings import Settings
 from llm_mock.errors import InvalidReply
+from llm_mock.support.files import write_atomically
 
 if TYPE_CHECKING:
+    from llm_mock.core.mock import Mock
     from llm_mock.core.records import CallRecord
 
+TESTING_VARIABLE = "PFLOW_TESTING"
+FOLDER_VARIABLE = "LLM_MOCK_EXCHANGE"
 
-class Exchange:
+Level = tuple[Script, Settings]
+
+
+class SharedFolder:
     """The folder, seen from one process.
 
     `script` holds what is configured; it is replaced whole. `used-P-N` says that the queued reply at position P was
@@ -45,39 +53,59 @@ class Exchange:
         self._problems: list[str] = []
 
     @classmethod
-    def create(cls) -> Exchange:
+    def create(cls) -> SharedFolder:
         """A new one, that is removed with the object or at the end of the process."""
-        exchange = cls(Path(tempfile.mkdtemp(prefix="llm-mock-exchange-")), mine=True)
-        weakref.finalize(exchange, _remove, exchange.folder, os.getpid())
-        return exchange
+        folder = cls(Path(tempfile.mkdtemp(prefix="llm-mock-exchange-")), mine=True)
+        weakref.finalize(folder, _remove, folder.folder, os.getpid())
+        return folder
 
-    def share(self, mock: Any) -> None:
-        """Write down what a mock and those below it have configured.
+    def environment(self) -> dict[str, str]:
+        """What a process needs in its environment to use the folder."""
+        return {FOLDER_VARIABLE: str(self.folder)}
+
+    def share(self, mock: Mock) -> None:
+        """Write down what a mock and its parents have configured.
 
         Raises:
             InvalidReply: a reply is a function, or an exception, that another process cannot be sent.
         """
         __tracebackhide__ = True
-        levels = []
-        while mock is not None:
-            _check_sendable(mock._script)
-            levels.append((mock._script, mock._unknown, mock.settings))
-            mock = mock._outer
-        script: Script = levels[0][0]
-        if script.exchange is None:
+        levels, script = [], mock.responses.script
+        level: Mock | None = mock
+        while level is not None:
+            _check_sendable(level.responses.script)
+            levels.append((level.responses.script, level.settings))
+            level = level.parent
+        if script.uses is None:
             for reply in script.queued():
                 for _ in range(reply.times - reply.remaining):
                     self.use(reply)
-            script.exchange = self
-        temporary = self.folder / f"script-{os.getpid()}"
-        temporary.write_bytes(pickle.dumps(levels))
-        temporary.replace(self.folder / "script")
+            script.uses = self
+        details = mock.log is not None and mock.log.detailed
+        write_atomically(self.folder / "script", pickle.dumps((levels, details)), durable=False)
 
-    def levels(self) -> list[Any]:
-        """What was configured last: script, unknown models and settings of a mock and of those below it."""
-        levels: list[Any] = pickle.loads((self.folder / "script").read_bytes())
-        levels[0][0].exchange = self
-        return levels
+    def configured(self) -> tuple[list[Level], bool]:
+        """What was configured last, of a mock and of its parents; and whether a report wants the details of calls.
+
+        What cannot be read here is what every call raises.
+
+        Raises:
+            FileNotFoundError: the test is over.
+        """
+        content = (self.folder / "script").read_bytes()
+        try:
+            levels, details = pickle.loads(content)
+        except Exception as error:
+            script = Script()
+            script.side_effect = Reply(
+                error=InvalidReply(
+                    "The replies that the test configured cannot be read in this process: "
+                    f"{type(error).__name__}: {error}. Functions and exceptions must be importable here."
+                )
+            )
+            return [(script, Settings())], False
+        levels[0][0].uses = self
+        return levels, details
 
     def version(self) -> tuple[int, int]:
         """What differs when `share` wrote anew; the same for ever once the test is over."""
@@ -141,7 +169,7 @@ class Exchange:
         with path.open("rb") as file:
             file.seek(start)
             text = file.read()
-        whole = text.rfind(b"\n") + 1  # the rest is being written, or its process was killed meanwhile
+        whole = text.rfind(b"\n") + 1  # the rest is being written, or its process was killed while it wrote
         self._positions[path] = start + whole
         for line in text[:whole].splitlines():
             yield json.loads(line)
@@ -158,4 +186,7 @@ def _check_sendable(script: Script) -> None:
         try:
             pickle.loads(pickle.dumps(parts))
         except Exception as error:
-            raise InvalidReply(explain.not_sendable(described, error)) from None
+            raise InvalidReply(
+                f"This reply cannot be sent to another process: {described} ({type(error).__name__}: {error}). Text, "
+                "data and exceptions can; a function or a matcher only if it can be imported by its name."
+            ) from None

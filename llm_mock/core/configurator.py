@@ -5,21 +5,51 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
-from llm_mock import explain
-from llm_mock.boundaries.llm import boundary
+from llm_mock.core.latency import checked_latency
+from llm_mock.core.matchers import Matchers, TextMatcher
 from llm_mock.core.reply import Reply, as_answer, exception_from
-from llm_mock.core.script import Matchers, QueuedReply, Script, TextMatcher
+from llm_mock.core.script import QueuedReply, Script
 from llm_mock.errors import InvalidReply, QueuedReplyNotAllowed
-from llm_mock.support import schemas
+from llm_mock.support.schemas import schema_name
+from llm_mock.support.text import described
 
 if TYPE_CHECKING:
-    from llm_mock.boundaries.llm.model import MockLLMModel
-    from llm_mock.boundaries.processes import Exchange
-    from llm_mock.core.checks import Settings
     from llm_mock.core.latency import Latency
+
+
+class Names(Protocol):
+    """What a boundary knows of the names of models."""
+
+    def model_id(self, name: str) -> str:
+        """The model id that a name stands for: an alias is resolved, anything else is an id."""
+        ...
+
+    def every_id(self, name: str) -> set[str]:
+        """All ids that a name stands for, such as that of an embedding model too."""
+        ...
+
+    def provider_class(self, model_id: str) -> type | None:
+        """The class of the real model of an id; None where it is not known."""
+        ...
+
+
+class PlainNames:
+    """The names of models where there are no aliases: each is an id."""
+
+    def model_id(self, name: str) -> str:
+        """The name itself."""
+        return name
+
+    def every_id(self, name: str) -> set[str]:
+        """The name itself."""
+        return {name}
+
+    def provider_class(self, model_id: str) -> type | None:
+        """None: no real model is known."""
+        return None
 
 
 class ResponseConfigurator:
@@ -34,38 +64,30 @@ class ResponseConfigurator:
     `default_response`.
     """
 
-    settings: Settings
-
-    def __init__(self, *, at_boundary: bool = False, standing_only: bool = False) -> None:
+    def __init__(self, names: Names, changed: Callable[[], None], *, standing_only: bool = False) -> None:
         """
         Args:
-            at_boundary: the mock stands in for `llm` itself, so `llm`'s aliases are resolved.
+            names: resolves the names of models.
+            changed: is called when something else was configured.
             standing_only: refuse queued replies.
         """
-        self._script = Script()
-        self._unknown: set[str] = set()
-        self._at_boundary = at_boundary
+        self.script = Script()
+        self._names = names
+        self._changed = changed
         self._standing_only = standing_only
-        self._exchange: Exchange | None = None
 
-    def _share_script(self) -> None:
-        """Tell other processes, if there are any, what is configured now."""
-        if self._exchange is not None:
-            self._exchange.share(self)
-
-    def get_model(self, name: str) -> MockLLMModel:
-        """The model of an id or alias, always the same one; to see its calls.
+    def model_id_of(self, name: str) -> str:
+        """The model id that a name stands for.
 
         Raises:
-            llm.UnknownModelError: the name was made unknown by `set_unknown`.
+            InvalidReply: it is no name.
         """
-        raise NotImplementedError
-
-    def _model_id_of(self, name: str) -> str:
         __tracebackhide__ = True
         if not isinstance(name, str):
-            raise InvalidReply(explain.no_model_name(name))
-        return boundary.model_id_of(name) if self._at_boundary else name
+            raise InvalidReply(
+                f"This is not the name of a model: {described(name)}. The model comes first, then what it answers."
+            )
+        return self._names.model_id(name)
 
     def set(self, model: str, response: Any, *, schema: Any = None) -> None:
         """Set the standing answer of a model; it replaces the one set before.
@@ -80,8 +102,8 @@ class ResponseConfigurator:
             InvalidReply: the response can be no reply.
         """
         __tracebackhide__ = True
-        self._script.standing[self._model_id_of(model), schemas.schema_name(schema)] = as_answer(response)
-        self._share_script()
+        self.script.standing[self.model_id_of(model), schema_name(schema)] = as_answer(response)
+        self._changed()
 
     def add(
         self,
@@ -123,13 +145,16 @@ class ResponseConfigurator:
         """
         __tracebackhide__ = True
         if self._standing_only:
-            raise QueuedReplyNotAllowed(explain.queued_for_the_run(model))
+            raise QueuedReplyNotAllowed(
+                f"add({model!r}, …) in pytest_llm_mock_configure: a queued reply is used up by one test, so which one "
+                "would depend on their order. Use set() here, and add() in the test."
+            )
         if not isinstance(times, int) or times < 1:
-            raise InvalidReply(explain.bad_times(times))
+            raise InvalidReply(f"times={times!r}: a queued reply is used at least once.")
         matchers = Matchers(prompt, system, tools, turn, attachments, options)
-        model_id, schema = self._model_id_of(model), schemas.schema_name(schema)
-        self._script.queue(QueuedReply(model_id, schema, as_answer(response), times, matchers, optional))
-        self._share_script()
+        model_id, schema = self.model_id_of(model), schema_name(schema)
+        self.script.queue(QueuedReply(model_id, schema, as_answer(response), times, matchers, optional))
+        self._changed()
 
     def set_error(self, model: str, exception: BaseException | type[BaseException] | None) -> None:
         """Have every call of a model raise; goes before its standing answers, after queued replies.
@@ -142,13 +167,13 @@ class ResponseConfigurator:
             InvalidReply: it is no exception.
         """
         __tracebackhide__ = True
-        model_id = self._model_id_of(model)
+        model_id = self.model_id_of(model)
         if exception is None:
-            self._script.errors.pop(model_id, None)
+            self.script.errors.pop(model_id, None)
         else:
             exception_from(exception)
-            self._script.errors[model_id] = Reply(error=exception)
-        self._share_script()
+            self.script.errors[model_id] = Reply(error=exception)
+        self._changed()
 
     def set_unknown(self, model: str) -> None:
         """Have `llm.get_model` and its twins for async and embedding models raise `llm.UnknownModelError` for a name.
@@ -156,10 +181,8 @@ class ResponseConfigurator:
         Args:
             model: id or alias, or `"*"` for every name.
         """
-        self._unknown.add(self._model_id_of(model))
-        if self._at_boundary:
-            self._unknown.add(boundary.embedding_model_id_of(model))
-        self._share_script()
+        self.script.unknown |= {self.model_id_of(model), *self._names.every_id(model)}
+        self._changed()
 
     def set_latency(self, model: str, latency: Latency | None) -> None:
         """Have a model take its time, as `Latency` says; a reply that has a latency of its own takes that one.
@@ -171,30 +194,14 @@ class ResponseConfigurator:
         Raises:
             InvalidLatency: it is none.
         """
-        from llm_mock.core.latency import checked
-
         __tracebackhide__ = True
-        model_id = self._model_id_of(model)
+        model_id = self.model_id_of(model)
         if latency is None:
-            self._script.latencies.pop(model_id, None)
+            self.script.latencies.pop(model_id, None)
         else:
-            self._script.latencies[model_id] = checked(latency)
-            self.settings = self.settings._replace(slow=True)
-        self._share_script()
+            self.script.latencies[model_id] = checked_latency(latency)
+        self._changed()
 
-    def set_price(self, model: str, input: Any, output: Any) -> None:
-        """Say what a model costs, before the price that its provider asks.
-
-        Args:
-            model: id or alias, or a glob of ids such as `"ollama/*"`. Of several that fit the one set last counts.
-            input: US dollars for a million tokens of input.
-            output: the same for the output.
-
-        Raises:
-            InvalidBudget: one is not an amount from 0.
-        """
-        from llm_mock.cost.prices import price
-
-        __tracebackhide__ = True
-        prices = (*self.settings.prices, price(self._model_id_of(model), input, output))
-        self.settings = self.settings._replace(prices=prices)
+    def set_response(self, model: str, response: Any) -> None:
+        """The same as `set` without a schema."""
+        self.set(model, response)

@@ -1,33 +1,30 @@
-"""The record of a call, and the assertions about what was called.
+"""The record of a call: what was asked and what came of it; and sums over records.
 
 PYTEST_DONT_REWRITE
 """
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from llm_mock import explain
-from llm_mock.boundaries.llm import boundary
-from llm_mock.support import schemas
+from llm_mock.core.request import described_attachments
+from llm_mock.support.schemas import schema_name
+from llm_mock.support.text import shorten, shorten_name
 
 if TYPE_CHECKING:
-    import llm
     from typing_extensions import NotRequired
 
-    from llm_mock.boundaries.llm.registry import MockGetModel
-    from llm_mock.core.answering import ModelState
+    from llm_mock.core.request import Request
 
 
-DEEPEST = 50
-"""How deep an argument is recorded; one that contains itself has no end."""
 NOT_PASSED = {"temperature": 0.0, "max_tokens": 1000, "model": None}
 """What the record of a `prompt()` shows for arguments that were not passed: the defaults of the specification."""
 UNKNOWN = {"temperature": None, "model": None}
+SHOWN_CALLS = 20
+"""Of more calls, messages show the last ones."""
 
 
 class CallRecord(TypedDict):
@@ -104,38 +101,30 @@ def add_totals(totals: dict[str, Totals], others: Mapping[str, Totals]) -> None:
             mine[name] += number
 
 
-def new_record(
-    number: int, model_id: str, prompt: llm.Prompt, passed: Mapping[str, Any] | None, conversation: Any
-) -> CallRecord:
+def new_record(number: int, request: Request) -> CallRecord:
     """Record a call that is about to be answered.
 
     Args:
         number: the position of the call.
-        model_id: the model that is asked.
-        prompt: what `llm` hands to the model.
-        passed: arguments of our `prompt()` that `llm` does not hand to the model, as JSON values; None for a call
-            that was made in another way.
-        conversation: the conversation, if the call is part of one.
+        request: what is asked.
     """
-    text = prompt.prompt or _last_user_text(prompt)
-    schema = prompt.schema and schemas.schema_name(prompt.schema)
-    set_options = prompt.options.model_fields_set
-    options = {name: plain(getattr(prompt.options, name)) for name in set_options} if set_options else {}
-    options.update(passed or {})
-    kwargs = {"schema": schema, **(UNKNOWN if passed is None else NOT_PASSED), **options}
-    if system := prompt.system:
-        kwargs["system"] = system
-    if prompt.tools:
-        kwargs["tools"] = [tool.name for tool in prompt.tools]
-    if prompt.tool_results:
-        kwargs["tool_results"] = [{"name": result.name, "output": result.output} for result in prompt.tool_results]
-    if prompt.attachments:
-        kwargs["attachments"] = [_attachment(attachment) for attachment in prompt.attachments]
+    options, text = request.options, request.prompt
+    schema = request.schema and schema_name(request.schema)
+    kwargs = {"schema": schema, **(NOT_PASSED if request.passed else UNKNOWN), **options}
+    if request.system:
+        kwargs["system"] = request.system
+    if request.tools:
+        kwargs["tools"] = [tool.name for tool in request.tools]
+    if request.tool_results:
+        kwargs["tool_results"] = [{"name": result.name, "output": result.output} for result in request.tool_results]
+    if request.attachments:
+        described = described_attachments(request.attachments, hashed=False)
+        kwargs["attachments"] = [{"type": None, **attachment} for attachment in described]
     return {
         "timestamp": datetime.now().isoformat(),
         "number": number,
-        "model_id": model_id,
-        "turn": boundary.turn_of(prompt, conversation),
+        "model_id": request.model_id,
+        "turn": request.turn,
         "prompt": text,
         "prompt_length": len(text),
         "kwargs": kwargs,
@@ -148,135 +137,35 @@ def new_record(
     }
 
 
-def _attachment(attachment: llm.Attachment) -> dict[str, Any]:
-    size = None if attachment.content is None else len(attachment.content)
-    described = {"type": attachment.type, "path": attachment.path, "url": attachment.url, "bytes": size}
-    if attachment.type is None and attachment.url is None:  # a URL would be asked for its type
-        with contextlib.suppress(OSError, ValueError):
-            described["type"] = attachment.resolve_type()  # type: ignore[no-untyped-call]
-    return {name: value for name, value in described.items() if value is not None or name == "type"}
+def schema_text(name: str | None) -> str:
+    """The name of a schema on one line."""
+    return shorten_name(name) if name else "none"
 
 
-def _last_user_text(prompt: llm.Prompt) -> str:
-    messages = getattr(prompt, "messages", ())  # from llm 0.32 on
-    if not messages or messages[-1].role != "user":
-        return ""
-    return "\n".join(part.text for part in messages[-1].parts if hasattr(part, "text"))
+def call_head(call: CallRecord) -> str:
+    """What one recorded call asked: model, prompt, schema."""
+    name = call["kwargs"]["schema"]
+    asked = f"{shorten_name(call['model_id'])}  {shorten(call['prompt'])}"
+    return asked + (f"  schema {schema_text(name)}" if name else "")
 
 
-def plain(value: Any, depth: int = 0) -> Any:
-    """A copy of a value in which everything is a JSON value; what has no JSON form is shown by its repr."""
-    if value is None or isinstance(value, (str, int, float)):
-        return value
-    if depth > DEEPEST:
-        return "…"
-    if isinstance(value, Mapping):
-        return {str(key): plain(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(item, depth + 1) for item in value]
-    if hasattr(type(value), "model_dump"):
-        return plain(value.model_dump(mode="json", by_alias=True), depth + 1)
-    shown = value.__qualname__ if isinstance(value, type) else repr(value)
-    return f"<{type(value).__qualname__}>" if f"object at {id(value):#x}" in shown else shown
+def call_line(call: CallRecord) -> str:
+    """One recorded call: model, prompt, schema, and the reply or the error."""
+    asked = call_head(call)
+    if call["error"] is None:
+        return f"{asked}  → {shorten(call['response'])}"
+    return f"{asked}  → raised: {shorten_name(call['error'])}"
 
 
-class ModelHistory:
-    """The history of one model, for its mock to keep and for tests to look at."""
-
-    model_id: str = ""
-    is_llm_mock = True
-
-    def mock(self) -> MockGetModel | None:
-        """Says which mock answers when the model is called; None lets the real model of that id answer.
-
-        A model that was not given one makes one of its own here, also when a subclass did not call our `__init__`.
-        """
-        from llm_mock.boundaries.llm.registry import MockGetModel
-
-        self.mock = MockGetModel().itself  # type: ignore[method-assign]
-        return self.mock()
-
-    @property
-    def model_name(self) -> str:
-        """The same as `model_id`."""
-        return self.model_id
-
-    @property
-    def _state(self) -> ModelState:
-        raise NotImplementedError
-
-    @property
-    def default_response(self) -> Any:
-        """What is answered where no other reply was configured; any reply may be assigned."""
-        return self._state.default_response
-
-    @default_response.setter
-    def default_response(self, reply: Any) -> None:
-        self._state.set_default(reply)
-
-    @property
-    def call_history(self) -> list[CallRecord]:
-        """Every call of this model, failed ones included, in order."""
-        mock = self.mock()
-        return [] if mock is None else mock.calls_of_id(self.model_id)
-
-    @property
-    def prompt_count(self) -> int:
-        """How often this model was called."""
-        return len(self.call_history)
-
-    def reset_history(self) -> None:
-        """Forget every call of this model."""
-        if mock := self.mock():
-            mock.forget_calls(self.model_id)
-
-    def assert_called_with(self, prompt_contains: str | None = None, schema: Any = None) -> None:
-        """Assert that the model was called, and that in one call both conditions held.
-
-        Args:
-            prompt_contains: a text that occurs in the prompt.
-            schema: the schema that was asked for: a pydantic class, a JSON-schema dict or a name.
-
-        Raises:
-            AssertionError: there was no such call. The message shows the calls there were.
-        """
-        __tracebackhide__ = True
-        name = schemas.schema_name(schema)
-        for call in self.call_history:
-            if (prompt_contains or "") in call["prompt"] and name in (None, call["kwargs"]["schema"]):
-                return
-        raise AssertionError(explain.no_such_call(self.model_id, self.call_history, prompt_contains, name))
+def call_list(calls: Sequence[CallRecord]) -> str:
+    """Numbered calls, a line each; of very many the last ones."""
+    if not calls:
+        return "  (none)"
+    first = max(0, len(calls) - SHOWN_CALLS)
+    lines = [f"  {number}. {call_line(call)}" for number, call in enumerate(calls[first:], start=first + 1)]
+    return "\n".join([f"  … {first} earlier calls", *lines] if first else lines)
 
 
-def assert_llm_called_times(mock_llm_calls: MockGetModel, model_name: str, times: int) -> None:
-    """Assert how often a model was called.
-
-    Args:
-        mock_llm_calls: the fixture of that name, or what `create_mock_get_model` returned.
-        model_name: the id or an alias of the model.
-        times: the expected number of calls, failed ones included.
-
-    Raises:
-        AssertionError: it was called more or less often. The message shows the prompts there were.
-    """
-    __tracebackhide__ = True
-    calls = mock_llm_calls.calls_of(model_name)
-    if len(calls) != times:
-        raise AssertionError(explain.wrong_call_count(model_name, times, calls, mock_llm_calls.calls))
-
-
-def assert_prompt_contains(mock_llm_calls: MockGetModel, model_name: str, text: str) -> None:
-    """Assert that a text occurs in at least one prompt that a model was sent.
-
-    Args:
-        mock_llm_calls: the fixture of that name, or what `create_mock_get_model` returned.
-        model_name: the id or an alias of the model.
-        text: the text to look for; upper and lower case differ.
-
-    Raises:
-        AssertionError: no prompt contains it. The message shows the prompts there were.
-    """
-    __tracebackhide__ = True
-    calls = mock_llm_calls.calls_of(model_name)
-    if not any(text in call["prompt"] for call in calls):
-        raise AssertionError(explain.no_prompt_contains(model_name, text, calls, mock_llm_calls.calls))
+def calls_made(calls: Sequence[CallRecord]) -> str:
+    """The calls that were made, under a heading."""
+    return f"Calls that were made:\n{call_list(calls)}"

@@ -7,19 +7,15 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from llm_mock import explain
-from llm_mock.boundaries.llm import boundary
+from llm_mock.core.events import is_event, text_of
+from llm_mock.core.latency import Latency, checked_latency
 from llm_mock.errors import InvalidReply
-from llm_mock.support.text import shorten
+from llm_mock.support.text import compact, described, shorten, shorten_name
 
 if TYPE_CHECKING:
-    import llm
-    from llm.parts import StreamEvent
-
-    from llm_mock.core.latency import Latency
     from llm_mock.core.records import CallRecord
 
 CHARACTERS_PER_TOKEN = 4
@@ -38,28 +34,45 @@ class _Unset:
 UNSET = _Unset()
 
 
-class BrokenToolCall:
+class ToolCall:
+    """A tool call that a model makes; an `llm.ToolCall` may stand wherever this one does.
+
+    Args:
+        name: the name of the tool.
+        arguments: its arguments.
+        tool_call_id: the id of the call; None is filled in.
+    """
+
+    def __init__(self, name: str, arguments: dict[str, Any] | None = None, tool_call_id: str | None = None) -> None:
+        self.name = name
+        self.arguments: dict[str, Any] = {} if arguments is None else arguments
+        self.tool_call_id = tool_call_id
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {self.arguments!r})"
+
+
+class BrokenToolCall(ToolCall):
     """A tool call that is wrong on purpose: of an unknown tool, or with missing or malformed arguments.
 
     Args:
         name: the name of the tool.
-        arguments: its arguments, or a text that should have been their JSON.
+        arguments: its arguments, or a text that should have been their JSON. `llm` gives text that is no JSON object
+            on as `{"_raw": text}`.
         tool_call_id: the id of the call; None is filled in.
     """
 
     def __init__(self, name: str, arguments: dict[str, Any] | str, tool_call_id: str | None = None) -> None:
-        self.name = name
         self.text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        self.tool_call_id = tool_call_id
+        super().__init__(name, _object_or_raw(self.text), tool_call_id)
 
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """The arguments as `llm` gives them on: text that is no JSON object as `{"_raw": text}`."""
-        try:
-            arguments = json.loads(self.text)
-        except json.JSONDecodeError:
-            return {"_raw": self.text}
-        return arguments if isinstance(arguments, dict) else {"_raw": self.text}
+
+def _object_or_raw(text: str) -> dict[str, Any]:
+    try:
+        arguments = json.loads(text)
+    except json.JSONDecodeError:
+        return {"_raw": text}
+    return arguments if isinstance(arguments, dict) else {"_raw": text}
 
 
 class Reply:
@@ -72,53 +85,54 @@ class Reply:
         text: the text of the answer.
         data: a structured answer, any JSON value or a pydantic instance; its text is its JSON.
         chunks: the text in the pieces in which it is streamed; without streaming they come joined. From llm 0.32 on
-            they may be `llm.parts.StreamEvent` objects too, which are passed on as they are.
-        tool_calls: `llm.ToolCall` objects that the model makes after its text. One that the offered tools could not
-            accept is an error, unless it is a `BrokenToolCall`. An id that is None is filled in.
-        reasoning: the reasoning before the text (from llm 0.32 on).
+            they may be `Event` or `llm.parts.StreamEvent` objects too, which are passed on as they are.
+        tool_calls: `ToolCall` or `llm.ToolCall` objects that the model makes after its text. One that the offered
+            tools could not accept is an error, unless it is a `BrokenToolCall`. An id that is None is filled in.
+        reasoning: the reasoning before the text; a call through `llm` needs llm 0.32 for it, or raises `LLMTooOld`.
         attachments: `llm.Attachment` objects that the model returns.
         usage: an `llm.Usage`, or a mapping with `input_tokens` and `output_tokens`. By default one token for every
             four characters of prompt and answer, rounded up.
         resolved_model: the id of the model that answered, where it is not the one that was asked.
         response_json: the provider's raw payload, which `response.json()` then returns. By default `data`.
         error: an exception (or its class) that is raised instead of the answer, or after `error_after` chunks of it.
-        error_after: how many chunks are streamed before `error` is raised; without streaming none is.
+        error_after: how many chunks are streamed before `error` is raised; without streaming it is raised at once.
         invalid: the answer breaks the schema that is asked for on purpose, so that is not reported.
         latency: how long the answer takes, in place of what was set for the model.
 
     Raises:
         InvalidReply: `data` is not JSON, two contents were given, or `error` is no exception.
         InvalidLatency: `latency` is no `Latency`.
-        LLMTooOld: the installed `llm` has no stream events.
     """
 
     data: Any
     chunks: tuple[Any, ...] | None
-    tool_calls: tuple[llm.ToolCall | BrokenToolCall, ...]
+    tool_calls: tuple[Any, ...]
     reasoning: str | None
-    attachments: tuple[llm.Attachment, ...]
+    attachments: tuple[Any, ...]
     invalid: bool
     latency: Latency | None
     notes: tuple[str, ...]
     estimated_tokens: int
-    usage: llm.Usage | Mapping[str, int] | None
+    usage: Any
     resolved_model: str | None
     response_json: Any
     error: BaseException | type[BaseException] | None
     error_after: int | None
     content: str
     """The whole text of the answer."""
+    is_recorded = False
+    """Whether a cassette holds the answer, which is then as the model gave it."""
 
     def __init__(
         self,
         text: str | None = None,
         *,
         data: Any = UNSET,
-        chunks: Iterable[str | StreamEvent] | None = None,
-        tool_calls: Iterable[llm.ToolCall | BrokenToolCall] = (),
+        chunks: Iterable[Any] | None = None,
+        tool_calls: Iterable[Any] = (),
         reasoning: str | None = None,
-        attachments: Iterable[llm.Attachment] = (),
-        usage: llm.Usage | Mapping[str, int] | None = None,
+        attachments: Iterable[Any] = (),
+        usage: Any = None,
         resolved_model: str | None = None,
         response_json: Any = None,
         error: BaseException | type[BaseException] | None = None,
@@ -129,30 +143,33 @@ class Reply:
         __tracebackhide__ = True
         given = {"text": text is not None, "data": data is not UNSET, "chunks": chunks is not None}
         if sum(given.values()) > 1:
-            raise InvalidReply(explain.two_contents([name for name in given if given[name]]))
+            names = " and ".join(name for name in given if given[name])
+            raise InvalidReply(f"A Reply has one content, but {names} were given.")
         if text is not None and not isinstance(text, str):
-            raise InvalidReply(explain.no_text(text))
+            raise InvalidReply(
+                f"This is not text: {described(text)}. Reply(text) takes a str; a structured reply is Reply(data=…)."
+            )
         if error is not None:
             exception_from(error)
         if error_after is not None and (error is None or not isinstance(error_after, int) or error_after < 0):
-            raise InvalidReply(explain.bad_error_after(error_after))
+            raise InvalidReply(
+                f"error_after={error_after!r} counts the chunks before error: give an error too, and a number from 0."
+            )
         _check_usage(usage)
-        if reasoning is not None:
-            boundary.require_llm("0.32", "Reply(reasoning=…)")
         fields = self.__dict__  # the way around `__setattr__`
         fields.update(error=error, error_after=error_after, usage=usage, resolved_model=resolved_model)
         fields["response_json"] = None if response_json is None else json.loads(json_text(response_json))
         fields["tool_calls"] = _checked_tool_calls(tool_calls)
-        fields["latency"] = None if latency is None else _checked_latency(latency)
+        fields["latency"] = None if latency is None else checked_latency(latency)
         fields["notes"] = tuple(getattr(error, "__notes__", ()))
         fields.update(reasoning=reasoning, attachments=tuple(attachments), invalid=invalid)
         fields["chunks"] = None if chunks is None else _checked_chunks(chunks)
-        fields["content"] = json_text(data) if given["data"] else text or "".join(map(_text_of, self.chunks or ()))
+        fields["content"] = json_text(data) if given["data"] else text or "".join(map(text_of, self.chunks or ()))
         fields["estimated_tokens"] = estimate_tokens(len(self.content))
         fields["data"] = json.loads(self.content) if given["data"] else UNSET
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(explain.frozen_reply(name))
+        raise AttributeError(f"A Reply cannot be changed, so {name} cannot be assigned. Make a new Reply.")
 
     def __repr__(self) -> str:
         return f"Reply({shorten(self.outcome) if self.error is None else repr(self.error)})"
@@ -199,14 +216,15 @@ class Reply:
     def outcome(self) -> Any:
         """What the history shows as the response, made anew: data or text, as far as it came, and any tool calls."""
         if self.error_after is not None:
-            return "".join(_text_of(chunk) for chunk in tuple(self.stream(stream=True))[: self.error_after])
+            return "".join(text_of(chunk) for chunk in tuple(self.stream(stream=True))[: self.error_after])
         if self.tool_calls:
             calls = [{"name": call.name, "arguments": copy.deepcopy(call.arguments)} for call in self.tool_calls]
             return {"text": self.content, "tool_calls": calls}
         return self.content if self.data is UNSET else json.loads(self.content)
 
 
-ReplyFunction = Callable[["llm.Prompt"], Any]
+ReplyFunction = Callable[[Any], Any]
+"""Given what the library made of the call (an `llm.Prompt`), returns a reply."""
 Answer = Reply | ReplyFunction
 
 
@@ -225,7 +243,7 @@ def json_text(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, default=_dump, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidReply(explain.not_json(value, error)) from None
+        raise InvalidReply(_not_json(value, error)) from None
 
 
 def _dump(value: Any) -> Any:
@@ -244,11 +262,16 @@ def exception_from(error: Any) -> BaseException:
     if isinstance(error, BaseException):
         return error
     if not (isinstance(error, type) and issubclass(error, BaseException)):
-        raise InvalidReply(explain.no_exception(error))
+        raise InvalidReply(
+            f"This is not an exception: {described(error)}. Give an instance or a class, such as "
+            'ConnectionError("no route to host"). For an answer that describes an error use set().'
+        )
     try:
         return error()
     except Exception as problem:
-        raise InvalidReply(explain.exception_needs_arguments(error, problem)) from None
+        raise InvalidReply(
+            f"{error.__qualname__} cannot be raised without arguments ({problem}). Give an instance of it."
+        ) from None
 
 
 def as_answer(value: Any) -> Answer:
@@ -272,7 +295,10 @@ def as_answer(value: Any) -> Answer:
         return Reply(error=value)
     if callable(value) and not isinstance(value, type):
         return cast("ReplyFunction", value)
-    raise InvalidReply(explain.no_reply(value))
+    raise InvalidReply(
+        f"This is not a reply: {described(value)}. A reply is a str, a dict or a list, a pydantic instance, an "
+        "exception or its class, a Reply, or a function of the prompt that returns one of these."
+    )
 
 
 def as_reply(function: ReplyFunction, result: Any) -> Reply:
@@ -285,59 +311,86 @@ def as_reply(function: ReplyFunction, result: Any) -> Reply:
     try:
         answer = as_answer(result)
     except InvalidReply:
-        raise InvalidReply(explain.function_returned_no_reply(function, result)) from None
+        answer = None
     if not isinstance(answer, Reply):
-        raise InvalidReply(explain.function_returned_no_reply(function, result))
+        hint = " Is a return statement missing?" if result is None else ""
+        raise InvalidReply(
+            f"The reply function {compact(function)} returned what is not a reply: {described(result)}.{hint} "
+            "It may return a str, a dict or a list, a pydantic instance, an exception, or a Reply."
+        )
     return answer
+
+
+def answer_text(answer: Answer) -> str:
+    """How a configured reply reads in a message: its content, or what it raises, on one line."""
+    error = getattr(answer, "error", None)
+    if error is None:
+        return shorten(getattr(answer, "outcome", answer))
+    raised = f"raises {error.__name__ if isinstance(error, type) else shorten_name(repr(error))}"
+    reply = cast("Reply", answer)
+    return raised if reply.error_after is None else f"{shorten(reply.outcome)}, then {raised}"
+
+
+def _not_json(value: Any, error: Exception) -> str:
+    for path, item in _leaves(value, "reply", 0):
+        if not (item is None or isinstance(item, (str, int, float)) or hasattr(item, "model_dump")):
+            return (
+                f"{path} is no JSON value: {described(item)}. A structured reply holds only what a model can send: "
+                "str, int, float, bool, None, and dicts and lists of these. Convert it first."
+            )
+    return f"The structured reply has no JSON form: {error}."
+
+
+def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
+    if depth > 50:
+        return
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if key is not None and not isinstance(key, (str, int, float)):
+                yield f"A key of {path}", key
+            yield from _leaves(item, f"{path}[{key!r}]", depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from _leaves(item, f"{path}[{index}]", depth + 1)
+    else:
+        yield path, value
 
 
 def _checked_chunks(chunks: Iterable[Any]) -> tuple[Any, ...]:
     __tracebackhide__ = True
-    if isinstance(chunks, str) or not isinstance(chunks, Iterable):
-        raise InvalidReply(explain.no_chunk(chunks))
-    frozen = tuple(chunks)
-    for chunk in frozen:
-        if not isinstance(chunk, str) and not _is_event(chunk):
-            raise InvalidReply(explain.no_chunk(chunk))
-    return frozen
+    frozen = None if isinstance(chunks, str) or not isinstance(chunks, Iterable) else tuple(chunks)
+    for chunk in (chunks,) if frozen is None else frozen:
+        if frozen is None or not (isinstance(chunk, str) or is_event(chunk)):
+            raise InvalidReply(
+                f"This is not a chunk: {described(chunk)}. The chunks of a Reply are str, or llm.parts.StreamEvent "
+                "objects."
+            )
+    return frozen or ()
 
 
 def _check_usage(usage: Any) -> None:
     __tracebackhide__ = True
     known = {"input_tokens", "output_tokens", "details"}
+    right = hasattr(usage, "input") and hasattr(usage, "output")
     if isinstance(usage, Mapping):
-        if not usage.keys() <= known or not usage:
-            raise InvalidReply(explain.no_usage(dict(usage)))
-    elif usage is not None and not (hasattr(usage, "input") and hasattr(usage, "output")):
-        raise InvalidReply(explain.no_usage(usage))
+        usage = dict(usage)
+        right = bool(usage) and usage.keys() <= known
+    if usage is not None and not right:
+        raise InvalidReply(
+            f"This is not usage: {described(usage)}. Give an llm.Usage, or a dict with input_tokens, output_tokens "
+            "and, if wanted, details."
+        )
 
 
 def _checked_tool_calls(tool_calls: Any) -> tuple[Any, ...]:
     __tracebackhide__ = True
-    if not isinstance(tool_calls, Iterable):
-        raise InvalidReply(explain.no_tool_call(tool_calls))
-    frozen = tuple(tool_calls)
-    for call in frozen:
-        if not (hasattr(call, "name") and isinstance(getattr(call, "arguments", None), dict)):
-            raise InvalidReply(explain.no_tool_call(call))
-    return copy.deepcopy(frozen)
-
-
-def _checked_latency(latency: Any) -> Latency:
-    from llm_mock.core.latency import checked
-
-    __tracebackhide__ = True
-    return checked(latency)
-
-
-def _is_event(chunk: Any) -> bool:
-    return hasattr(chunk, "type") and hasattr(chunk, "chunk")
-
-
-def _text_of(chunk: Any) -> str:
-    if isinstance(chunk, str):
-        return chunk
-    return cast("str", chunk.chunk) if chunk.type == "text" else ""
+    frozen = tuple(tool_calls) if isinstance(tool_calls, Iterable) else None
+    for call in (tool_calls,) if frozen is None else frozen:
+        if frozen is None or not (hasattr(call, "name") and isinstance(getattr(call, "arguments", None), dict)):
+            raise InvalidReply(
+                f"This is not a tool call: {described(call)}. Give llm.ToolCall or BrokenToolCall objects, in a list."
+            )
+    return copy.deepcopy(frozen or ())
 
 
 DEFAULT_REPLY = Reply(data={"success": True})

@@ -5,94 +5,38 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from llm_mock import explain
-from llm_mock.core.reply import Answer, Reply
-from llm_mock.support.text import shorten
+from llm_mock.core.matchers import Matchers
+from llm_mock.core.records import call_head, schema_text
+from llm_mock.core.reply import Answer, Reply, answer_text
+from llm_mock.support.text import shorten_name
 
 if TYPE_CHECKING:
-    from llm_mock.boundaries.processes import Exchange
     from llm_mock.core.latency import Latency
     from llm_mock.core.records import CallRecord
 
 ANY_MODEL = "*"
+SHOWN_REPLIES = 20
+"""How many configured replies the message about an unexpected call lists."""
 
 Key = tuple[str, "str | None"]
-TextMatcher = str | re.Pattern[str] | Callable[[str], object]
 
 
-class Matchers:
-    """What a queued reply wants of a call, beyond model and schema. All that is given must hold.
+class Uses(Protocol):
+    """Where processes that use the same replies tell each other which they used."""
 
-    Args:
-        prompt: a text that the prompt contains, a compiled pattern that is found in it, or a function of the text.
-        system: the same for the system prompt.
-        tools: names of tools that are offered, among others perhaps.
-        turn: which answer of the conversation it is, from 1.
-        attachments: the types of all attachments, such as `["image/png"]`, in order.
-        options: options of the call and their values.
-    """
+    def use(self, reply: QueuedReply) -> bool:
+        """Use a queued reply once more; False where other processes have used it up."""
+        ...
 
-    __slots__ = ("attachments", "options", "prompt", "system", "tools", "turn")
-
-    def __init__(
-        self,
-        prompt: TextMatcher | None = None,
-        system: TextMatcher | None = None,
-        tools: Iterable[str] | None = None,
-        turn: int | None = None,
-        attachments: Iterable[str] | None = None,
-        options: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.prompt = prompt
-        self.system = system
-        self.tools = None if tools is None else [tools] if isinstance(tools, str) else list(tools)
-        self.turn = turn
-        self.attachments = None if attachments is None else list(attachments)
-        self.options = None if options is None else dict(options)
-
-    def misses(self, call: CallRecord) -> Iterator[str]:
-        """Why the call does not fit, a phrase for each condition that does not hold."""
-        kwargs = call["kwargs"]
-        for name, matcher, text in (
-            ("prompt", self.prompt, call["prompt"]),
-            ("system prompt", self.system, kwargs.get("system", "")),
-        ):
-            if matcher is not None and not _fits(matcher, text):
-                yield f"the {name} {shorten(text, 60)} is not one that {explain.text_matcher(matcher)}"
-        missing = [tool for tool in self.tools or () if tool not in kwargs.get("tools", ())]
-        if missing:
-            yield f"the tools {', '.join(missing)} are not offered"
-        if self.turn not in (None, call["turn"]):
-            yield f"it is turn {call['turn']}, not {self.turn}"
-        types = [attachment["type"] for attachment in kwargs.get("attachments", ())]
-        if self.attachments not in (None, types):
-            yield f"the attachments are {types}, not {self.attachments}"
-        for option, value in (self.options or {}).items():
-            if option not in call["options"]:
-                yield f"the option {option} was not given"
-            elif call["options"][option] != value:
-                yield f"the option {option} is {call['options'][option]!r}, not {value!r}"
-
-    def __bool__(self) -> bool:
-        return any(getattr(self, name) is not None for name in self.__slots__)
-
-    def __str__(self) -> str:
-        return explain.matchers(self)
-
-
-def _fits(matcher: TextMatcher, text: str) -> bool:
-    if isinstance(matcher, str):
-        return matcher in text
-    if isinstance(matcher, re.Pattern):
-        return matcher.search(text) is not None
-    return bool(matcher(text))
+    def times_used(self, reply: QueuedReply) -> int:
+        """How often all processes together used a queued reply."""
+        ...
 
 
 class QueuedReply:
@@ -116,16 +60,25 @@ class QueuedReply:
         """Why the call is not answered by this reply."""
         return [*_misses(self.model, self.schema, call), *self.matchers.misses(call)]
 
+    def __str__(self) -> str:
+        wanted = [_wanted(self.model, self.schema), *([str(self.matchers)] if self.matchers else [])]
+        times = f"  ({self.remaining} times)" if self.remaining > 1 else ""
+        return f"{'  '.join(wanted)}  → {answer_text(self.answer)}{times}"
+
 
 def _misses(model: str, schema: str | None, call: CallRecord) -> Iterator[str]:
     if model not in (ANY_MODEL, call["model_id"]):
         yield f"the model is {call['model_id']}, not {model}"
     if schema is not None and schema != call["kwargs"]["schema"]:
-        yield f"the schema is {explain.schema(call['kwargs']['schema'])}, not {explain.schema(schema)}"
+        yield f"the schema is {schema_text(call['kwargs']['schema'])}, not {schema_text(schema)}"
+
+
+def _wanted(model: str, schema: str | None) -> str:
+    return f"{shorten_name(model)}  schema {schema_text(schema)}" if schema else shorten_name(model)
 
 
 class Script:
-    """The replies configured in one mock, each found in constant time.
+    """All that is configured in one mock; a reply is found in constant time.
 
     A model is named by its id or `"*"`, a schema by `schema_name`.
     """
@@ -134,18 +87,23 @@ class Script:
         self.side_effect: Reply | None = None
         self.errors: dict[str, Reply] = {}
         self.standing: dict[Key, Answer] = {}
+        self.unknown: set[str] = set()
+        """Names and ids of models that nobody knows."""
         self.latencies: dict[str, Latency] = {}
-        self.exchange: Exchange | None = None
-        """Where processes that use these replies together tell each other which they used."""
+        self.prices: tuple[Any, ...] = ()
+        """What models cost; see `llm_mock.cost`."""
+        self.misbehaviour: tuple[str, int | None] | None = None
+        """What the models do wrong, and in how many calls; None in all that it can be applied to."""
+        self.uses: Uses | None = None
         self._queues: dict[Key, deque[QueuedReply]] = {}
         self._next_position = 0
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "exchange")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "uses")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=threading.Lock(), exchange=None)
+        self.__dict__.update(state, _lock=threading.Lock(), uses=None)
 
     def queue(self, reply: QueuedReply) -> None:
         """Have a reply given to the next calls that match, after those queued earlier."""
@@ -160,9 +118,9 @@ class Script:
             return []
         with self._lock:
             left = [reply for queue in self._queues.values() for reply in queue]
-            if self.exchange is not None:
+            if self.uses is not None:
                 for reply in left:
-                    reply.remaining = reply.times - self.exchange.times_used(reply)
+                    reply.remaining = reply.times - self.uses.times_used(reply)
         return sorted((reply for reply in left if reply.remaining), key=lambda reply: reply.position)
 
     def find(self, call: CallRecord) -> Answer | None:
@@ -189,7 +147,7 @@ class Script:
     def _take(self, keys: list[Key], call: CallRecord) -> Answer | None:
         with self._lock:
             while first := self._first_of(keys, call):
-                usable = self.exchange is None or self.exchange.use(first)
+                usable = self.uses is None or self.uses.use(first)
                 first.remaining = first.remaining - 1 if usable else 0
                 if first.remaining == 0:
                     self._use_up(first)
@@ -221,13 +179,43 @@ class Script:
     def configured(self) -> Iterator[tuple[str, Any, Callable[[CallRecord], Iterable[str]]]]:
         """Every configured reply: how it reads, all that belongs to it, and what says why a call does not fit."""
         for reply in self.queued():
-            yield explain.queued_reply(reply), reply, reply.misses
-        for model, error in self.errors.items():
-            yield explain.standing_answer(model, None, error), error, partial(_misses, model, None)
-        for (model, schema), answer in self.standing.items():
-            yield explain.standing_answer(model, schema, answer), answer, partial(_misses, model, schema)
+            yield str(reply), reply, reply.misses
+        standing: list[tuple[Key, Answer]] = [((model, None), error) for model, error in self.errors.items()]
+        for key, answer in [*standing, *self.standing.items()]:
+            yield f"{_wanted(*key)}  → {answer_text(answer)}", answer, partial(_misses, *key)
 
     def near_misses(self, call: CallRecord) -> Iterator[tuple[list[str], str]]:
         """Every configured reply that does not answer a call: why not, and how it reads."""
         for text, _, misses in self.configured():
             yield list(misses(call)), text
+
+
+def unused_text(unused: Sequence[QueuedReply], calls: Sequence[CallRecord]) -> str:
+    """What to say of queued replies that nobody asked for: each with the call that came nearest to it."""
+    lines = []
+    for reply in unused:
+        lines.append(f"  - {reply}")
+        misses = [reply.misses(call) for call in calls]
+        if nearest := min((miss for miss in misses if miss), key=len, default=None):
+            lines.append(f"    nearest call: {misses.index(nearest) + 1}, but {' and '.join(nearest)}")
+    count = "One queued reply was" if len(unused) == 1 else f"{len(unused)} queued replies were"
+    return (
+        f"{count} not asked for:\n"
+        + "\n".join(lines)
+        + "\nRemove the add(), correct what it wants, or say optional=True for a reply that may be unused."
+    )
+
+
+def unexpected_text(call: CallRecord, near_misses: Iterable[tuple[list[str], str]]) -> str:
+    """What to say of a call that no configured reply fits: what was configured, and the nearest miss."""
+    configured = sorted(near_misses, key=lambda miss: len(miss[0]))
+    lines = [f"No reply was configured for this call:\n  {call_head(call)}"]
+    if not configured:
+        lines.append("No replies were configured at all.")
+    else:
+        lines.append("Configured replies:")
+        lines += [f"  - {text}" for _, text in configured[:SHOWN_REPLIES]]
+        misses, text = configured[0]
+        lines.append(f"The nearest miss is {text}\n  but {' and '.join(misses)}.")
+    lines.append('Configure one with mock_llm_responses.set() or add(), or any other call with set("*", …).')
+    return "\n".join(lines)

@@ -31,14 +31,14 @@ class EmbeddingRecord(TypedDict):
 
 
 class EmbeddingState:
-    """What a mock knows of one embedding model id. What it does not know is looked up in that of its outer mock."""
+    """What a mock knows of one embedding model id. What it does not know is looked up in that of its parent."""
 
-    def __init__(self, outer: EmbeddingState | None = None) -> None:
+    def __init__(self, parent: EmbeddingState | None = None) -> None:
         self.calls: list[EmbeddingRecord] = []
         self.vectors: dict[str | bytes, list[float]] = {}
         self.error: BaseException | type[BaseException] | None = None
-        self.dimensions: int = outer.dimensions if outer else 64
-        self._outer = outer
+        self.dimensions: int = parent.dimensions if parent else 64
+        self._parent = parent
 
     def embed(self, item: str | bytes) -> list[float]:
         """The vector for one item, a new list; raises the configured error."""
@@ -49,7 +49,7 @@ class EmbeddingState:
             vector = state.vectors.get(item, ())
             if len(vector) == self.dimensions:
                 return list(vector)
-            state = state._outer
+            state = state._parent
         return made_vector(item, self.dimensions)
 
 

@@ -8,12 +8,13 @@ import threading
 from pathlib import Path
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
+def write_atomically(path: Path, content: str | bytes, durable: bool = True) -> None:
     """Write a file so that at any moment it is the old one or the whole new one; missing folders are made.
 
     Args:
         path: the file.
         content: what it is to hold; text as UTF-8.
+        durable: whether the machine may fail right afterwards; to wait for the disk takes milliseconds.
 
     Raises:
         OSError: it cannot be written; an old file is as it was.
@@ -26,8 +27,9 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     try:
         with open(temporary, "wb") as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):

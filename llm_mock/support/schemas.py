@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any, cast
 
-from llm_mock import explain
+from llm_mock.support.text import described
 from llm_mock.errors import InvalidReply
 
 _generated: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
@@ -31,7 +31,10 @@ def schema_name(schema: Any) -> str | None:
     if not isinstance(schema, dict):
         __tracebackhide__ = True
         if not (isinstance(schema, type) and hasattr(schema, "model_json_schema")):
-            raise InvalidReply(explain.no_schema(schema))
+            raise InvalidReply(
+                f"This is not a schema: {described(schema)}. Give a pydantic class, a JSON-schema dict, or the name "
+                "of one."
+            )
         schema = json_schema(schema)
     for described in (schema, _referred_to(schema)):
         if isinstance(described.get("title"), str):

@@ -7,11 +7,14 @@ from typing import Any
 
 import llm
 
+from llm_mock import behaviour
 from llm_mock.boundaries.llm.accept import AcceptsAnything, AnyOptions, split_arguments
-from llm_mock.boundaries.llm.registry import MockGetModel
-from llm_mock.boundaries.llm.response import NOTHING_PASSED, MockResponse, deliver, deliver_async
-from llm_mock.core.answering import ModelState
-from llm_mock.core.records import ModelHistory, plain
+from llm_mock.boundaries.llm.model_history import ModelHistory
+from llm_mock.boundaries.llm.playback import play, play_async
+from llm_mock.boundaries.llm.request import LLMRequest
+from llm_mock.boundaries.llm.response import NOTHING_PASSED, MockResponse
+from llm_mock.core.mock import Mock
+from llm_mock.core.request import plain
 
 
 class _Scripted(AcceptsAnything, ModelHistory):
@@ -22,7 +25,7 @@ class _Scripted(AcceptsAnything, ModelHistory):
         model_name: str | None = None,
         default_response: Any = None,
         *,
-        mock: Callable[[], MockGetModel | None] | None = None,
+        mock: Callable[[], Mock | None] | None = None,
     ) -> None:
         """
         Args:
@@ -35,10 +38,6 @@ class _Scripted(AcceptsAnything, ModelHistory):
             self.mock = mock  # type: ignore[method-assign]
         if default_response is not None:
             self.default_response = default_response
-
-    @property
-    def _state(self) -> ModelState:
-        return (self.mock() or MockGetModel()).state(self.model_id)
 
 
 class MockLLMModel(_Scripted, llm.Model):
@@ -70,7 +69,7 @@ class MockLLMModel(_Scripted, llm.Model):
             response.passed = plain(others) if others else NOTHING_PASSED
             scripted = type(self).execute is MockLLMModel.execute  # else a subclass answers by itself
             if scripted and not (mock.settings.lazy if lazy is None else lazy):
-                response.decided = mock.answer(self.model_id, response.prompt, response.passed, None)
+                response.decided = mock.answer(LLMRequest(self.model_id, response.prompt, response.passed, None))
         return response  # type: ignore[no-any-return]
 
     def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> Iterator[str]:
@@ -78,9 +77,9 @@ class MockLLMModel(_Scripted, llm.Model):
         __tracebackhide__ = True
         answered = getattr(response, "decided", None)
         if answered is None:
-            mock = self.mock() or MockGetModel()
-            answered = mock.answer(self.model_id, prompt, getattr(response, "passed", None), conversation)
-        return deliver(answered, stream, response)
+            mock = self.mock() or Mock(behaviour)
+            answered = mock.answer(LLMRequest(self.model_id, prompt, getattr(response, "passed", None), conversation))
+        return play(answered, stream, response)
 
 
 class AsyncMockLLMModel(_Scripted, llm.AsyncModel):
@@ -91,7 +90,7 @@ class AsyncMockLLMModel(_Scripted, llm.AsyncModel):
     async def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> AsyncGenerator[str, None]:
         """Called by `llm` to produce the response."""
         __tracebackhide__ = True
-        mock = self.mock() or MockGetModel()
-        answered = await mock.answer_async(self.model_id, prompt, conversation)
-        async for chunk in deliver_async(answered, stream, response):
+        mock = self.mock() or Mock(behaviour)
+        answered = await mock.answer_async(LLMRequest(self.model_id, prompt, None, conversation))
+        async for chunk in play_async(answered, stream, response):
             yield chunk

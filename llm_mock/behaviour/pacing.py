@@ -1,0 +1,56 @@
+"""The times at which the pieces of a reply come."""
+
+from __future__ import annotations
+
+import copy
+import json
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from llm_mock.behaviour.provider_errors import provider_error
+from llm_mock.core.reply import CHARACTERS_PER_TOKEN, Reply, estimate_tokens
+
+if TYPE_CHECKING:
+    from llm_mock.core.latency import Latency
+    from llm_mock.core.records import CallRecord
+
+
+def paced(reply: Reply, latency: Latency, call: CallRecord) -> tuple[Reply, list[float]]:
+    """A reply as it comes with a latency.
+
+    Returns:
+        The reply, cut where the timeout ends it, and the seconds before each of its pieces.
+    """
+    reply = copy.copy(reply)
+    if latency.chunks_per_second is not None and reply.chunks is None:
+        reply.__dict__["chunks"] = _tokens(reply.content)  # the way around `__setattr__`
+    waits = latency.waits(_sizes(reply), call["number"])
+    if latency.timeout is not None and sum(waits) > latency.timeout:
+        waits = _cut(reply, waits, latency.timeout, call["model_id"])
+    return reply, waits
+
+
+def _tokens(text: str) -> tuple[str, ...]:
+    return tuple(text[start : start + CHARACTERS_PER_TOKEN] for start in range(0, len(text), CHARACTERS_PER_TOKEN))
+
+
+def _sizes(reply: Reply) -> list[int]:
+    """For how many chunks each piece of a reply counts: its reasoning, its chunks, its tool calls."""
+    reasoning = [] if reply.reasoning is None else [estimate_tokens(len(reply.reasoning))]
+    chunks = [1 for _ in reply.stream(stream=True)]
+    if reply.error_after is not None:
+        return reasoning + chunks[: reply.error_after]
+    return reasoning + chunks + [estimate_tokens(len(json.dumps(call.arguments))) for call in reply.tool_calls]
+
+
+def _cut(reply: Reply, waits: list[float], timeout: float, model_id: str) -> list[float]:
+    """End a reply with a timeout, after the chunks that come before. Returns the waits up to there."""
+    ends = list(accumulate(waits))
+    arrived = sum(end <= timeout for end in ends)
+    lead = 0 if reply.reasoning is None else 1
+    chunks = min(max(arrived - lead, 0), len(tuple(reply.stream(stream=True))))
+    fields = reply.__dict__
+    fields.update(error=provider_error(model_id, "timeout"), error_after=chunks, notes=())
+    fields["reasoning"] = reply.reasoning if arrived else None
+    fields["estimated_tokens"] = estimate_tokens(len(reply.outcome))
+    return [*waits[:arrived], timeout - (ends[arrived - 1] if arrived else 0)]

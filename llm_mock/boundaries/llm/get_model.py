@@ -1,0 +1,299 @@
+"""The mock of `llm.get_model`: hands out models, holds their replies, sees every call.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
+
+from llm_mock import behaviour
+from llm_mock.boundaries.llm.executing import is_async
+from llm_mock.boundaries.llm.names import EMBEDDING_MODELS, LLMNames, find_registered, id_of, registered_model
+from llm_mock.boundaries.processes import TESTING_VARIABLE, SharedFolder
+from llm_mock.core.active import active
+from llm_mock.core.configurator import ResponseConfigurator
+from llm_mock.core.mock import Mock
+from llm_mock.core.reply import Reply, exception_from
+from llm_mock.core.settings import Settings
+from llm_mock.errors import InvalidReply, LLMMockError
+from llm_mock.support.text import described
+
+if TYPE_CHECKING:
+    from llm_mock.boundaries.llm.embedding_model import MockEmbeddingModel
+    from llm_mock.boundaries.llm.model import AsyncMockLLMModel, MockLLMModel
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def _of_responses(
+    method: Callable[Concatenate[ResponseConfigurator, Parameters], Result],
+) -> Callable[Concatenate[MockGetModel, Parameters], Result]:
+    """A method of a mock that is one of its configurator."""
+
+    @functools.wraps(method)
+    def forwarded(self: MockGetModel, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        __tracebackhide__ = True
+        return method(self.responses, *args, **kwargs)
+
+    return forwarded
+
+
+class MockGetModel(Mock):
+    """A stand-in for `llm.get_model` whose models answer from a script and keep a history.
+
+    Calling it, or its `get_model`, returns the `MockLLMModel` of a name, always the same for the same name. A mock
+    may lie on top of a parent: what it has no reply for, the parent answers.
+    """
+
+    def __init__(
+        self,
+        responses: Mapping[str, Any] | None = None,
+        side_effect: BaseException | type[BaseException] | None = None,
+        *,
+        parent: MockGetModel | None = None,
+        at_boundary: bool = False,
+        standing_only: bool = False,
+        settings: Settings | None = None,
+    ) -> None:
+        """See `create_mock_get_model` for `responses` and `side_effect`.
+
+        Args:
+            parent: the mock that is asked where this one has no reply.
+            at_boundary: the mock stands in for `llm` itself: aliases are resolved, and the mock that is active when a
+                model is called answers the models that this one handed out.
+            standing_only: refuse queued replies.
+            settings: how calls are decided and checked; by default as the parent has it.
+        """
+        self._at_boundary = at_boundary
+        names = LLMNames() if at_boundary else None
+        super().__init__(behaviour, parent, names=names, standing_only=standing_only, settings=settings)
+        self.parent: MockGetModel | None = parent
+        self.models: dict[str, MockLLMModel] = {}
+        """Every model that was asked for or called, by its id."""
+        self._answering: Any = active if at_boundary else self.itself
+        self._handed_out: dict[tuple[str, str], Any] = {}
+        if responses is not None and not isinstance(responses, Mapping):
+            raise InvalidReply(
+                f"This is not a mapping of model names to replies: {described(responses)}. "
+                "For any model write {'*': reply}."
+            )
+        for model, response in (responses or {}).items():
+            self.set(model, response)
+        if side_effect is not None:
+            exception_from(side_effect)
+            self.responses.script.side_effect = Reply(error=side_effect)
+
+    set = _of_responses(ResponseConfigurator.set)
+    add = _of_responses(ResponseConfigurator.add)
+    set_error = _of_responses(ResponseConfigurator.set_error)
+    set_unknown = _of_responses(ResponseConfigurator.set_unknown)
+    set_latency = _of_responses(ResponseConfigurator.set_latency)
+    set_response = _of_responses(ResponseConfigurator.set_response)
+
+    def __call__(self, name: str | None = None, _skip_async: bool = False) -> MockLLMModel:
+        """What an application calls as `llm.get_model`; without a name it is `llm`'s default model."""
+        if name is None:
+            import llm
+
+            name = cast("str", llm.get_default_model())  # type: ignore[no-untyped-call]
+        return self.get_model(name)
+
+    def __repr__(self) -> str:
+        return f"<MockGetModel: {len(self.models)} models, {len(self.calls)} calls>"
+
+    def set_price(self, model: str, input: Any, output: Any) -> None:
+        """Say what a model costs, before the price that its provider asks.
+
+        Args:
+            model: id or alias, or a glob of ids such as `"ollama/*"`. Of several that fit the one set last counts.
+            input: US dollars for a million tokens of input.
+            output: the same for the output.
+
+        Raises:
+            InvalidBudget: one is not an amount from 0.
+        """
+        from llm_mock.cost.prices import price
+
+        __tracebackhide__ = True
+        script = self.responses.script
+        script.prices = (*script.prices, price(self.responses.model_id_of(model), input, output))
+
+    def get_model(self, name: str) -> MockLLMModel:
+        """The model of an id or alias, always the same one; to see its calls.
+
+        Raises:
+            llm.UnknownModelError: the name was made unknown by `set_unknown`.
+        """
+        return cast("MockLLMModel", self.hand_out("model", name, self.responses.model_id_of(name)))
+
+    def get_async_model(self, name: str) -> AsyncMockLLMModel:
+        """The asynchronous model of an id or alias; it shares replies and history with the synchronous one.
+
+        Raises:
+            llm.UnknownModelError: the name was made unknown by `set_unknown`.
+        """
+        return cast("AsyncMockLLMModel", self.hand_out("async_model", name, self.responses.model_id_of(name)))
+
+    def get_embedding_model(self, name: str) -> MockEmbeddingModel:
+        """The embedding model of an id or alias, always the same one; to set its vectors and to see its calls.
+
+        Raises:
+            llm.UnknownModelError: the name was made unknown by `set_unknown`.
+        """
+        return cast("MockEmbeddingModel", self.hand_out("embedding_model", name, self._embedding_model_id(name)))
+
+    def _embedding_model_id(self, name: str) -> str:
+        entry = find_registered(name, EMBEDDING_MODELS) if self._at_boundary else None
+        return name if entry is None else id_of(entry)
+
+    def hand_out(self, kind: str, name: str, model_id: str) -> Any:
+        """A mocked model, always the same one.
+
+        Args:
+            kind: `model`, `async_model` or `embedding_model`.
+            name: what was asked for.
+            model_id: the id that the name stands for.
+
+        Raises:
+            llm.UnknownModelError: the model was made unknown by `set_unknown`.
+        """
+        if self.is_unknown(model_id):
+            import llm
+
+            raise llm.UnknownModelError(f"Unknown model: {name}")
+        model = self._handed_out.get((kind, model_id))
+        if model is None:
+            model = self._handed_out.setdefault((kind, model_id), self._new_model(kind, model_id))
+        if kind == "model":
+            self.models.setdefault(model_id, model)
+        return model
+
+    def _new_model(self, kind: str, model_id: str) -> Any:
+        if kind == "embedding_model":
+            from llm_mock.boundaries.llm.embedding_model import MockEmbeddingModel
+
+            return MockEmbeddingModel(model_id, mock=self._answering)
+        from llm_mock.boundaries.llm.model import AsyncMockLLMModel, MockLLMModel
+
+        real = registered_model(kind, model_id) if self.settings.autospec else None
+        if real is not None:
+            return self.listed(real)
+        return (MockLLMModel if kind == "model" else AsyncMockLLMModel)(model_id, mock=self._answering)
+
+    def listed(self, real: Any) -> Any:
+        """The mock of a registered model, sync or async, with the traits by which applications choose one."""
+        from llm_mock.boundaries.llm.model import AsyncMockLLMModel, MockLLMModel
+
+        model = (AsyncMockLLMModel if is_async(real) else MockLLMModel)(real.model_id, mock=self._answering)
+        model.take_traits(real)
+        return model
+
+    def autospec(self) -> None:
+        """From now on the models that `llm` knows refuse what the real ones would refuse.
+
+        That is: options that do not validate, types of attachments, tools, schemas and conversations that they do
+        not support. Models that nobody knows accept everything.
+        """
+        self.settings = self.settings._replace(autospec=True)
+        self.forget_models()
+
+    def forget_models(self) -> None:
+        """Hand out new models from now on, with the same replies and history."""
+        self.models.clear()
+        self._handed_out.clear()
+        if self.parent is not None:
+            self.parent.forget_models()
+
+    def _note_model(self, model_id: str) -> None:
+        if model_id not in self.models:
+            self.hand_out("model", model_id, model_id)
+
+    def environment(self, **variables: str) -> dict[str, str]:
+        """The environment for a process that is to be mocked by this mock, and to report to it.
+
+        Such a process answers from the replies of this mock, those configured later included, and uses queued ones
+        up. Its calls appear in the history here, also when it crashes, and its unused replies are those of this mock.
+
+        Args:
+            variables: further environment variables.
+
+        Returns:
+            The environment of this process with what the other one needs, for `subprocess.run(…, env=…)`.
+
+        Raises:
+            InvalidReply: a reply cannot be sent to another process.
+            LLMMockError: the calls of this mock are recorded or replayed, which another process cannot do.
+        """
+        __tracebackhide__ = True
+        if self.cassette is not None:
+            raise LLMMockError(
+                "environment(): a cassette records and replays the calls of the test's own process, and this test has "
+                "one. Configure the replies for the other process in a test without a cassette."
+            )
+        if self.folder is None:
+            self.folder = SharedFolder.create()
+            self._share()
+        return {**os.environ, **self.folder.environment(), TESTING_VARIABLE: "1", **variables}
+
+    def join(self, folder: SharedFolder) -> None:
+        """Answer from the replies that a test configured in another process, and report calls to it."""
+        self.folder = folder
+        self._version = (0, 0)
+        self._reload()
+
+    def _reload(self) -> None:
+        folder = cast("SharedFolder", self.folder)
+        if self._version == folder.version():
+            return
+        self._version = folder.version()
+        try:
+            (level, *parents), details = folder.configured()
+        except FileNotFoundError:  # the test is over
+            return
+        self.responses.script, self.settings = level
+        mock = self
+        for script, settings in parents:
+            mock.parent = MockGetModel(at_boundary=True, standing_only=True, settings=settings)
+            mock.parent.responses.script = script
+            mock = mock.parent
+        if self.misbehaviour is None and self.responses.script.misbehaviour is not None:
+            self.misbehaviour = behaviour.misbehaving(*self.responses.script.misbehaviour)
+        if details and self.log is None:
+            from llm_mock.core.call_log import CallLog
+
+            self.log = CallLog()
+
+    def reset(self) -> None:
+        """Forget all models and calls, and all that was configured."""
+        super().reset()
+        self.models.clear()
+        self._handed_out.clear()
+
+
+def create_mock_get_model(
+    responses: Mapping[str, Any] | None = None,
+    side_effect: BaseException | type[BaseException] | None = None,
+) -> MockGetModel:
+    """Create a mock of `llm.get_model`.
+
+    Args:
+        responses: what each model answers: a mapping of model names (or `"*"` for any) to replies.
+        side_effect: an exception (or its class) that every call of every model raises.
+
+    Returns:
+        A callable `name -> MockLLMModel` with a state of its own, apart from the fixtures'.
+
+    Raises:
+        InvalidReply: a response can be no reply, or `side_effect` is no exception.
+
+    Example:
+        >>> get_model = create_mock_get_model({"gpt-4o-mini": {"found": True}, "*": "Hello"})
+        >>> get_model("gpt-4o-mini").prompt("Is there one?").json()
+        {'found': True}
+    """
+    return MockGetModel(responses, side_effect)

@@ -1,0 +1,86 @@
+"""The log of `llm`: its SQLite database of conversations.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from llm_mock.boundaries.llm.versions import conversation_tables
+
+
+def log_path() -> Path:
+    """Where `llm` logs: its SQLite database, which need not be there yet."""
+    import llm
+
+    return Path(llm.user_dir()) / "logs.db"  # type: ignore[no-untyped-call]
+
+
+def is_logging() -> bool:
+    """Whether the user lets `llm` log: see `llm logs off`."""
+    return not log_path().with_name("logs-off").exists()
+
+
+def log(responses: Sequence[Any], name: str) -> None:
+    """Log the responses of one conversation, and give it a name by which `logged_conversation` finds it again.
+
+    Args:
+        responses: `llm` responses that were read to their end, in order.
+        name: the name.
+
+    Raises:
+        Exception: the database cannot be written, or is none.
+    """
+    with _log_database() as database:
+        for response in responses:
+            response.log_to_db(database)
+        for table in conversation_tables(database):
+            for conversation in {response.conversation.id for response in responses}:
+                database.execute(f"update {table} set name = ? where id = ?", [name, conversation])
+        database.conn.commit()
+
+
+def logged_conversation(name: str, model: Any) -> Any:
+    """The conversation that was logged last under a name, to go on with; None where there is none.
+
+    Args:
+        name: the name.
+        model: the `llm` model that is to go on with it, whichever began it.
+
+    Raises:
+        Exception: the database cannot be read, or the model cannot go on with the conversation.
+    """
+    import llm
+    from llm.cli import load_conversation
+
+    if not log_path().exists():
+        return None
+    with _log_database() as database:
+        found = " union ".join(f"select id from {table} where name = :name" for table in conversation_tables(database))
+        rows = list(database.query(f"{found} order by id desc limit 1", {"name": name}))
+    if not rows:
+        return None
+    get_model: Any = llm.get_model
+    module: Any = llm
+    module.get_model = lambda *_: model  # the one that began it may be gone
+    try:
+        return load_conversation(rows[0]["id"])
+    finally:
+        module.get_model = get_model
+
+
+@contextmanager
+def _log_database() -> Iterator[Any]:
+    import sqlite_utils
+    from llm.migrations import migrate
+
+    database = sqlite_utils.Database(log_path())
+    try:
+        migrate(database)  # type: ignore[no-untyped-call]
+        yield database
+    finally:
+        database.conn.close()

@@ -1,0 +1,72 @@
+"""The history of one model, as its mock keeps it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llm_mock import behaviour
+from llm_mock.core.assertions import assert_called_with
+from llm_mock.core.mock import Mock, ModelState
+from llm_mock.core.records import CallRecord
+
+
+class ModelHistory:
+    """What a mocked model has beside `llm`'s own: the mock that answers for it, its default response and its history."""
+
+    model_id: str = ""
+    is_llm_mock = True
+
+    def mock(self) -> Mock | None:
+        """Says which mock answers when the model is called; None lets the real model of that id answer.
+
+        A model that was not given one makes one of its own here, also when a subclass did not call our `__init__`.
+        """
+        self.mock = Mock(behaviour).itself  # type: ignore[method-assign]
+        return self.mock()
+
+    @property
+    def model_name(self) -> str:
+        """The same as `model_id`."""
+        return self.model_id
+
+    @property
+    def _state(self) -> ModelState:
+        return (self.mock() or Mock(behaviour)).state(self.model_id)
+
+    @property
+    def default_response(self) -> Any:
+        """What is answered where no other reply was configured; any reply may be assigned."""
+        return self._state.default_response
+
+    @default_response.setter
+    def default_response(self, reply: Any) -> None:
+        self._state.set_default(reply)
+
+    @property
+    def call_history(self) -> list[CallRecord]:
+        """Every call of this model, failed ones included, in order."""
+        mock = self.mock()
+        return [] if mock is None else mock.calls_of_id(self.model_id)
+
+    @property
+    def prompt_count(self) -> int:
+        """How often this model was called."""
+        return len(self.call_history)
+
+    def reset_history(self) -> None:
+        """Forget every call of this model."""
+        if mock := self.mock():
+            mock.forget_calls(self.model_id)
+
+    def assert_called_with(self, prompt_contains: str | None = None, schema: Any = None) -> None:
+        """Assert that the model was called, and that in one call both conditions held.
+
+        Args:
+            prompt_contains: a text that occurs in the prompt.
+            schema: the schema that was asked for: a pydantic class, a JSON-schema dict or a name.
+
+        Raises:
+            AssertionError: there was no such call. The message shows the calls there were.
+        """
+        __tracebackhide__ = True
+        assert_called_with(self.model_id, self.call_history, prompt_contains, schema)

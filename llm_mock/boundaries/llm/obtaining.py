@@ -1,0 +1,129 @@
+"""Where an application obtains models: by a name, or as a list.
+
+`get_model` and its twins look the tables of aliases up at call time, so replacing these reaches
+`from llm import get_model` too, however early it was bound.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from llm_mock.boundaries.llm.executing import is_mock
+from llm_mock.boundaries.llm.names import EMBEDDING_MODELS, MODELS, find_registered, id_of
+from llm_mock.core.active import active, passes_through
+
+if TYPE_CHECKING:
+    from llm_mock.boundaries.llm.get_model import MockGetModel
+
+Function = Callable[[], Any]
+
+
+def mocked_listing(original: Function) -> list[Any]:
+    """What `get_models_with_aliases` gives: the registered models, as mocks."""
+    mock, listed = active(), original()
+    return listed if mock is None else [entry for entry in (_mocked(entry, mock) for entry in listed) if entry]
+
+
+def _mocked(entry: Any, mock: MockGetModel) -> Any:
+    if mock.is_unknown(id_of(entry)):
+        return None
+    if _runs_itself(entry.model or entry.async_model):
+        return entry
+    return dataclasses.replace(
+        entry,
+        model=entry.model and mock.listed(entry.model),
+        async_model=entry.async_model and mock.listed(entry.async_model),
+    )
+
+
+def mocked_embedding_listing(original: Function) -> list[Any]:
+    """What `get_embedding_models_with_aliases` gives."""
+    mock, listed = active(), original()
+    if mock is None:
+        return listed
+    listed = [entry for entry in listed if not mock.is_unknown(entry.model.model_id)]
+    return [dataclasses.replace(entry, model=_mocked_embedding_model(entry.model, mock)) for entry in listed]
+
+
+def mocked_embedding_models(original: Function) -> list[Any]:
+    """What `get_embedding_models` gives."""
+    mock, listed = active(), original()
+    if mock is None:
+        return listed
+    return [_mocked_embedding_model(model, mock) for model in listed if not mock.is_unknown(model.model_id)]
+
+
+def _mocked_embedding_model(model: Any, mock: MockGetModel) -> Any:
+    return model if _runs_itself(model) else mock.hand_out("embedding_model", model.model_id, model.model_id)
+
+
+def mocked_aliases(kind: str, original: Function) -> dict[str, Any]:
+    """What `get_model_aliases` and its twins give: a table in which every name has a model.
+
+    Args:
+        kind: `model`, `async_model` or `embedding_model`.
+        original: the function of `llm`.
+    """
+    mock = active()
+    return original() if mock is None else _Aliases(original, functools.partial(_hand_out, kind, mock))
+
+
+def _hand_out(kind: str, mock: MockGetModel, name: str) -> Any:
+    """The model for a name. For an unknown one `llm` words the error itself: `UnknownModelError` is a KeyError."""
+    embedding = kind == "embedding_model"
+    entry = find_registered(name, EMBEDDING_MODELS if embedding else MODELS)
+    model = None if entry is None else getattr(entry, "model" if embedding else kind)
+    if model is not None and _runs_itself(model):
+        return model
+    if entry is not None and model is None and passes_through(id_of(entry)):
+        raise KeyError(name)  # it runs for real, and has no twin
+    return mock.hand_out(kind, name, name if entry is None else id_of(entry))
+
+
+def _runs_itself(model: Any) -> bool:
+    """Whether a registered model is handed out as it is: a mock that somebody registered, or one let through."""
+    return is_mock(model) or passes_through(model.model_id)
+
+
+class _Aliases(dict[str, Any]):
+    """A table of aliases: a name is resolved when it is asked for, the rest is filled in when somebody looks."""
+
+    def __init__(self, list_all: Callable[[], dict[str, Any]], resolve: Callable[[str], Any]) -> None:
+        super().__init__()
+        self._list_all: Callable[[], dict[str, Any]] | None = list_all
+        self._resolve = resolve
+
+    def __missing__(self, name: str) -> Any:
+        return self._resolve(name)
+
+    def fill(self) -> None:
+        """List every model, once."""
+        list_all, self._list_all = self._list_all, None
+        if list_all:
+            self.update(list_all())
+
+    def __reduce__(self) -> tuple[type, tuple[dict[str, Any]]]:
+        return dict, (dict(self),)
+
+
+def _filled(name: str) -> Callable[..., Any]:
+    method = getattr(dict, name)
+
+    @functools.wraps(method)
+    def look(self: _Aliases, *args: Any, **kwargs: Any) -> Any:
+        self.fill()
+        return method(self, *args, **kwargs)
+
+    return look
+
+
+for _name in (
+    *("__contains__", "__eq__", "__iter__", "__len__", "__ne__", "__or__", "__repr__", "__reversed__", "__ror__"),
+    *("copy", "get", "items", "keys", "pop", "popitem", "setdefault", "values"),
+):
+    setattr(_Aliases, _name, _filled(_name))

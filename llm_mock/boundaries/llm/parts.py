@@ -1,0 +1,29 @@
+"""What `llm` has a class for, made where others need it.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def usage(input_tokens: int, output_tokens: int) -> Any:
+    """An `llm` usage."""
+    import llm.models
+
+    return llm.models.Usage(input_tokens, output_tokens)
+
+
+def attachment(kind: str | None, url: str | None, content: bytes | None) -> Any:
+    """An `llm` attachment."""
+    import llm
+
+    return llm.Attachment(type=kind, url=url, content=content)
+
+
+def tool_call(name: str, arguments: dict[str, Any], call_id: str | None) -> Any:
+    """An `llm` tool call."""
+    import llm.models
+
+    return llm.models.ToolCall(name, arguments, call_id)

@@ -1,0 +1,101 @@
+"""Plays an answer into an `llm` response, sync or async: the only place where one becomes what `llm` streams."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from llm.models import ToolCall
+
+from llm_mock.boundaries.llm import recording, versions
+from llm_mock.core.answer import Answer, RealCall
+from llm_mock.core.events import End, Event, MadeToolCall, Wait
+
+_STREAM_EVENT = versions.stream_event_class()
+
+
+def play(answered: Answer | RealCall, stream: bool, response: Any) -> Iterator[Any]:
+    """Play an answer into a response.
+
+    Args:
+        answered: the answer; or the call that is to be made for real.
+        stream: whether to yield the chunks one by one.
+        response: the `llm.Response` to complete.
+
+    Returns:
+        The text in chunks, and from llm 0.32 on stream events. Reading it raises the error of the answer, once the
+        chunks before it came.
+    """
+    __tracebackhide__ = True
+    if not isinstance(answered, Answer):
+        return recording.record(answered, response)
+    pieces = _pieces(answered, stream, response)
+    return _in_real_time(pieces) if answered.real_time else pieces
+
+
+async def play_async(answered: Answer | RealCall, stream: bool, response: Any) -> AsyncIterator[Any]:
+    """The asynchronous twin of `play`, for an `llm.AsyncResponse`; other tasks run while it waits."""
+    __tracebackhide__ = True
+    if not isinstance(answered, Answer):
+        async for chunk in recording.record_async(answered, response):
+            yield chunk
+        return
+    for piece in _pieces(answered, stream, response):
+        if isinstance(piece, Wait):
+            await asyncio.sleep(piece)
+        else:
+            yield piece
+
+
+def _in_real_time(pieces: Iterator[Any]) -> Iterator[Any]:
+    __tracebackhide__ = True
+    for piece in pieces:
+        if isinstance(piece, Wait):
+            time.sleep(piece)
+        else:
+            yield piece
+
+
+def _pieces(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
+    """What `llm` is given, and in real time the waits; in virtual time the response's own clock goes on."""
+    __tracebackhide__ = True
+    if _STREAM_EVENT is None and answer.reply.reasoning is not None:
+        versions.require_llm("0.32", "Reply(reasoning=…)")
+    for event in answer.events(stream):
+        kind = type(event)
+        if kind is str:
+            yield event
+        elif kind is End:
+            _complete(response, event)
+        elif kind is MadeToolCall:
+            response.add_tool_call(ToolCall(event.name, event.arguments, event.tool_call_id))
+        elif kind is not Wait:
+            yield from _stream_events(event)
+        elif answer.real_time:
+            yield event
+        else:
+            _advance_clock(response, event)
+
+
+def _stream_events(event: Any) -> Iterator[Any]:
+    if _STREAM_EVENT is not None:  # a copy, as `llm` numbers an event in place
+        yield _STREAM_EVENT(**copy.deepcopy(vars(event))) if isinstance(event, Event) else copy.copy(event)
+    elif event.type == "text":
+        yield event.chunk
+
+
+def _advance_clock(response: Any, seconds: float) -> None:
+    if response._start is not None:
+        response._start -= seconds
+
+
+def _complete(response: Any, end: End) -> None:
+    response.set_usage(input=end.input_tokens, output=end.output_tokens, details=end.usage_details)
+    if end.attachments:
+        response.attachments.extend(end.attachments)
+    if end.resolved_model:
+        response.set_resolved_model(end.resolved_model)
+    response.response_json = end.raw

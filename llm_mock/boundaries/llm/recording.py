@@ -1,0 +1,104 @@
+"""Has a real model execute a response, for a cassette that records it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import llm
+
+from llm_mock.boundaries.llm.executing import is_async, is_mock
+from llm_mock.boundaries.llm.names import registered_now
+from llm_mock.core.answer import Outcome, RealCall
+
+
+def record(call: RealCall, response: Any) -> Iterator[Any]:
+    """Make a call for real.
+
+    Args:
+        call: is told what comes.
+        response: the `llm.Response` to complete.
+
+    Yields:
+        The chunks as the real model gives them.
+    """
+    chunks = _started(call, response)
+    with _ending(call):
+        for chunk in chunks:
+            call.take(chunk)
+            yield chunk
+
+
+async def record_async(call: RealCall, response: Any) -> AsyncIterator[Any]:
+    """The asynchronous twin of `record`, for an `llm.AsyncResponse`."""
+    chunks = _started(call, response)
+    with _ending(call):
+        async for chunk in chunks:
+            call.take(chunk)
+            yield chunk
+
+
+@contextmanager
+def _ending(call: RealCall) -> Iterator[None]:
+    """End a recording, however the stream ends."""
+    try:
+        yield
+    except BaseException as error:
+        call.end(error)
+        raise
+    call.end(None)
+
+
+def _started(call: RealCall, response: Any) -> Any:
+    try:
+        with call.as_user():
+            model, arguments = _real_model(response)
+        call.hide(arguments.get("key"), getattr(model, "key", None))
+        chunks = _execute(model, response, arguments)
+    except Exception as error:
+        call.not_made(error)
+        raise
+    call.watch(lambda: _outcome_of(response))
+    return chunks
+
+
+def _real_model(response: Any) -> tuple[Any, dict[str, Any]]:
+    """The real model behind a response, and further arguments for its `execute`.
+
+    Raises:
+        llm.UnknownModelError: no plugin registers it.
+        llm.NeedsKeyException: its key is not known.
+    """
+    __tracebackhide__ = True
+    model = asked = response.prompt.model
+    if is_mock(model):
+        kind = "async_model" if is_async(model) else "model"
+        found = getattr(registered_now().get(model.model_id), kind, None)
+        if found is None:
+            raise llm.UnknownModelError(f"Unknown model: {model.model_id}")
+        model = found
+    key = asked.key or model.get_key(response._key)
+    if isinstance(model, (llm.KeyModel, llm.AsyncKeyModel)):
+        return model, {"key": key}
+    if model is not asked:
+        model.key = key
+    return model, {}
+
+
+def _execute(model: Any, response: Any, arguments: dict[str, Any]) -> Any:
+    prompt = response.prompt
+    if prompt.model is not model:
+        prompt.model = model
+        given = prompt.options
+        prompt.options = model.Options(**{name: getattr(given, name) for name in given.model_fields_set})
+    return model.execute(
+        prompt, stream=response.stream, response=response, conversation=response.conversation, **arguments
+    )
+
+
+def _outcome_of(response: Any) -> Outcome:
+    usage = {"input": response.input_tokens, "output": response.output_tokens, "details": response.token_details}
+    return Outcome(
+        response._tool_calls, response.attachments, usage, response.resolved_model, response.response_json
+    )

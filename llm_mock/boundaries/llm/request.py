@@ -1,0 +1,70 @@
+"""What an `llm` model is asked, as the core knows a request.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from llm_mock.boundaries.llm import versions
+from llm_mock.core.request import Request, plain
+
+if TYPE_CHECKING:
+    import llm
+
+
+class LLMRequest(Request):
+    """A call that came through `llm`.
+
+    Args:
+        model_id: the model that is asked.
+        prompt: what `llm` hands to the model.
+        passed: arguments of our `prompt()` that `llm` does not hand to the model, as JSON values; None for a call
+            that was made in another way.
+        conversation: the conversation, if the call is part of one.
+    """
+
+    __slots__ = ("_conversation",)
+
+    def __init__(self, model_id: str, prompt: llm.Prompt, passed: Mapping[str, Any] | None, conversation: Any) -> None:
+        self.model_id = model_id
+        self.native = prompt
+        self.prompt = prompt.prompt or versions.last_user_text(prompt)
+        self.system = prompt.system or ""
+        self.schema = cast("dict[str, Any] | None", prompt.schema) or None
+        self.tools = prompt.tools
+        self.tool_results = prompt.tool_results
+        self.attachments = prompt.attachments
+        given = prompt.options.model_fields_set
+        self.options = {name: plain(getattr(prompt.options, name)) for name in given} if given else {}
+        if passed:
+            self.options.update(passed)
+        self.passed = passed is not None
+        self._conversation = conversation
+
+    @property
+    def turn(self) -> int:  # type: ignore[override]
+        """Which answer of its conversation it asks for, from 1."""
+        if messages := versions.given_messages(self.native):
+            return 1 + len([message for message in messages if message.role == "assistant"])
+        return 1 + len(self._conversation.responses) if self._conversation else 1
+
+    @property
+    def conversation_id(self) -> str | None:  # type: ignore[override]
+        """The id of the conversation, if the call is part of one."""
+        return getattr(self._conversation, "id", None)
+
+    def messages(self) -> list[dict[str, Any]]:
+        """All that the model sees."""
+        return versions.messages_of(self.native, self._conversation)
+
+    def given_messages(self) -> list[dict[str, Any]]:
+        """The messages that the application gave itself, where no conversation did."""
+        messages = [] if self._conversation else versions.given_messages(self.native)
+        return [message.to_dict() for message in messages if message.role != "system"]
+
+    def system_message(self) -> str:
+        """The system prompt, also where an earlier message of the conversation says it."""
+        return self.system or versions.system_message_of(self.native)

@@ -1,0 +1,90 @@
+"""The user folder of `llm`, with keys, aliases, default model and logs: a mocked run has one of its own.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from llm_mock.core.active import active
+
+USER_FOLDER_VARIABLE = "LLM_USER_PATH"
+
+
+class _State:
+    """The folder of this process, where the environment names none."""
+
+    folder: str | None = None
+
+
+def set_user_folder(folder: str | None) -> str | None:
+    """Name the `llm` user folder where the environment does not. Returns the one named before, to be put back."""
+    previous, _State.folder = _State.folder, folder
+    return previous
+
+
+class _User(threading.local):
+    """Whose folder a thread looks into at this moment."""
+
+    looking = False
+    folder: str | None = None
+
+
+_user = _User()
+
+
+@contextmanager
+def as_user(folder: str | None) -> Iterator[None]:
+    """Have `llm.user_dir()` give the user's own folder for a while, in this thread alone.
+
+    Args:
+        folder: what the user's environment names; None is where `llm` has it by default.
+    """
+    _user.looking, _user.folder = True, folder
+    try:
+        yield
+    finally:
+        _user.looking = False
+
+
+def own_user_folder(original: Callable[[], Path]) -> Path:
+    """The run's folder, also where a test cleared the environment."""
+    if _user.looking:
+        import click
+
+        return Path(_user.folder or click.get_app_dir("io.datasette.llm"))
+    if active() is None or _State.folder is None or os.environ.get(USER_FOLDER_VARIABLE):
+        return original()
+    return Path(_State.folder)
+
+
+def make_user_folder() -> None:
+    """Give this process, and those that it starts, a folder that is removed when it ends."""
+    folder, process = tempfile.mkdtemp(prefix="llm-mock-"), os.getpid()
+    os.environ[USER_FOLDER_VARIABLE] = _State.folder = folder
+
+    @atexit.register
+    def remove() -> None:
+        if os.getpid() == process:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def aliases_file() -> Path:
+    """Where the user's aliases of models are; the file need not be there."""
+    return Path(os.environ.get(USER_FOLDER_VARIABLE) or _State.folder or os.devnull) / "aliases.json"
+
+
+def stored_keys() -> list[str]:
+    """The keys that `llm` has stored for the person who runs the process."""
+    import llm
+
+    keys = llm.load_keys()  # type: ignore[no-untyped-call]
+    return [key for key in keys.values() if isinstance(key, str)]

@@ -1,0 +1,121 @@
+"""What differs between the versions of `llm`: the only module that asks which one it is. Tried on llm 0.28 to 0.36.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from llm_mock.core.request import described_attachments, described_result, described_tool_call
+from llm_mock.errors import LLMTooOld
+
+
+def require_llm(version: str, feature: str) -> None:
+    """Say that a feature needs a newer `llm` than the installed one, where that is so.
+
+    Raises:
+        LLMTooOld: it does.
+    """
+    __tracebackhide__ = True
+    installed = importlib.metadata.version("llm")
+    if _numbers(installed) < _numbers(version):
+        raise LLMTooOld(
+            f"{feature} needs llm {version} or newer, and llm {installed} is installed: pip install 'llm>={version}'"
+        )
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)[:2]]
+
+
+@functools.cache
+def stream_event_class() -> Any:
+    """The class of stream events; None before llm 0.32, which has none."""
+    try:
+        from llm.parts import StreamEvent
+    except ImportError:
+        return None
+    return StreamEvent
+
+
+def sync_execution(response_class: Any) -> str:
+    """The method of `llm.Response` that executes a model."""
+    return "_iter_events" if hasattr(response_class, "_iter_events") else "__iter__"
+
+
+def async_execution(response_class: Any) -> tuple[str, bool]:
+    """The method of `llm.AsyncResponse` that executes a model, and whether it is a coroutine function."""
+    name = "_ensure_async_generator"
+    return (name, False) if hasattr(response_class, name) else ("__anext__", True)
+
+
+def given_messages(prompt: Any) -> list[Any]:
+    """The messages that a prompt was given as they are, such as by `messages=`; before llm 0.32 there are none."""
+    return getattr(prompt, "_explicit_messages", None) or []
+
+
+def messages_of(prompt: Any, conversation: Any) -> list[dict[str, Any]]:
+    """All that the model sees, described as `Request.messages` has it."""
+    if not hasattr(prompt, "messages"):
+        return list(_messages_before_llm_032(prompt, conversation))
+    return [{"role": message.role, "parts": [*map(_part, message.parts)]} for message in prompt.messages]
+
+
+def system_message_of(prompt: Any) -> str:
+    """The system prompt among the messages; before llm 0.32 it is none of them."""
+    system = [message for message in getattr(prompt, "messages", ()) if message.role == "system"]
+    return "\n\n".join(part.text for message in system for part in message.parts if hasattr(part, "text"))
+
+
+def last_user_text(prompt: Any) -> str:
+    """The text of the last message, where that is the user's; before llm 0.32 there is none."""
+    messages = getattr(prompt, "messages", ())
+    if not messages or messages[-1].role != "user":
+        return ""
+    return "\n".join(part.text for part in messages[-1].parts if hasattr(part, "text"))
+
+
+def _part(part: Any) -> dict[str, Any]:
+    """A part of a message; what kind it is shows in what it has."""
+    if hasattr(part, "attachment"):
+        [attachment] = described_attachments([part.attachment]) if part.attachment else [{}]
+        return {"type": "attachment", "attachment": attachment}
+    if hasattr(part, "output"):
+        return described_result(part)
+    if hasattr(part, "arguments"):
+        return {"type": "tool_call", **described_tool_call(part)}
+    if hasattr(part, "redacted"):
+        return {"type": "reasoning", "text": part.text or "(withheld by the provider)" if part.redacted else part.text}
+    return {"type": "text", "text": part.text if hasattr(part, "text") else repr(part)}
+
+
+def _messages_before_llm_032(prompt: Any, conversation: Any) -> Iterator[dict[str, Any]]:
+    """The messages of the conversation so far and of the prompt, as newer versions give them."""
+    earlier = list(conversation.responses) if conversation else []
+    if system := next((p.system for p in [*(response.prompt for response in earlier), prompt] if p.system), ""):
+        yield {"role": "system", "parts": [{"type": "text", "text": system}]}
+    for response in earlier:
+        yield from _messages_of_prompt(response.prompt)
+        parts = [{"type": "text", "text": response.text_or_raise()}] if response.text_or_raise() else []
+        calls = [{"type": "tool_call", **described_tool_call(call)} for call in response.tool_calls_or_raise()]
+        yield {"role": "assistant", "parts": parts + calls}
+    yield from _messages_of_prompt(prompt)
+
+
+def _messages_of_prompt(prompt: Any) -> Iterator[dict[str, Any]]:
+    if prompt.tool_results:
+        yield {"role": "tool", "parts": [described_result(result) for result in prompt.tool_results]}
+    parts: list[dict[str, Any]] = [{"type": "text", "text": prompt.prompt}] if prompt.prompt else []
+    parts += [{"type": "attachment", "attachment": each} for each in described_attachments(prompt.attachments)]
+    if parts:
+        yield {"role": "user", "parts": parts}
+
+
+def conversation_tables(database: Any) -> list[str]:
+    """Where the log has its conversations. Before 0.36 there is one table; later versions keep it for what it holds."""
+    return [table for table in ("threads", "conversations") if table in database.table_names()]

@@ -1,0 +1,82 @@
+"""The mock that answers at this moment: a pointer, one a process, that every boundary asks.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from llm_mock.errors import RealModelCall
+
+if TYPE_CHECKING:
+    from llm_mock.core.mock import Mock
+
+
+class _State:
+    """The pointer, and the models that run for real beside it."""
+
+    mock: Any = None
+    live = False
+    refuse_real_models = False
+    passthrough: Sequence[str] = ()
+
+
+def active() -> Any:
+    """The mock that answers at this moment, a `Mock`; None when real models are left alone."""
+    return None if _State.live else _State.mock
+
+
+def activate(mock: Mock | None) -> Mock | None:
+    """Let a mock answer from now on, or none. Returns the one that did before, to be put back."""
+    previous, _State.mock = _State.mock, mock
+    return previous
+
+
+def set_live(live: bool) -> None:
+    """Leave real models alone for a while, whatever mock is activated in that time."""
+    _State.live = live
+
+
+def is_live() -> bool:
+    """Whether real models are left alone for a while."""
+    return _State.live
+
+
+def set_refusal(refuse: bool) -> bool:
+    """Refuse to execute real models, instead of answering for them. Returns what was set before."""
+    previous, _State.refuse_real_models = _State.refuse_real_models, refuse
+    return previous
+
+
+def set_passthrough(model_ids: Sequence[str]) -> Sequence[str]:
+    """Name the models that run for real, as globs of model ids. Returns those named before, to be put back."""
+    previous, _State.passthrough = _State.passthrough, model_ids
+    return previous
+
+
+def passes_through(model_id: str) -> bool:
+    """Whether a model runs for real beside the mock."""
+    return any(fnmatch.fnmatchcase(model_id, pattern) for pattern in _State.passthrough)
+
+
+def refuse_where_wanted(model_id: str, mock: Mock) -> None:
+    """Note and raise that a real model was about to execute, where the project wants that refused.
+
+    Raises:
+        RealModelCall: it does.
+    """
+    __tracebackhide__ = True
+    if not _State.refuse_real_models:
+        return
+    test = os.environ.get("PYTEST_CURRENT_TEST", "code outside of tests").removesuffix(" (call)")
+    message = (
+        f"The real model {model_id!r} was about to execute in {test}. It was made by hand, or obtained before the "
+        "mock was there. Ask llm.get_model for it, or mark the test with @pytest.mark.llm_live, or name the model in "
+        "ini llm_mock_passthrough; with ini llm_mock_real_models = answer the mock answers for it."
+    )
+    mock.note_problem(message)
+    raise RealModelCall(message)

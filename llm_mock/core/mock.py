@@ -1,0 +1,493 @@
+"""Decides what calls are answered, checks that, and keeps their history.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+from llm_mock.core.answer import Answer, RealCall
+from llm_mock.core.checks import check_reply
+from llm_mock.core.configurator import Names, PlainNames, ResponseConfigurator
+from llm_mock.core.records import CallRecord, Numbers, Totals, add_call, call_line, calls_made, new_record
+from llm_mock.core.reply import DEFAULT_REPLY, Reply, ReplyFunction, as_answer, as_reply
+from llm_mock.core.script import ANY_MODEL, Script, Uses, unexpected_text, unused_text
+from llm_mock.core.settings import Settings
+from llm_mock.errors import EndlessToolCalls, InvalidReply, UnexpectedCall, UnusedReplies
+from llm_mock.support.text import compact
+
+if TYPE_CHECKING:
+    from llm_mock.core.call_log import CallLog, LoggedCall
+    from llm_mock.core.latency import Latency
+    from llm_mock.core.request import Request
+    from llm_mock.core.vectors import EmbeddingState
+    from llm_mock.support.redaction import Redactor
+
+logger = logging.getLogger("llm_mock")
+
+
+class Misbehaviour(Protocol):
+    """What a mock needs of what models do wrong; see `llm_mock.behaviour`."""
+
+    name: str
+    description: str
+    needs: str
+    calls: list[int]
+
+    def error(self, record: CallRecord) -> Reply | None:
+        """The error for a call, which is raised before any reply is used up; None for no error."""
+        ...
+
+    def change(self, record: CallRecord, request: Request, reply: Reply) -> Reply:
+        """What becomes of the reply to a call."""
+        ...
+
+    def received(self, record: CallRecord) -> None:
+        """Take a call that another process reported into account."""
+        ...
+
+
+class Behaviour(Protocol):
+    """How models behave beyond the replies that a test configures; `llm_mock.behaviour` is one."""
+
+    def misbehaving(self, name: str, times: int | None) -> Misbehaviour:
+        """One misbehaviour of the catalogue."""
+        ...
+
+    def generated(self, schema: dict[str, Any]) -> Reply:
+        """A reply that fits a schema."""
+        ...
+
+    def paced(self, reply: Reply, latency: Latency, record: CallRecord) -> tuple[Reply, list[float]]:
+        """A reply as it comes with a latency, and the seconds before each of its pieces."""
+        ...
+
+
+class Recorded(Protocol):
+    """What answers the calls that a test did not configure; a cassette is one."""
+
+    mode: str
+
+    def answer(self, mock: Mock, record: CallRecord, request: Request) -> Reply | RealCall:
+        """The recorded answer to a call; or that it is to be made for real.
+
+        Raises:
+            LLMMockError: there is none.
+        """
+        ...
+
+
+class SharedFolder(Uses, Protocol):
+    """How a test and the processes that it starts share replies and calls."""
+
+    mine: bool
+    """Whether this is the process of the test, which receives what the others send."""
+
+    def share(self, mock: Mock) -> None:
+        """Write down what a mock and those below it have configured."""
+        ...
+
+    def send_call(self, call: CallRecord) -> None:
+        """Report a call to the process of the test."""
+        ...
+
+    def send_problem(self, message: str) -> None:
+        """Report what was wrong with a call to the process of the test."""
+        ...
+
+    def received_calls(self) -> list[CallRecord]:
+        """The calls that other processes reported since the last time."""
+        ...
+
+    def received_problems(self) -> list[str]:
+        """The problems that other processes reported since the last time."""
+        ...
+
+
+class ModelState:
+    """What a mock knows of one model id; shared by all models of that id that the mock answers for."""
+
+    __slots__ = ("answer", "calls", "default_response")
+
+    def __init__(self, parent: ModelState | None = None) -> None:
+        self.calls: list[CallRecord] = []
+        self.answer: Reply | ReplyFunction | None = parent.answer if parent else None
+        self.default_response: Any = parent.default_response if parent else {"success": True}
+
+    def set_default(self, reply: Any) -> None:
+        """Set what is answered where no reply fits."""
+        self.answer = as_answer(reply)
+        self.default_response = reply
+
+
+class Mock:
+    """Decides, checks and records calls. It may lie on top of a parent, which answers what this one does not.
+
+    Args:
+        behaviour: how models behave beyond what is configured.
+        parent: the mock that is asked where this one has no reply.
+        names: resolves the names of models; by default each is an id.
+        standing_only: refuse queued replies.
+        settings: how calls are decided and checked; by default as the parent has it.
+    """
+
+    def __init__(
+        self,
+        behaviour: Behaviour,
+        parent: Mock | None = None,
+        *,
+        names: Names | None = None,
+        standing_only: bool = False,
+        settings: Settings | None = None,
+    ) -> None:
+        self.names: Names = names or PlainNames()
+        self.responses = ResponseConfigurator(self.names, self._share, standing_only=standing_only)
+        """Says what is answered."""
+        self.settings: Settings = settings or (parent.settings if parent else Settings())
+        self.totals: dict[str, Totals] = {}
+        """Of each model: the sums over the tests that ended, where this mock serves the whole run."""
+        self.cassette: Recorded | None = None
+        """What answers the calls for which this mock has no reply, in place of the parent."""
+        self.redactor: Redactor | None = None
+        """What more is secret in its calls than a report knows."""
+        self.misbehaviour: Misbehaviour | None = None
+        """What the models do wrong: it changes the replies to the calls of this mock."""
+        self.log: CallLog | None = None if parent is None or parent.log is None else parent.log.another()
+        """Every call with its details, where a report was asked for."""
+        self.folder: SharedFolder | None = None
+        """What is shared with other processes, where there are any."""
+        self.parent = parent
+        self._behaviour = behaviour
+        self._calls: list[CallRecord] = []
+        self._problems: list[str] = []
+        self._states: dict[str, ModelState] = {}
+        self._embedding_states: dict[str, EmbeddingState] = {}
+        self._numbers = Numbers()
+
+    def itself(self) -> Mock:
+        """This mock: what answers the models that it handed out, away from the boundaries."""
+        return self
+
+    # What was called
+
+    @property
+    def calls(self) -> list[CallRecord]:
+        """Every call of every model, in order, those of other processes included."""
+        self._receive()
+        return self._calls
+
+    @property
+    def problems(self) -> list[str]:
+        """What was wrong with calls, for the test to fail with although the application went on."""
+        self._receive()
+        return self._problems
+
+    @property
+    def prices(self) -> tuple[Any, ...]:
+        """What models cost, as the project and the test say; of several prices of a model the last one counts."""
+        return (self.parent.prices if self.parent else self.settings.prices) + self.responses.script.prices
+
+    def logged_calls(self, start: int = 0) -> list[LoggedCall]:
+        """The calls that are kept for a report, with their details, from a position on."""
+        self._receive()
+        return [] if self.log is None else self.log.since(start)
+
+    def calls_of(self, name: str) -> list[CallRecord]:
+        """The calls of one model, in order; of a model that was never asked for an empty list.
+
+        Args:
+            name: id or alias.
+        """
+        return self.calls_of_id(self.responses.model_id_of(name)) if self._states or self.folder else []
+
+    def calls_of_id(self, model_id: str) -> list[CallRecord]:
+        """The calls of one model, in order, by its id."""
+        self._receive()
+        return self.state(model_id).calls
+
+    def forget_calls(self, model_id: str) -> None:
+        """Forget the calls of one model."""
+        self._calls[:] = [call for call in self.calls if call["model_id"] != model_id]
+        self.state(model_id).calls.clear()
+
+    def add_totals(self, calls: Iterable[CallRecord]) -> None:
+        """Add calls to `totals`."""
+        for call in calls:
+            add_call(self.totals, call)
+
+    def assert_all_replies_used(self) -> None:
+        """Assert that every reply queued with `add` was asked for. The plugin does so at the end of each test.
+
+        Raises:
+            UnusedReplies: some were not; the message shows them and the calls there were.
+        """
+        __tracebackhide__ = True
+        if message := self.unused_replies():
+            raise UnusedReplies(f"{message}\n{calls_made(self.calls)}")
+
+    def unused_replies(self) -> str | None:
+        """What to say of the queued replies that were not asked for; None when there are none, or the models misbehave.
+
+        An application that meets a misbehaving model may rightly stop early.
+        """
+        if self.misbehaviour is not None:
+            return None
+        unused = [reply for reply in self.responses.script.queued() if not reply.optional]
+        return unused_text(unused, self.calls) if unused else None
+
+    def note_problem(self, message: str) -> None:
+        """Keep what was wrong with a call, for the test to fail with although the application goes on."""
+        self._problems.append(message)
+        if self.folder is not None:
+            self.folder.send_problem(message)
+
+    # What is set up beside the replies
+
+    def misbehave(self, name: str, times: int | None = None) -> Misbehaviour:
+        """Have the models do something wrong from now on; the marker `llm_mock_misbehaviour` does so for a test.
+
+        Args:
+            name: what; the command `llm-mock misbehaviours` lists it.
+            times: in how many calls, the first ones that it can be applied to. By default in all of them.
+
+        Returns:
+            What also says to which calls it was applied. Assigning None to `misbehaviour` ends it.
+
+        Raises:
+            UnknownMisbehaviour: there is none of that name, or `times` is below 1.
+        """
+        __tracebackhide__ = True
+        self.misbehaviour = self._behaviour.misbehaving(name, times)
+        self.responses.script.misbehaviour = (name, times)
+        self._share()
+        return self.misbehaviour
+
+    def state(self, model_id: str) -> ModelState:
+        """What this mock knows of a model id; its default response starts as that of the parent."""
+        known = self._states.get(model_id)
+        if known is not None:
+            return known
+        parent = self.parent._states.get(model_id) if self.parent else None
+        return self._states.setdefault(model_id, ModelState(parent))
+
+    def embedding_state(self, model_id: str) -> EmbeddingState:
+        """What this mock knows of an embedding model; where it knows nothing, its parent does."""
+        from llm_mock.core.vectors import EmbeddingState
+
+        if model_id not in self._embedding_states:
+            parent = self.parent.embedding_state(model_id) if self.parent else None
+            self._embedding_states.setdefault(model_id, EmbeddingState(parent))
+        return self._embedding_states[model_id]
+
+    def is_unknown(self, model_id: str) -> bool:
+        """Whether the model was made unknown by `set_unknown`, here or in a parent."""
+        unknown = self.responses.script.unknown
+        return bool(unknown & {model_id, ANY_MODEL}) or (self.parent is not None and self.parent.is_unknown(model_id))
+
+    def reset(self) -> None:
+        """Forget all calls, and all that was configured."""
+        self.responses.script = Script()
+        self.misbehaviour = None
+        self._problems.clear()
+        self._states.clear()
+        self._embedding_states.clear()
+        self._calls.clear()
+        self._numbers = Numbers()
+        self._share()
+
+    # Answering
+
+    def answer(self, request: Request) -> Answer | RealCall:
+        """Decide what a model answers, and record the call.
+
+        Args:
+            request: what is asked.
+
+        Returns:
+            The answer; or, where it is to be recorded, the call that is to be made for real.
+
+        Raises:
+            Exception: the configured error, unless chunks come before it.
+            UnexpectedCall: nothing was configured for the call, and calls are checked strictly.
+        """
+        __tracebackhide__ = True
+        record = self._begin(request)
+        try:
+            decided = self._resolve(record, request)
+            if not isinstance(decided, Reply) and callable(decided):
+                result = decided(request.native)
+                decided = as_reply(decided, _run(result) if inspect.iscoroutine(result) else result)
+            return self._finish(record, request, decided)
+        except BaseException as error:
+            self._fail(record, error)
+            raise
+
+    async def answer_async(self, request: Request) -> Answer | RealCall:
+        """The asynchronous twin of `answer`: a reply function may be a coroutine function."""
+        __tracebackhide__ = True
+        record = self._begin(request)
+        try:
+            decided = self._resolve(record, request)
+            if not isinstance(decided, Reply) and callable(decided):
+                result = decided(request.native)
+                decided = as_reply(decided, await result if inspect.isawaitable(result) else result)
+            return self._finish(record, request, decided)
+        except BaseException as error:
+            self._fail(record, error)
+            raise
+
+    def _begin(self, request: Request) -> CallRecord:
+        if self.folder is not None:
+            self._receive()
+        record = new_record(self._numbers.next(), request)
+        self._note_model(request.model_id)
+        (self._states.get(request.model_id) or self.state(request.model_id)).calls.append(record)
+        self._calls.append(record)
+        if self.log is not None:
+            self.log.asked(record, request)
+        return record
+
+    def _note_model(self, model_id: str) -> None:
+        """A model was called."""
+
+    def _resolve(self, record: CallRecord, request: Request) -> Reply | ReplyFunction | RealCall:
+        __tracebackhide__ = True
+        if self.misbehaviour is not None and (error := self.misbehaviour.error(record)):
+            return error
+        if self.cassette is not None:
+            return self.responses.script.find(record) or self.cassette.answer(self, record, request)
+        answer = self._find(record) or self._states[record["model_id"]].answer
+        if answer is not None:
+            return answer
+        if self.settings.strict:
+            message = unexpected_text(record, self._near_misses(record))
+            self.note_problem(message)
+            raise UnexpectedCall(message)
+        record["configured"] = False
+        if request.schema and self.settings.generate:
+            return self._behaviour.generated(request.schema)
+        return DEFAULT_REPLY
+
+    def _find(self, record: CallRecord) -> Reply | ReplyFunction | None:
+        answer = self.responses.script.find(record)
+        if answer is None and self.parent is not None:
+            return self.parent._find(record)
+        return answer
+
+    def _near_misses(self, record: CallRecord) -> Iterator[tuple[list[str], str]]:
+        yield from self.responses.script.near_misses(record)
+        if self.parent is not None:
+            yield from self.parent._near_misses(record)
+
+    def _finish(self, record: CallRecord, request: Request, decided: Reply | RealCall) -> Answer | RealCall:
+        __tracebackhide__ = True
+        if not isinstance(decided, Reply):
+            return decided
+        reply = decided if self.misbehaviour is None else self.misbehaviour.change(record, request, decided)
+        if (request.schema or reply.tool_calls) and reply is not DEFAULT_REPLY and not reply.is_recorded:
+            self._check(record, request, reply)
+        waits, latency = None, reply.latency or (None if reply.is_recorded else self._latency_of(record["model_id"]))
+        if latency is not None and (reply.error is None or reply.error_after is not None):
+            reply, waits = self._behaviour.paced(reply, latency, record)
+        error = None if reply.error is None else reply.exception()
+        if error is not None and reply.error_after is None:
+            raise error
+        self._complete(record, reply)
+        if error is None:
+            self._report(record)
+        else:
+            self._fail(record, error)
+        return Answer(reply, record) if waits is None or latency is None else Answer(reply, record, waits, latency.real_time)
+
+    def _check(self, record: CallRecord, request: Request, reply: Reply) -> None:
+        __tracebackhide__ = True
+        if problem := check_reply(record, reply, request, self.settings):
+            self.note_problem(str(problem))
+            raise problem
+
+    def _latency_of(self, model_id: str) -> Latency | None:
+        latencies = self.responses.script.latencies
+        latency = (latencies.get(model_id) or latencies.get(ANY_MODEL)) if latencies else None
+        return self.parent._latency_of(model_id) if latency is None and self.parent is not None else latency
+
+    def _complete(self, record: CallRecord, reply: Reply) -> None:
+        record["response"] = reply.outcome
+        record["input_tokens"], record["output_tokens"] = reply.tokens(record)
+        if self.log is not None:
+            self.log.answered(record, reply)
+
+    def recorded(self, record: CallRecord, reply: Reply) -> None:
+        """Complete the record of a call that was made for real."""
+        self._complete(record, reply)
+        self._report(record)
+
+    def not_recorded(self, record: CallRecord, error: BaseException) -> None:
+        """Complete the record of a call that was made for real, and failed."""
+        self._fail(record, error)
+
+    def _fail(self, record: CallRecord, error: BaseException) -> None:
+        record["error"] = _message(error)
+        if isinstance(error, EndlessToolCalls):
+            self.note_problem(str(error))
+        if self.log is not None:
+            self.log.failed(record, error)
+        self._report(record)
+
+    # Other processes
+
+    def _report(self, record: CallRecord) -> None:
+        if self.folder is not None:
+            self.folder.send_call(record if self.log is None else self.log.for_another_process(record))
+        if logger.isEnabledFor(logging.DEBUG):
+            logger.debug(call_line(record))
+
+    def _share(self) -> None:
+        """Tell other processes, if there are any, what is configured now."""
+        if self.folder is not None:
+            self.folder.share(self)
+
+    def _receive(self) -> None:
+        """Take in what other processes sent; in such a process, what the test has configured since."""
+        if self.folder is None:
+            return
+        if not self.folder.mine:
+            self._reload()
+            return
+        for call in self.folder.received_calls():
+            call["number"] = self._numbers.next()
+            if self.misbehaviour is not None:
+                self.misbehaviour.received(call)
+            if self.log is not None:
+                self.log.received(call)
+            self._note_model(call["model_id"])
+            self.state(call["model_id"]).calls.append(call)
+            self._calls.append(call)
+        self._problems.extend(self.folder.received_problems())
+
+    def _reload(self) -> None:
+        """Read what the test configured, where that is another process."""
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error) or type(error).__name__
+    except Exception:  # its `__str__` fails
+        return type(error).__name__
+
+
+def _run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    coroutine.close()
+    raise InvalidReply(
+        f"The reply function {compact(coroutine)} is async, but the model was called synchronously inside a running "
+        "event loop, where it cannot be awaited. Use a plain function, or call the model from llm.get_async_model()."
+    )

@@ -1,0 +1,25 @@
+"""How a mock decides and checks calls.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Settings(NamedTuple):
+    """What a project says of all its mocks; what a test configures is no setting, see `Script`."""
+
+    lazy: bool = False
+    """Decide a call when its response is read, not in `prompt()`."""
+    strict: bool = False
+    """A call that no configured reply fits is an error."""
+    schema: str = "warn"
+    """What a scripted reply that breaks the schema is: `warn`, `error` or `off`."""
+    autospec: bool = False
+    """Known models refuse what the real ones would refuse."""
+    generate: bool = False
+    """A call for a schema that no configured reply fits is answered with a generated instance."""
+    prices: tuple[Any, ...] = ()
+    """What models cost, where the project says so; see `llm_mock.cost`."""

@@ -1,0 +1,152 @@
+"""What is mocked during a run of pytest, and during a test.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from llm_mock.boundaries.llm import user_folder
+from llm_mock.boundaries.llm.attach import attach
+from llm_mock.boundaries.llm.get_model import MockGetModel
+from llm_mock.boundaries.processes import TESTING_VARIABLE
+from llm_mock.core.active import activate, active, set_live, set_passthrough, set_refusal
+from llm_mock.core.settings import Settings
+
+
+class TestRun:
+    """Keeps `llm` mocked (or, for a project that opted out, left alone) during a test run.
+
+    That holds in this process and in those that it starts. A mocked run has an `llm` user folder of its own, so the
+    keys, aliases, default model and logs of the person who runs it are neither read nor written.
+
+    Args:
+        mocked: False leaves `llm` alone, whatever `PFLOW_TESTING` says.
+        passthrough: globs of the ids of models that run for real.
+        refuse_real_models: refuse to execute a real model, instead of answering for it.
+        settings: how calls are decided and checked.
+        within_opted_out_run: this is for one test of a run that is not mocked.
+    """
+
+    __test__ = False
+
+    def __init__(
+        self,
+        mocked: bool,
+        passthrough: Sequence[str] = (),
+        refuse_real_models: bool = False,
+        settings: Settings | None = None,
+        within_opted_out_run: bool = False,
+    ) -> None:
+        self._within_opted_out_run = within_opted_out_run
+        self.mock = MockGetModel(at_boundary=True, standing_only=True, settings=settings) if mocked else None
+        self._passthrough = passthrough
+        self._refuse_real_models = refuse_real_models
+        self._folder: str | None = None
+        self.agents: dict[str, dict[str, Any]] = {}
+        """What each agent did so far: see `llm_mock.agents.summary`."""
+
+    def start(self) -> None:
+        """Set everything up, once."""
+        self._environment = {name: os.environ.get(name) for name in (TESTING_VARIABLE, user_folder.USER_FOLDER_VARIABLE)}
+        self.user_environment: Mapping[str, str | None] = self._environment
+        """The variables of the person who runs the tests; a worker is told them by its controller."""
+        self._folder = tempfile.mkdtemp(prefix="llm-mock-") if self.mock else None
+        self._process = os.getpid()
+        self._previous_mock = activate(self.mock)
+        self._previous_passthrough = set_passthrough(self._passthrough)
+        self._previous_refusal = set_refusal(self._refuse_real_models)
+        self._previous_folder = user_folder.set_user_folder(self._folder)
+        if self._folder is None:
+            os.environ[TESTING_VARIABLE] = "0"
+            return
+        atexit.register(self._remove_folder)
+        os.environ[user_folder.USER_FOLDER_VARIABLE] = self._folder
+        if self._within_opted_out_run:
+            os.environ[TESTING_VARIABLE] = "1"
+        os.environ.setdefault(TESTING_VARIABLE, "1")
+        attach()
+
+    def stop(self) -> None:
+        """Put back what was there before `start`.
+
+        Where the process ends with the run, the mock stays: threads and exit functions may still call a model.
+        """
+        first = self._previous_mock is None and not self._within_opted_out_run
+        if self.mock is not None and first and _process_ends_with_the_run():
+            return
+        activate(self._previous_mock)
+        set_passthrough(self._previous_passthrough)
+        set_refusal(self._previous_refusal)
+        user_folder.set_user_folder(self._previous_folder)
+        _set_environment(self._environment)
+        self._remove_folder()
+
+    def _remove_folder(self) -> None:
+        if self._folder and os.getpid() == self._process:  # not in a forked child
+            shutil.rmtree(self._folder, ignore_errors=True)
+            atexit.unregister(self._remove_folder)
+
+    @contextmanager
+    def as_user(self) -> Iterator[None]:
+        """Have this thread look into the `llm` user folder of the person who runs the tests; models stay mocked."""
+        with user_folder.as_user(self.user_environment[user_folder.USER_FOLDER_VARIABLE]):
+            yield
+
+    def stored_keys(self) -> list[str]:
+        """The keys that `llm` has stored for the person who runs the tests, to keep them out of files."""
+        with self.as_user():
+            return user_folder.stored_keys()
+
+    @contextmanager
+    def live(self) -> Iterator[None]:
+        """Leave `llm` alone for a while: real models, with the user's own folder and keys."""
+        mocked = {name: os.environ.get(name) for name in self._environment}
+        _set_environment({**self.user_environment, TESTING_VARIABLE: "0"})
+        set_live(True)
+        try:
+            yield
+        finally:
+            set_live(False)
+            _set_environment(mocked)
+
+
+def mock_of_test() -> Iterator[MockGetModel]:
+    """A mock on top of the active one, for as long as the generator is kept open."""
+    parent: Any = active()
+    mock = MockGetModel(parent=parent, at_boundary=True)
+    previous = activate(mock)
+    try:
+        yield mock
+    finally:
+        activate(previous)
+        if mock.calls and parent is not None:
+            parent.add_totals(mock.calls)
+
+
+def _set_environment(values: Mapping[str, str | None]) -> None:
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+def _process_ends_with_the_run() -> bool:
+    """Whether this is a process of pytest or of an xdist worker, and not a program that calls `pytest.main()`."""
+    main = sys.modules["__main__"]
+    module = getattr(getattr(main, "__spec__", None), "name", "") or ""
+    program = os.path.basename(getattr(main, "__file__", None) or sys.argv[0])
+    return (
+        module.split(".")[0] in ("pytest", "execnet")
+        or program in ("pytest", "py.test", "pytest.exe")
+        or ("PYTEST_XDIST_WORKER" in os.environ and program in ("-c", ""))
+    )
