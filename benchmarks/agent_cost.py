@@ -16,7 +16,8 @@ from table import Row
 from llm_mock import BrokenToolCall, MockGetModel, Reply
 from llm_mock.agents import Agent, MCPServer, aitest_run, aitest_run_sync
 from llm_mock.agents.pool import pool_of_process
-from llm_mock.boundaries.llm import boundary
+from llm_mock.boundaries.llm.attach import attach
+from llm_mock.core.active import activate
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 COMMAND = ["-m", "bank.server"]
@@ -49,8 +50,8 @@ async def _times() -> dict[str, float]:
     server = MCPServer([sys.executable, *COMMAND], cwd=EXAMPLES)
     agent = Agent("m", [server], max_turns=TURNS)
     mock = MockGetModel(at_boundary=True)
-    boundary.attach()
-    previous = boundary.activate(mock)
+    attach()
+    previous = activate(mock)
     parameters = StdioServerParameters(command=sys.executable, args=COMMAND, cwd=EXAMPLES)
     times: dict[str, list[float]] = {"bare": [], "async": [], "sync": []}
     try:
@@ -60,7 +61,7 @@ async def _times() -> dict[str, float]:
                 times["async"].append(await _timed(lambda: _run(agent, mock)))
                 times["sync"].append(await asyncio.to_thread(_timed_sync, agent, mock))
     finally:
-        boundary.activate(previous)
+        activate(previous)
         pool_of_process().close()
     return {name: min(seconds) for name, seconds in times.items()}
 

@@ -16,8 +16,9 @@ from llm.default_plugins.openai_models import Chat
 from table import Row, compared
 
 from llm_mock import create_mock_get_model
-from llm_mock.boundaries.llm import boundary
+from llm_mock.boundaries.llm.attach import attach
 from llm_mock.cassettes import Cassette
+from llm_mock.core.active import activate
 
 CALLS = 10_000
 FEWER_CALLS = 1_000
@@ -69,11 +70,11 @@ def _model() -> Iterator[Chat]:
 def _cassette(path: Path, mode: Any) -> Iterator[Cassette]:
     mock = create_mock_get_model()
     cassette = mock.cassette = Cassette(path, mode)
-    previous = boundary.activate(mock)
+    previous = activate(mock)
     try:
         yield cassette
     finally:
-        boundary.activate(previous)
+        activate(previous)
 
 
 def _multiply(path: Path, calls: int) -> None:
@@ -165,7 +166,7 @@ def _recording(model: Chat, folder: Path) -> Row:
 
 def rows() -> Iterator[Row]:
     """The rows of the table."""
-    boundary.attach()
+    attach()
     with tempfile.TemporaryDirectory() as name, _model() as model:
         folder = Path(name)
         for calls in (FEWER_CALLS, CALLS):

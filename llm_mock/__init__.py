@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from llm_mock.behaviour.misbehaviour import Misbehaviour as Misbehaviour
-    from llm_mock.boundaries.llm.embedding import MockEmbeddingModel as MockEmbeddingModel
+    from llm_mock.boundaries.llm.embedding_model import MockEmbeddingModel as MockEmbeddingModel
+    from llm_mock.boundaries.llm.get_model import MockGetModel as MockGetModel
+    from llm_mock.boundaries.llm.get_model import create_mock_get_model as create_mock_get_model
     from llm_mock.boundaries.llm.model import AsyncMockLLMModel as AsyncMockLLMModel
     from llm_mock.boundaries.llm.model import MockLLMModel as MockLLMModel
-    from llm_mock.boundaries.llm.registry import MockGetModel as MockGetModel
-    from llm_mock.boundaries.llm.registry import create_mock_get_model as create_mock_get_model
+    from llm_mock.core.assertions import assert_llm_called_times as assert_llm_called_times
+    from llm_mock.core.assertions import assert_prompt_contains as assert_prompt_contains
     from llm_mock.core.configurator import ResponseConfigurator as ResponseConfigurator
     from llm_mock.core.latency import Latency as Latency
     from llm_mock.core.records import CallRecord as CallRecord
-    from llm_mock.core.records import assert_llm_called_times as assert_llm_called_times
-    from llm_mock.core.records import assert_prompt_contains as assert_prompt_contains
     from llm_mock.core.reply import BrokenToolCall as BrokenToolCall
     from llm_mock.core.reply import Reply as Reply
     from llm_mock.cost.prices import assert_cost_below as assert_cost_below

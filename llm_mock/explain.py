@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from llm_mock.behaviour.misbehaviour import Misbehaviour
-    from llm_mock.core.records import CallRecord, ModelHistory
+    from llm_mock.boundaries.llm.model_history import ModelHistory
+    from llm_mock.core.records import CallRecord
     from llm_mock.core.script import Matchers, QueuedReply
     from llm_mock.cost.prices import Bill, Budget
 

@@ -31,14 +31,14 @@ class _OwnModules:
 sys.meta_path.insert(0, _OwnModules)
 try:
     from llm_mock import explain
-    from llm_mock.boundaries.activation import TestRun, mock_of_test
-    from llm_mock.boundaries.llm import boundary
-    from llm_mock.boundaries.llm.registry import MockGetModel
-    from llm_mock.core.checks import Settings
+    from llm_mock.boundaries.llm.get_model import MockGetModel
+    from llm_mock.core.active import active
     from llm_mock.core.configurator import ResponseConfigurator
     from llm_mock.core.records import add_totals
+    from llm_mock.core.settings import Settings
     from llm_mock.errors import LLMMockError
     from llm_mock.plugin.legacy import LegacyMockDetector
+    from llm_mock.plugin.run import TestRun, mock_of_test
 finally:
     sys.meta_path.remove(_OwnModules)
 
@@ -413,7 +413,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     passed = False
     try:
         result = yield
-        mock: Any = boundary.active()
+        mock: Any = active()
         if mock is not None and (message := next(iter(mock.problems), None) or mock.unused_replies()):
             pytest.fail(message, pytrace=False)
         if mock is not None and mock.misbehaviour is not None and not mock.misbehaviour.calls:
@@ -440,7 +440,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.outcome == "failed" and call.when != "teardown":
-        mock: Any = boundary.active()
+        mock: Any = active()
         if mock is not None and mock.misbehaviour is not None:
             report.sections.append(("LLM misbehaviour", explain.misbehaviour_applied(mock.misbehaviour)))
         if (calls := _calls_of_test(item)) and not hasattr(item, "failure_shows_calls"):
@@ -468,7 +468,7 @@ def _take_agent_runs(item: pytest.Item, report: pytest.TestReport) -> None:
 
 def _calls_of_test(item: pytest.Item) -> list[CallRecord] | None:
     """The calls of a test so far; None where they are not mocked."""
-    mock: Any = boundary.active()
+    mock: Any = active()
     if mock is None:
         return None
     calls: list[CallRecord] = mock.calls

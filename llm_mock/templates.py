@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.boundaries.llm import boundary
 from llm_mock.core.reply import Reply, as_answer, json_text
+from llm_mock.core.tool_calls import ToolCall
 
 if TYPE_CHECKING:
     import llm
@@ -103,9 +103,7 @@ def tool_call(
         A reply function, for `set` or for `add(…, times=2)`.
     """
     as_answer(then)  # so that what is no reply is refused here
-    return ToolCallThenAnswer(
-        Reply(tool_calls=[boundary.tool_call(name, dict(arguments or {}), None)], **details), then
-    )
+    return ToolCallThenAnswer(Reply(tool_calls=[ToolCall(name, dict(arguments or {}))], **details), then)
 
 
 def refusal(text: str = REFUSAL, **details: Any) -> Reply:

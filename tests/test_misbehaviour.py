@@ -28,7 +28,7 @@ from llm_mock import (
 )
 from llm_mock.behaviour.catalogue import ANOTHER_LANGUAGE, CATALOGUE
 from llm_mock.behaviour.provider_errors import provider_error
-from llm_mock.core.checks import Settings
+from llm_mock.core.settings import Settings
 
 MODEL = "gpt-4o-mini"
 ERRORS = {

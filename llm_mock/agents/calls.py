@@ -13,8 +13,8 @@ import llm
 
 from llm_mock.agents import transcript
 from llm_mock.agents.result import ToolCallRecord
-from llm_mock.boundaries.llm import boundary
-from llm_mock.core.records import plain
+from llm_mock.boundaries.llm.chains import takes_attachment
+from llm_mock.core.request import plain
 
 if TYPE_CHECKING:
     from llm_mock.agents.tools import ServerTool, ToolAnswer
@@ -106,7 +106,7 @@ class ToolCalls:
         call.answer, call.duration = answer, time.perf_counter() - start
         if answer.is_error:
             raise ToolFailed(answer.text)
-        taken = [item for item in answer.attachments if boundary.takes_attachment(self._model, item.type)]
+        taken = [item for item in answer.attachments if takes_attachment(self._model, item.type)]
         others = [item for item in answer.attachments if item not in taken]
         text = output_text(answer.text, answer.structured)
         notes = [transcript.left_out(item.type, len(item.content or b"")) for item in others]

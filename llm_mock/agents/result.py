@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from llm_mock.agents import transcript
-from llm_mock.boundaries.llm import boundary
+from llm_mock.boundaries.llm.parts import usage
 from llm_mock.cost.prices import cost_of_usage
 from llm_mock.support.redaction import default_redactor
 
@@ -131,7 +131,7 @@ class AgentResult:
     def usage(self) -> llm.Usage:
         """The tokens of all turns together."""
         usages = [turn.usage for turn in self.turns]
-        total: llm.Usage = boundary.usage(sum(u.input or 0 for u in usages), sum(u.output or 0 for u in usages))
+        total: llm.Usage = usage(sum(u.input or 0 for u in usages), sum(u.output or 0 for u in usages))
         return total
 
     @functools.cached_property

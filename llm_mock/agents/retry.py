@@ -12,7 +12,7 @@ from typing import Any
 
 import tenacity
 
-from llm_mock.boundaries.llm import boundary
+from llm_mock.boundaries.llm.chains import restart_of
 
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 8.0
@@ -156,7 +156,7 @@ class _Turn:
         self.errors: list[str] = []
         self._retries = retries
         self._attempts = 0
-        self._start_again = boundary.restart_of(response)
+        self._start_again = restart_of(response)
 
     def options(self) -> dict[str, Any]:
         """What tenacity is told."""

@@ -18,7 +18,8 @@ from llm_mock.agents.environment import secrets_of
 from llm_mock.agents.pool import pool_of_process
 from llm_mock.agents.result import AgentResult, Turn, now
 from llm_mock.agents.session import AgentSession
-from llm_mock.boundaries.llm import boundary
+from llm_mock.boundaries.llm.chains import calls_nobody, single_attempts
+from llm_mock.boundaries.llm.executing import is_async
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra
 
 try:
@@ -67,7 +68,7 @@ async def aitest_run(
     provider, servers = session.agent.asks, session.agent.servers
     model = _model_for_loop(provider) if model_override is None else model_override
     tools = await pool_of_process().tools_async(servers) if servers else []
-    if not boundary.is_async(model):  # some providers have synchronous models only
+    if not is_async(model):  # some providers have synchronous models only
         calls = ToolCalls(tools, model, asynchronous=False, on_tool_call=on_tool_call)
         return await asyncio.to_thread(_run, session, model, calls, prompt, attachments)
     calls = ToolCalls(tools, model, asynchronous=True, on_tool_call=on_tool_call)
@@ -192,8 +193,8 @@ class _Run:
         self._success = False
         self._error: str | None = transcript.interrupted()
         self._exception: BaseException | None = None
-        self.model = boundary.single_attempts(model)
-        self.retries = Retries(agent.asks.retries, boundary.calls_nobody(model))
+        self.model = single_attempts(model)
+        self.retries = Retries(agent.asks.retries, calls_nobody(model))
 
     def arguments(self, attachments: Sequence[Any]) -> dict[str, Any]:
         """What the conversation's `chain` is called with, besides the prompt."""

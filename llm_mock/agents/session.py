@@ -9,7 +9,7 @@ from typing import Any
 from llm_mock.agents import transcript
 from llm_mock.agents.agent import Agent
 from llm_mock.agents.result import AgentResult
-from llm_mock.boundaries.llm import boundary
+from llm_mock.boundaries.llm.chains import restart_of
 from llm_mock.errors import InvalidSession
 
 
@@ -55,7 +55,7 @@ class AgentSession:
         conversation = model.conversation() if self._conversation is None else self._conversation
         if type(conversation) is not type(model.conversation()):
             raise InvalidSession(transcript.session_mixed())
-        forget, runs = boundary.restart_of(conversation), len(self.results)
+        forget, runs = restart_of(conversation), len(self.results)
         self._running, conversation.model = True, model
         try:
             yield conversation

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.behaviour.generate import instance
-from llm_mock.boundaries.llm import boundary
+from llm_mock.boundaries.llm.parts import tool_call
 from llm_mock.core.reply import Reply
 from llm_mock.errors import LLMMockError
 
@@ -58,7 +58,7 @@ def _call(tool: Any, given: Mapping[str, Any]) -> Any:
         generated = instance(_with(tool.input_schema, given))
     except LLMMockError as error:
         raise LLMMockError(f"call_every_tool: the tool {tool.name}: {error}") from None
-    return boundary.tool_call(tool.name, {**generated, **copy.deepcopy(dict(given))}, None)
+    return tool_call(tool.name, {**generated, **copy.deepcopy(dict(given))}, None)
 
 
 def _with(schema: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from llm_mock import templates
 from llm_mock.behaviour.provider_errors import provider_error
-from llm_mock.core.reply import DEFAULT_REPLY, UNSET, BrokenToolCall, Reply
+from llm_mock.core.reply import DEFAULT_REPLY, UNSET, Reply
+from llm_mock.core.tool_calls import BrokenToolCall
 from llm_mock.errors import LLMMockError
 from llm_mock.support import schemas
 

@@ -16,7 +16,8 @@ from types import ModuleType
 from typing import Any, NamedTuple, cast
 
 from llm_mock import explain
-from llm_mock.boundaries.llm import boundary
+from llm_mock.boundaries.llm.names import registered_model
+from llm_mock.core.active import active
 from llm_mock.errors import ErrorNotRebuilt
 
 RETRY_AFTER = 1
@@ -149,9 +150,9 @@ def _provider_of(model_id: str) -> str | None:
     for provider, prefixes in PREFIXES.items():
         if model_id.startswith(prefixes):
             return provider
-    if boundary.active() is None:  # the boundary may not have been attached
+    if active() is None:  # the boundary may not have been attached
         return None
-    real = boundary.registered_model("model", model_id)
+    real = registered_model("model", model_id)
     return None if real is None else _sdk_used_by(type(real))
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from llm_mock.behaviour import provider_errors
-from llm_mock.boundaries.llm import boundary
 from llm_mock.cassettes import explain, schema, storage
 from llm_mock.cassettes.config import CassetteConfig
 from llm_mock.cassettes.miss import nearest

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pydantic
 
 from llm_mock.behaviour import provider_errors
-from llm_mock.boundaries.llm import boundary
 from llm_mock.boundaries.llm.response import StreamEvent
+from llm_mock.boundaries.llm.versions import given_messages
 from llm_mock.cassettes import explain, schema
-from llm_mock.core.records import plain
 from llm_mock.core.reply import Reply
+from llm_mock.core.request import plain
 from llm_mock.errors import CassetteMiss, NotRecordable
 from llm_mock.support.yaml_files import Inline
 
@@ -51,7 +51,7 @@ def request_of(record: CallRecord, prompt: llm.Prompt, conversation: Any) -> sch
 
 def _given_history(prompt: llm.Prompt, text: str) -> Iterator[dict[str, Any]]:
     """The messages that the application gave itself, but for the system prompt and the text that is asked now."""
-    messages = [message for message in boundary.given_messages(prompt) if message.role != "system"]
+    messages = [message for message in given_messages(prompt) if message.role != "system"]
     for position, message in enumerate(messages, start=1):
         described = message.to_dict()
         for part in described["parts"]:
@@ -207,7 +207,7 @@ def as_reply(recorded: schema.Response, contents: Mapping[str, bytes]) -> Reply:
 
 def _attachment(attachment: schema.Attachment, contents: Mapping[str, bytes]) -> Any:
     content = contents[attachment.sha256] if attachment.sha256 else None
-    return boundary.attachment(attachment.type, attachment.url, content)
+    return attachment(attachment.type, attachment.url, content)
 
 
 def play(recorded: schema.Response, contents: Mapping[str, bytes], response: Any) -> Iterator[Any]:

@@ -117,10 +117,10 @@ def secrets_of_role(role: Role, dry_run: bool) -> list[str]:
         dry_run: whether the user's folder of `llm` is left alone.
     """
     from llm_mock.agents.environment import secrets_of
-    from llm_mock.boundaries.llm import boundary
+    from llm_mock.boundaries.llm.user_folder import stored_keys
     from llm_mock.errors import LLMMockError
 
-    secrets = [] if dry_run else boundary.stored_keys()
+    secrets = [] if dry_run else stored_keys()
     for server in role.agent.servers:
         try:
             secrets += secrets_of(server)

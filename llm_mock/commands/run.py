@@ -91,12 +91,12 @@ class _Chat:
 
     def __init__(self, role: Role, dry_run: bool, resume: bool, log: bool, verbose: bool, color: bool) -> None:
         from llm_mock.agents.session import AgentSession
-        from llm_mock.boundaries.llm import boundary
+        from llm_mock.boundaries.llm.log import is_logging, log
 
         self._role = role
         self._dry_run = dry_run
         self._session = AgentSession(role.agent, _last_conversation(role, self._model()) if resume else None)
-        self._log = log and boundary.is_logging()
+        self._log = log and is_logging()
         self._verbose = verbose
         self._color = color
 
@@ -136,16 +136,16 @@ class _Chat:
         return result
 
     def _log_new(self, responses: list[Any]) -> None:
-        from llm_mock.boundaries.llm import boundary
+        from llm_mock.boundaries.llm.log import log, log_path
         from llm_mock.suites import explain_commands
 
         if not self._log or not responses:
             return
         try:
-            boundary.log(responses, _logged_name(self._role))
+            log(responses, _logged_name(self._role))
         except Exception as error:  # whatever the database is: the answer is there, and is shown
             self._log = False
-            tell("Warning", explain_commands.not_logged(boundary.log_path(), error))
+            tell("Warning", explain_commands.not_logged(log_path(), error))
 
     def _show_calls(self, result: AgentResult) -> None:
         for call in result.all_tool_calls:
@@ -158,16 +158,16 @@ def _logged_name(role: Role) -> str:
 
 
 def _last_conversation(role: Role, model: Any) -> Any:
-    from llm_mock.boundaries.llm import boundary
+    from llm_mock.boundaries.llm.log import log_path, logged_conversation
     from llm_mock.errors import InvalidSession
     from llm_mock.suites import explain_commands
 
     try:
-        conversation = boundary.logged_conversation(_logged_name(role), model)
+        conversation = logged_conversation(_logged_name(role), model)
     except Exception as error:  # such as a file that is no database, or what another version wrote
         raise InvalidSession(explain_commands.not_resumable(role.name, error)) from None
     if conversation is None:
-        raise InvalidSession(explain_commands.no_logged_conversation(role.name, boundary.log_path()))
+        raise InvalidSession(explain_commands.no_logged_conversation(role.name, log_path()))
     return conversation
 
 

@@ -30,7 +30,7 @@ def active() -> Any:
     return None if _State.live else _State.mock
 
 
-def activate(mock: Mock | None) -> Mock | None:
+def activate(mock: Mock | None) -> Any:
     """Let a mock answer from now on, or none. Returns the one that did before, to be put back."""
     previous, _State.mock = _State.mock, mock
     return previous

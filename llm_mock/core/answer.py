@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.events import End, Event, MadeToolCall, Wait
 
@@ -39,7 +38,7 @@ class Answer:
         self.real_time = real_time
 
     def events(self, stream: bool) -> Iterator[Any]:
-        """The pieces of the answer in order: `str`, `Event` (or a library's own), `MadeToolCall`, `Wait`, last an `End`.
+        """The pieces in order: `str`, `Event` (or a library's own), `MadeToolCall`, `Wait`, last an `End`.
 
         Args:
             stream: whether the text comes in pieces.
@@ -74,45 +73,6 @@ class Answer:
             reply.resolved_model,
             reply.raw_json(),
         )
-
-
-class RealCall(Protocol):
-    """A call that the boundary is to make for real, and that is told what comes of it."""
-
-    def as_user(self) -> AbstractContextManager[None]:
-        """Within it the keys of the person who runs the process can be looked up."""
-        ...
-
-    def hide(self, *secrets: str | None) -> None:
-        """Take values as secret, such as the key that is used."""
-        ...
-
-    def not_made(self, error: Exception) -> None:
-        """The call cannot be made."""
-        ...
-
-    def watch(self, outcome: Callable[[], Outcome]) -> None:
-        """The call is under way; what is known of the answer, beside its events, can be asked for at any time."""
-        ...
-
-    def take(self, event: Any) -> None:
-        """A piece of the answer came."""
-        ...
-
-    def end(self, error: BaseException | None) -> None:
-        """The answer is complete, or failed, or (`GeneratorExit`) is read no further."""
-        ...
-
-
-class Outcome(NamedTuple):
-    """What a real model has told of its answer so far, beside its events."""
-
-    tool_calls: Sequence[Any]
-    attachments: Sequence[Any]
-    usage: dict[str, Any]
-    """`input` and `output` (tokens) and `details`."""
-    resolved_model: str | None
-    raw: Any
 
 
 def _tool_calls(reply: Reply, number: int) -> Iterator[Any]:

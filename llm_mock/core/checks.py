@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.records import schema_text
-from llm_mock.core.reply import BrokenToolCall, Reply
+from llm_mock.core.reply import Reply
+from llm_mock.core.tool_calls import BrokenToolCall
 from llm_mock.errors import InvalidToolCall, LLMMockError, SchemaViolation, SchemaViolationWarning
 from llm_mock.support.schemas import text_violations, violations
 from llm_mock.support.text import shorten_name

@@ -6,9 +6,8 @@ PYTEST_DONT_REWRITE
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from llm_mock.core.latency import checked_latency
 from llm_mock.core.matchers import Matchers, TextMatcher
 from llm_mock.core.reply import Reply, as_answer, exception_from
 from llm_mock.core.script import QueuedReply, Script
@@ -18,22 +17,7 @@ from llm_mock.support.text import described
 
 if TYPE_CHECKING:
     from llm_mock.core.latency import Latency
-
-
-class Names(Protocol):
-    """What a boundary knows of the names of models."""
-
-    def model_id(self, name: str) -> str:
-        """The model id that a name stands for: an alias is resolved, anything else is an id."""
-        ...
-
-    def every_id(self, name: str) -> set[str]:
-        """All ids that a name stands for, such as that of an embedding model too."""
-        ...
-
-    def provider_class(self, model_id: str) -> type | None:
-        """The class of the real model of an id; None where it is not known."""
-        ...
+    from llm_mock.core.protocols import Names
 
 
 class PlainNames:
@@ -194,6 +178,8 @@ class ResponseConfigurator:
         Raises:
             InvalidLatency: it is none.
         """
+        from llm_mock.core.latency import checked_latency
+
         __tracebackhide__ = True
         model_id = self.model_id_of(model)
         if latency is None:

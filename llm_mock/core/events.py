@@ -5,43 +5,79 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 
-@dataclass
 class Event:
     """A piece of an answer that is more than text; a piece of its text is a `str`.
 
     The fields are those of `llm.parts.StreamEvent`, which may stand wherever an `Event` does.
+
+    Args:
+        type: `text`, `reasoning`, `tool_call_name`, `tool_call_args` or `tool_result`.
+        chunk: the text of the piece.
+        tool_call_id: to which tool call it belongs.
+        tool_name: the name of the tool, where the provider itself ran it.
+        server_executed: whether the provider itself ran the tool.
+        redacted: whether the provider withheld the reasoning.
+        part_index: to which part of the message it belongs; None for the one that is being made.
+        message_index: to which message of the answer it belongs.
+        provider_metadata: what the provider wants to get back in the next call.
     """
 
-    type: str
-    """`text`, `reasoning`, `tool_call_name`, `tool_call_args` or `tool_result`."""
-    chunk: str = ""
-    """The text of the piece."""
     tool_call_id: str | None = None
-    """To which tool call it belongs."""
     tool_name: str | None = None
-    """The name of the tool, where the provider itself ran it."""
-    server_executed: bool = False
-    """Whether the provider itself ran the tool."""
-    redacted: bool = False
-    """Whether the provider withheld the reasoning."""
+    server_executed = False
+    redacted = False
     part_index: int | None = None
-    """To which part of the message it belongs; None for the one that is being made."""
-    message_index: int = 0
-    """To which message of the answer it belongs."""
+    message_index = 0
     provider_metadata: dict[str, Any] | None = None
-    """What the provider wants to get back in the next call."""
+
+    def __init__(
+        self,
+        type: str,
+        chunk: str = "",
+        *,
+        tool_call_id: str | None = None,
+        tool_name: str | None = None,
+        server_executed: bool = False,
+        redacted: bool = False,
+        part_index: int | None = None,
+        message_index: int = 0,
+        provider_metadata: dict[str, Any] | None = None,
+    ) -> None:
+        self.type = type
+        self.chunk = chunk
+        self.tool_call_id = tool_call_id
+        self.tool_name = tool_name
+        self.server_executed = server_executed
+        self.redacted = redacted
+        self.part_index = part_index
+        self.message_index = message_index
+        self.provider_metadata = provider_metadata
+
+    def __repr__(self) -> str:
+        given = ", ".join(
+            f"{name}={value!r}" for name, value in vars(self).items() if value != getattr(Event, name, "")
+        )
+        return f"Event({given})"
 
 
-class MadeToolCall(NamedTuple):
-    """A tool call of an answer, between its events and the end."""
+class MadeToolCall:
+    """A tool call of an answer, after its events.
 
-    name: str
-    arguments: dict[str, Any]
-    tool_call_id: str
+    Args:
+        name: the tool.
+        arguments: what it is called with.
+        tool_call_id: the id of the call.
+    """
+
+    __slots__ = ("arguments", "name", "tool_call_id")
+
+    def __init__(self, name: str, arguments: dict[str, Any], tool_call_id: str) -> None:
+        self.name = name
+        self.arguments = arguments
+        self.tool_call_id = tool_call_id
 
 
 class Wait(float):
@@ -50,16 +86,35 @@ class Wait(float):
     __slots__ = ()
 
 
-class End(NamedTuple):
-    """The end of an answer, with what is known of it as a whole."""
+class End:
+    """The end of an answer, with what is known of it as a whole.
 
-    input_tokens: int | None
-    output_tokens: int | None
-    usage_details: Any
-    attachments: tuple[Any, ...]
-    resolved_model: str | None
-    raw: Any
-    """The provider's payload; None for plain text."""
+    Args:
+        input_tokens: what the call cost; None where nobody counted.
+        output_tokens: what the answer cost.
+        usage_details: what else is known of the usage.
+        attachments: what the model returned beside text.
+        resolved_model: the id of the model that answered, where it is another one.
+        raw: the provider's payload; None for plain text.
+    """
+
+    __slots__ = ("attachments", "input_tokens", "output_tokens", "raw", "resolved_model", "usage_details")
+
+    def __init__(
+        self,
+        input_tokens: int | None,
+        output_tokens: int | None,
+        usage_details: Any,
+        attachments: tuple[Any, ...],
+        resolved_model: str | None,
+        raw: Any,
+    ) -> None:
+        self.input_tokens = input_tokens
+        self.output_tokens = output_tokens
+        self.usage_details = usage_details
+        self.attachments = attachments
+        self.resolved_model = resolved_model
+        self.raw = raw
 
 
 def is_event(value: Any) -> bool:

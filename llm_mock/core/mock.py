@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Coroutine, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
-from llm_mock.core.answer import Answer, RealCall
+from llm_mock.core.answer import Answer
 from llm_mock.core.checks import check_reply
-from llm_mock.core.configurator import Names, PlainNames, ResponseConfigurator
+from llm_mock.core.configurator import PlainNames, ResponseConfigurator
 from llm_mock.core.records import CallRecord, Numbers, Totals, add_call, call_line, calls_made, new_record
 from llm_mock.core.reply import DEFAULT_REPLY, Reply, ReplyFunction, as_answer, as_reply
-from llm_mock.core.script import ANY_MODEL, Script, Uses, unexpected_text, unused_text
+from llm_mock.core.script import ANY_MODEL, Script, unexpected_text, unused_text
 from llm_mock.core.settings import Settings
 from llm_mock.errors import EndlessToolCalls, InvalidReply, UnexpectedCall, UnusedReplies
 from llm_mock.support.text import compact
@@ -23,89 +23,12 @@ from llm_mock.support.text import compact
 if TYPE_CHECKING:
     from llm_mock.core.call_log import CallLog, LoggedCall
     from llm_mock.core.latency import Latency
+    from llm_mock.core.protocols import Behaviour, Misbehaviour, Names, RealCall, Recorded, SharedFolder
     from llm_mock.core.request import Request
     from llm_mock.core.vectors import EmbeddingState
     from llm_mock.support.redaction import Redactor
 
 logger = logging.getLogger("llm_mock")
-
-
-class Misbehaviour(Protocol):
-    """What a mock needs of what models do wrong; see `llm_mock.behaviour`."""
-
-    name: str
-    description: str
-    needs: str
-    calls: list[int]
-
-    def error(self, record: CallRecord) -> Reply | None:
-        """The error for a call, which is raised before any reply is used up; None for no error."""
-        ...
-
-    def change(self, record: CallRecord, request: Request, reply: Reply) -> Reply:
-        """What becomes of the reply to a call."""
-        ...
-
-    def received(self, record: CallRecord) -> None:
-        """Take a call that another process reported into account."""
-        ...
-
-
-class Behaviour(Protocol):
-    """How models behave beyond the replies that a test configures; `llm_mock.behaviour` is one."""
-
-    def misbehaving(self, name: str, times: int | None) -> Misbehaviour:
-        """One misbehaviour of the catalogue."""
-        ...
-
-    def generated(self, schema: dict[str, Any]) -> Reply:
-        """A reply that fits a schema."""
-        ...
-
-    def paced(self, reply: Reply, latency: Latency, record: CallRecord) -> tuple[Reply, list[float]]:
-        """A reply as it comes with a latency, and the seconds before each of its pieces."""
-        ...
-
-
-class Recorded(Protocol):
-    """What answers the calls that a test did not configure; a cassette is one."""
-
-    mode: str
-
-    def answer(self, mock: Mock, record: CallRecord, request: Request) -> Reply | RealCall:
-        """The recorded answer to a call; or that it is to be made for real.
-
-        Raises:
-            LLMMockError: there is none.
-        """
-        ...
-
-
-class SharedFolder(Uses, Protocol):
-    """How a test and the processes that it starts share replies and calls."""
-
-    mine: bool
-    """Whether this is the process of the test, which receives what the others send."""
-
-    def share(self, mock: Mock) -> None:
-        """Write down what a mock and those below it have configured."""
-        ...
-
-    def send_call(self, call: CallRecord) -> None:
-        """Report a call to the process of the test."""
-        ...
-
-    def send_problem(self, message: str) -> None:
-        """Report what was wrong with a call to the process of the test."""
-        ...
-
-    def received_calls(self) -> list[CallRecord]:
-        """The calls that other processes reported since the last time."""
-        ...
-
-    def received_problems(self) -> list[str]:
-        """The problems that other processes reported since the last time."""
-        ...
 
 
 class ModelState:
@@ -390,7 +313,8 @@ class Mock:
         reply = decided if self.misbehaviour is None else self.misbehaviour.change(record, request, decided)
         if (request.schema or reply.tool_calls) and reply is not DEFAULT_REPLY and not reply.is_recorded:
             self._check(record, request, reply)
-        waits, latency = None, reply.latency or (None if reply.is_recorded else self._latency_of(record["model_id"]))
+        waits = None
+        latency = reply.latency or (None if reply.is_recorded else self._latency_of(record["model_id"]))
         if latency is not None and (reply.error is None or reply.error_after is not None):
             reply, waits = self._behaviour.paced(reply, latency, record)
         error = None if reply.error is None else reply.exception()
@@ -401,7 +325,7 @@ class Mock:
             self._report(record)
         else:
             self._fail(record, error)
-        return Answer(reply, record) if waits is None or latency is None else Answer(reply, record, waits, latency.real_time)
+        return Answer(reply, record, waits, latency is not None and latency.real_time)
 
     def _check(self, record: CallRecord, request: Request, reply: Reply) -> None:
         __tracebackhide__ = True

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from llm_mock.core.events import is_event, text_of
-from llm_mock.core.latency import Latency, checked_latency
+from llm_mock.core.tool_calls import checked_tool_calls
 from llm_mock.errors import InvalidReply
 from llm_mock.support.text import compact, described, shorten, shorten_name
 
 if TYPE_CHECKING:
+    from llm_mock.core.latency import Latency
     from llm_mock.core.records import CallRecord
 
 CHARACTERS_PER_TOKEN = 4
@@ -32,47 +33,6 @@ class _Unset:
 
 
 UNSET = _Unset()
-
-
-class ToolCall:
-    """A tool call that a model makes; an `llm.ToolCall` may stand wherever this one does.
-
-    Args:
-        name: the name of the tool.
-        arguments: its arguments.
-        tool_call_id: the id of the call; None is filled in.
-    """
-
-    def __init__(self, name: str, arguments: dict[str, Any] | None = None, tool_call_id: str | None = None) -> None:
-        self.name = name
-        self.arguments: dict[str, Any] = {} if arguments is None else arguments
-        self.tool_call_id = tool_call_id
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, {self.arguments!r})"
-
-
-class BrokenToolCall(ToolCall):
-    """A tool call that is wrong on purpose: of an unknown tool, or with missing or malformed arguments.
-
-    Args:
-        name: the name of the tool.
-        arguments: its arguments, or a text that should have been their JSON. `llm` gives text that is no JSON object
-            on as `{"_raw": text}`.
-        tool_call_id: the id of the call; None is filled in.
-    """
-
-    def __init__(self, name: str, arguments: dict[str, Any] | str, tool_call_id: str | None = None) -> None:
-        self.text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        super().__init__(name, _object_or_raw(self.text), tool_call_id)
-
-
-def _object_or_raw(text: str) -> dict[str, Any]:
-    try:
-        arguments = json.loads(text)
-    except json.JSONDecodeError:
-        return {"_raw": text}
-    return arguments if isinstance(arguments, dict) else {"_raw": text}
 
 
 class Reply:
@@ -159,8 +119,8 @@ class Reply:
         fields = self.__dict__  # the way around `__setattr__`
         fields.update(error=error, error_after=error_after, usage=usage, resolved_model=resolved_model)
         fields["response_json"] = None if response_json is None else json.loads(json_text(response_json))
-        fields["tool_calls"] = _checked_tool_calls(tool_calls)
-        fields["latency"] = None if latency is None else checked_latency(latency)
+        fields["tool_calls"] = checked_tool_calls(tool_calls)
+        fields["latency"] = None if latency is None else _checked_latency(latency)
         fields["notes"] = tuple(getattr(error, "__notes__", ()))
         fields.update(reasoning=reasoning, attachments=tuple(attachments), invalid=invalid)
         fields["chunks"] = None if chunks is None else _checked_chunks(chunks)
@@ -321,6 +281,13 @@ def as_reply(function: ReplyFunction, result: Any) -> Reply:
     return answer
 
 
+def _checked_latency(latency: Any) -> Latency:
+    from llm_mock.core.latency import checked_latency
+
+    __tracebackhide__ = True
+    return checked_latency(latency)
+
+
 def answer_text(answer: Answer) -> str:
     """How a configured reply reads in a message: its content, or what it raises, on one line."""
     error = getattr(answer, "error", None)
@@ -380,17 +347,6 @@ def _check_usage(usage: Any) -> None:
             f"This is not usage: {described(usage)}. Give an llm.Usage, or a dict with input_tokens, output_tokens "
             "and, if wanted, details."
         )
-
-
-def _checked_tool_calls(tool_calls: Any) -> tuple[Any, ...]:
-    __tracebackhide__ = True
-    frozen = tuple(tool_calls) if isinstance(tool_calls, Iterable) else None
-    for call in (tool_calls,) if frozen is None else frozen:
-        if frozen is None or not (hasattr(call, "name") and isinstance(getattr(call, "arguments", None), dict)):
-            raise InvalidReply(
-                f"This is not a tool call: {described(call)}. Give llm.ToolCall or BrokenToolCall objects, in a list."
-            )
-    return copy.deepcopy(frozen or ())
 
 
 DEFAULT_REPLY = Reply(data={"success": True})

@@ -24,8 +24,8 @@ class Request:
     __slots__ = (
         "attachments",
         "conversation_id",
-        "native",
         "model_id",
+        "native",
         "options",
         "passed",
         "prompt",

@@ -9,7 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.matchers import Matchers
 from llm_mock.core.records import call_head, schema_text
@@ -18,6 +18,7 @@ from llm_mock.support.text import shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.core.latency import Latency
+    from llm_mock.core.protocols import Uses
     from llm_mock.core.records import CallRecord
 
 ANY_MODEL = "*"
@@ -25,18 +26,6 @@ SHOWN_REPLIES = 20
 """How many configured replies the message about an unexpected call lists."""
 
 Key = tuple[str, "str | None"]
-
-
-class Uses(Protocol):
-    """Where processes that use the same replies tell each other which they used."""
-
-    def use(self, reply: QueuedReply) -> bool:
-        """Use a queued reply once more; False where other processes have used it up."""
-        ...
-
-    def times_used(self, reply: QueuedReply) -> int:
-        """How often all processes together used a queued reply."""
-        ...
 
 
 class QueuedReply:

@@ -15,13 +15,13 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llm_mock import explain
-from llm_mock.boundaries.llm import boundary
+from llm_mock.core.active import active
 from llm_mock.errors import InvalidBudget, MissingExtra
 
 if TYPE_CHECKING:
     import llm
 
-    from llm_mock.boundaries.llm.registry import MockGetModel
+    from llm_mock.boundaries.llm.get_model import MockGetModel
     from llm_mock.core.records import CallRecord
 
 MILLION = 1_000_000
@@ -79,7 +79,7 @@ def cost_of(call: CallRecord, mock: Any = None) -> Decimal | None:
     if not tokens_of(call):
         return Decimal(0)
     tokens = call["input_tokens"] or 0, call["output_tokens"] or 0
-    settings = getattr(mock or boundary.active(), "settings", None)
+    settings = getattr(mock or active(), "settings", None)
     prices: Prices = settings.prices if settings else ()
     for pattern, price in reversed(prices):
         if fnmatch.fnmatchcase(call["model_id"], pattern):

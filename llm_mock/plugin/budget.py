@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from llm_mock import explain
-from llm_mock.boundaries.llm import boundary
+from llm_mock.core.active import active
 from llm_mock.cost.prices import Budget, available, budget_from, cost_of, tokens_of
 from llm_mock.errors import InvalidBudget, LLMMockError, MissingExtra
 
@@ -63,7 +63,7 @@ def budget_of_run(config: pytest.Config, run_mock: Any) -> BudgetOfRun:
 
 def _broken(budget: Budget, calls: Iterable[CallRecord]) -> str | None:
     try:
-        return budget.broken(calls, boundary.active())
+        return budget.broken(calls, active())
     except LLMMockError as error:
         return str(error)
 
@@ -110,9 +110,9 @@ class BudgetOfRun:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
-        active = boundary.active()
-        if active is not None and active is not self._of_run.mock and active is not self._of_test.mock:
-            self._of_test = _Counter(active)
+        mock = active()
+        if mock is not None and mock is not self._of_run.mock and mock is not self._of_test.mock:
+            self._of_test = _Counter(mock)
         report.llm_mock_used = self._used_meanwhile()  # type: ignore[attr-defined]
         return report
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
-from llm_mock.boundaries.llm import boundary
 from llm_mock.cassettes import explain
 from llm_mock.cassettes.cassette import Cassette, RecordMode
 from llm_mock.cassettes.config import CassetteConfig
@@ -19,7 +18,7 @@ from llm_mock.errors import LLMMockError
 from llm_mock.support.redaction import default_redactor
 
 if TYPE_CHECKING:
-    from llm_mock.boundaries.activation import TestRun
+    from llm_mock.plugin.run import TestRun
 
 FOLDER = "cassettes"
 LONGEST_NAME = 120

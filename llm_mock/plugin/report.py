@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from llm_mock import explain
-from llm_mock.boundaries.activation import TestRun
+from llm_mock.plugin.run import TestRun
 from llm_mock.report.collect import CallCollector
 
 

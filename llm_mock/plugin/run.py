@@ -56,7 +56,9 @@ class TestRun:
 
     def start(self) -> None:
         """Set everything up, once."""
-        self._environment = {name: os.environ.get(name) for name in (TESTING_VARIABLE, user_folder.USER_FOLDER_VARIABLE)}
+        self._environment = {
+            name: os.environ.get(name) for name in (TESTING_VARIABLE, user_folder.USER_FOLDER_VARIABLE)
+        }
         self.user_environment: Mapping[str, str | None] = self._environment
         """The variables of the person who runs the tests; a worker is told them by its controller."""
         self._folder = tempfile.mkdtemp(prefix="llm-mock-") if self.mock else None

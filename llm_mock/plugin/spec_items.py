@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from llm_mock.boundaries.activation import TestRun
-from llm_mock.boundaries.llm import boundary
+from llm_mock.core.active import active
 from llm_mock.errors import LLMMockError, UnexpectedCall
+from llm_mock.plugin.run import TestRun
 from llm_mock.plugin.yaml_items import TestFailed, YAMLItem, problems_of_file
 from llm_mock.report.collect import STEPS
 
@@ -132,7 +132,7 @@ class LLMTestItem(YAMLItem):
         if self.config.getoption("--llm-mock-dry-run"):
             return DryRun()
         model = self.config.getini("llm_mock_spec_model") or None
-        mock: Any = boundary.active()
+        mock: Any = active()
         mocked = mock is not None and not self.live
         if self.config.getini("llm_mock_spec_driver") == "claude-code":
             if mocked:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from llm_mock.boundaries.activation import TestRun
-from llm_mock.boundaries.llm import boundary
+from llm_mock.core.active import active
 from llm_mock.errors import LLMMockError
+from llm_mock.plugin.run import TestRun
 from llm_mock.plugin.yaml_items import TestFailed, YAMLItem, problems_of_file
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class SuiteItem(YAMLItem):
         from llm_mock.suites.role import resolve_model
         from llm_mock.suites.runner import run_case
 
-        mock: Any = boundary.active()
+        mock: Any = active()
         role = resolve_model(self.role) if self.live else self.role
         result = run_case(
             role, self.case, folder=self.path.parent, dry_run=not self.live, get_model=mock and mock.get_model

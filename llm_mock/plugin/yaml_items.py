@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from llm_mock.boundaries.activation import TestRun, mock_of_test
 from llm_mock.errors import LLMMockError
+from llm_mock.plugin.run import TestRun, mock_of_test
 from llm_mock.support.text import escaped
 
 _NOT_IN_A_MARKER = re.compile(r"[^\w.-]+")

@@ -12,19 +12,19 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.core.records import plain
+from llm_mock.core.request import plain
 from llm_mock.cost.prices import cost_of as cost_of_call
 from llm_mock.errors import LLMMockError
 
 if TYPE_CHECKING:
-    from llm_mock.core.details import Details, Kept
+    from llm_mock.core.call_log import Details
     from llm_mock.core.records import CallRecord
 
 _costs: dict[tuple[Any, ...], Decimal | None] = {}
 """Of model, tokens, day and prices: to look a price up takes longer than a mocked call."""
 
 
-def as_json(kept: Iterable[Kept], mock: Any) -> list[dict[str, Any]]:
+def as_json(kept: Iterable[LoggedCall], mock: Any) -> list[dict[str, Any]]:
     """Calls as the report has them.
 
     A message that an earlier call of the conversation was sent or answered already is left out.

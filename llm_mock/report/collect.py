@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from llm_mock.boundaries.llm import boundary
-from llm_mock.boundaries.llm.registry import MockGetModel
-from llm_mock.core.details import Kept, KeptCalls
+from llm_mock.boundaries.llm.get_model import MockGetModel
+from llm_mock.core.active import active
+from llm_mock.core.call_log import CallLog
 from llm_mock.report.calls import as_json, cost_of
 
 MOCK = pytest.StashKey[MockGetModel]()
-OWN = pytest.StashKey["list[Kept]"]()
+OWN = pytest.StashKey["list[LoggedCall]"]()
 STEPS = pytest.StashKey["Sequence[dict[str, Any]]"]()
 """What a plain-language test did: of each step `name`, `status` (pass, fail or skip), `details` and `tool_output`."""
 SHIPPED = "llm_mock_calls"
@@ -47,10 +47,9 @@ class CallCollector:
 
     def attach(self, mock: MockGetModel) -> None:
         """Have a mock, and those that are put on top of it from now on, keep every call."""
-        mock.kept = KeptCalls(self._detailed)
-        mock.settings = mock.settings._replace(details=self._detailed)
+        mock.log = CallLog(self._detailed)
         for call in mock.calls:
-            mock.kept.received(call)
+            mock.log.received(call)
 
     def pytest_runtest_logstart(self) -> None:
         self._take_outside("between tests" if self._started else "before the first test")
@@ -60,9 +59,9 @@ class CallCollector:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        active: Any = boundary.active()
-        if active is not None and active is not self._run_mock:
-            item.stash[MOCK] = active
+        mock = active()
+        if mock is not None and mock is not self._run_mock:
+            item.stash[MOCK] = mock
         if call.when == "call":
             item.stash[OWN] = self._new_calls_of_the_run()
         else:
@@ -73,9 +72,9 @@ class CallCollector:
             setattr(report, SHIPPED, shipped)
         return report
 
-    def _new_calls_of_the_run(self) -> list[Kept]:
+    def _new_calls_of_the_run(self) -> list[LoggedCall]:
         """The calls that reached the mock of the run since the last time."""
-        new = self._run_mock.kept_calls(self._seen) if self._run_mock is not None else []
+        new = self._run_mock.logged_calls(self._seen) if self._run_mock is not None else []
         self._seen += len(new)
         return new
 
@@ -87,7 +86,7 @@ class CallCollector:
         mock = item.stash.get(MOCK, None)
         kept = item.stash.get(OWN, [])  # of an item that has no fixtures, and so no mock of its own
         if mock is not None:
-            kept = mock.kept_calls() + kept
+            kept = mock.logged_calls() + kept
         _forget(item)
         mock = mock or self._run_mock
         if self._junit:
@@ -119,7 +118,7 @@ def _forget(item: pytest.Item) -> None:
         del item.stash[OWN]
 
 
-def _set_properties(item: pytest.Item, kept: list[Kept], mock: Any) -> None:
+def _set_properties(item: pytest.Item, kept: list[LoggedCall], mock: Any) -> None:
     """Tell pytest's JUnit file what the test's calls took."""
     item.user_properties[:] = [each for each in item.user_properties if each[0] not in PROPERTIES]
     if not kept:

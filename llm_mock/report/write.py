@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from llm_mock import explain
-from llm_mock.boundaries.activation import TestRun
+from llm_mock.plugin.run import TestRun
 from llm_mock.report.collect import SHIPPED, CallCollector
 from llm_mock.report.page import page
 from llm_mock.support.files import write_atomically

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from llm_mock.boundaries.llm.registry import create_mock_get_model
+from llm_mock.boundaries.llm.get_model import create_mock_get_model
 from llm_mock.suites.schema import TestCase
 
 if TYPE_CHECKING:
@@ -36,5 +36,5 @@ def dry_run_model(
     model = (get_model or create_mock_get_model({model_id: DRY_RUN_OUTPUT}))(model_id)
     if (mock := model.mock()) is not None:
         for answer in answers:
-            mock.add(model.model_id, DRY_RUN_OUTPUT if answer is None else answer, optional=True)
+            mock.responses.add(model.model_id, DRY_RUN_OUTPUT if answer is None else answer, optional=True)
     return model

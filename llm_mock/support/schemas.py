@@ -11,8 +11,8 @@ import weakref
 from collections.abc import Iterator
 from typing import Any, cast
 
-from llm_mock.support.text import described
 from llm_mock.errors import InvalidReply
+from llm_mock.support.text import described
 
 _generated: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
 
@@ -36,9 +36,9 @@ def schema_name(schema: Any) -> str | None:
                 "of one."
             )
         schema = json_schema(schema)
-    for described in (schema, _referred_to(schema)):
-        if isinstance(described.get("title"), str):
-            return cast("str", described["title"])
+    for part in (schema, _referred_to(schema)):
+        if isinstance(part.get("title"), str):
+            return cast("str", part["title"])
     return json.dumps(schema, sort_keys=True, default=repr)
 
 

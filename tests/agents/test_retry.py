@@ -16,8 +16,8 @@ from llm.default_plugins.openai_models import AsyncChat, Chat
 
 from llm_mock import MockGetModel, ResponseConfigurator
 from llm_mock.agents import Agent, CLIServer, Provider, retry
-from llm_mock.boundaries.llm import boundary
 from llm_mock.cassettes import Cassette
+from llm_mock.core.active import activate, set_passthrough
 from tests.agents.flaky_server import FlakyServer, flaky_server
 from tests.agents.runs import Run
 
@@ -50,9 +50,9 @@ def server(running: FlakyServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fl
             register(Chat("loopback", key="none", **options), AsyncChat("loopback", key="none", **options))
 
     pm.register(Plugin, "loopback")
-    previous = boundary.set_passthrough(["loopback"])
+    previous = set_passthrough(["loopback"])
     yield running
-    boundary.set_passthrough(previous)
+    set_passthrough(previous)
     pm.unregister(name="loopback")
 
 
@@ -144,17 +144,17 @@ def recorded(folder: Path, run: Run, mode: Any) -> Any:
     mock = MockGetModel(at_boundary=True)
     mock.autospec()
     cassette = mock.cassette = Cassette(folder / "cassette.yaml", mode)
-    previous = boundary.activate(mock)
+    previous = activate(mock)
     try:
         result = run(AGENT, "Hello")
     finally:
-        boundary.activate(previous)
+        activate(previous)
     cassette.save(passed=True)
     return result
 
 
 def test_a_recorded_run_is_replayed_with_its_failures(server: FlakyServer, run: Run, tmp_path: Path) -> None:
-    boundary.set_passthrough([])
+    set_passthrough([])
 
     server.failures = [(400, {})]
     first = recorded(tmp_path, run, "once")
@@ -167,7 +167,7 @@ def test_a_recorded_run_is_replayed_with_its_failures(server: FlakyServer, run: 
 def test_a_recorded_failure_and_its_retry_are_replayed_without_a_wait(
     server: FlakyServer, run: Run, tmp_path: Path
 ) -> None:
-    boundary.set_passthrough([])
+    set_passthrough([])
     server.failures = [(503, {"Retry-After-Ms": "10"})] * 3  # as often as the SDK asks by itself
     first = recorded(tmp_path, run, "once")
     assert first

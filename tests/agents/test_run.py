@@ -21,7 +21,7 @@ from llm_mock.agents import (
     aitest_run,
     aitest_run_sync,
 )
-from llm_mock.boundaries.llm import boundary
+from llm_mock.core.active import activate, set_passthrough
 from llm_mock.errors import InvalidAgent, InvalidSession, ServerError
 from tests.agents.runs import Run
 from tests.conftest import RunPython
@@ -206,12 +206,12 @@ def test_an_assertion_in_the_script_of_a_test_is_raised(run: Run, mock_llm_respo
 def test_a_call_that_nobody_expects_is_raised(run: Run) -> None:
     mock = MockGetModel(at_boundary=True)
     mock.settings = mock.settings._replace(strict=True)
-    previous = boundary.activate(mock)
+    previous = activate(mock)
     try:
         with pytest.raises(UnexpectedCall):
             run(Agent("m"), "Hello")
     finally:
-        boundary.activate(previous)
+        activate(previous)
 
 
 def test_an_unknown_model_is_raised(run: Run, mock_llm_responses: ResponseConfigurator) -> None:
@@ -263,9 +263,9 @@ def only_sync() -> Any:
             register(OnlySync())
 
     pm.register(Plugin, "only-sync")
-    previous = boundary.set_passthrough(["only-*"])
+    previous = set_passthrough(["only-*"])
     yield
-    boundary.set_passthrough(previous)
+    set_passthrough(previous)
     pm.unregister(name="only-sync")
 
 

@@ -12,10 +12,10 @@ import llm
 import pytest
 
 from llm_mock import MockGetModel
-from llm_mock.boundaries.llm import boundary
 from llm_mock.boundaries.llm.response import StreamEvent
 from llm_mock.cassettes import Cassette, CassetteConfig
 from llm_mock.cassettes.cassette import RecordMode
+from llm_mock.core.active import activate, active
 from llm_mock.errors import CassetteMiss, InvalidFile, LLMMockError
 
 Execute = Callable[[Any, Any], Iterator[Any]]
@@ -57,11 +57,11 @@ class Run:
     def __call__(self, use: Callable[[], Any], mode: RecordMode, **config: Any) -> Any:
         mock = MockGetModel(at_boundary=True)
         cassette = mock.cassette = Cassette(self.path, mode, CassetteConfig(**config))
-        previous = boundary.activate(mock)
+        previous = activate(mock)
         try:
             return use()
         finally:
-            boundary.activate(previous)
+            activate(previous)
             cassette.save(passed=True)
             self.problems = [*mock.problems, *filter(None, [cassette.lost()])]
 
@@ -366,7 +366,7 @@ def test_a_call_that_was_cancelled_while_it_was_recorded_is_a_problem(run: Run) 
 
 def test_options_that_only_the_real_model_refuses_are_a_problem_of_the_recording(run: Run) -> None:
     def use() -> None:
-        mock: Any = boundary.active()
+        mock: Any = active()
         response = mock.get_model("scripted").prompt("Hi", temprature=1)
         with pytest.raises(Exception, match="temprature"):
             response.text()

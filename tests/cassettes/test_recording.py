@@ -12,10 +12,10 @@ import llm
 import pytest
 from llm.default_plugins.openai_models import AsyncChat, Chat
 
-from llm_mock.boundaries.llm import boundary
-from llm_mock.boundaries.llm.registry import MockGetModel
+from llm_mock.boundaries.llm.get_model import MockGetModel
 from llm_mock.cassettes import Cassette
 from llm_mock.cassettes.cassette import RecordMode
+from llm_mock.core.active import activate
 from tests.openai_server import OpenAIServer, openai_server
 
 KEY = "loopback-key-0123456789abcdef"
@@ -39,11 +39,11 @@ def run(tmp_path: Path) -> Callable[..., Any]:
     def run_with_cassette(function: Callable[[], Any], mode: RecordMode) -> Any:
         mock = MockGetModel(at_boundary=True)
         cassette = mock.cassette = Cassette(tmp_path / "cassette.yaml", mode)
-        previous = boundary.activate(mock)
+        previous = activate(mock)
         try:
             result = function()
         finally:
-            boundary.activate(previous)
+            activate(previous)
         cassette.save(passed=True)
         assert mock.problems == []
         assert cassette.unused() == []

@@ -9,10 +9,10 @@ from typing import Any
 
 import llm
 import pytest
+from llm_mock.core.details import CallLog, describe_request, describe_response
 
 from llm_mock import create_mock_get_model
 from llm_mock.core import details
-from llm_mock.core.details import KeptCalls, describe_request, describe_response
 from llm_mock.report import calls
 
 NEW_LLM = hasattr(llm, "Message")
@@ -73,7 +73,7 @@ def test_an_answer_needs_no_more_than_its_text() -> None:
 
 
 def test_a_history_that_was_kept_in_part_is_no_error() -> None:
-    kept = KeptCalls()
+    kept = CallLog()
     call: Any = create_mock_get_model()("m")
     call.prompt("Hi")
     [record] = call.call_history

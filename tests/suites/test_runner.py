@@ -21,7 +21,7 @@ from llm.default_plugins.openai_models import Chat
 
 from llm_mock import MockGetModel, MockLLMModel, Reply, ResponseConfigurator
 from llm_mock.agents import Agent, CLIServer, MCPServer, Provider
-from llm_mock.boundaries.llm import boundary
+from llm_mock.core.active import set_passthrough
 from llm_mock.errors import InvalidBudget, InvalidFile
 from llm_mock.suites import CaseResult, Role, TestCase, load_role, run_suite
 from llm_mock.suites.runner import run_case
@@ -57,9 +57,9 @@ def live(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open
             register(Chat("keyless", api_base=server.url))
 
     pm.register(Plugin, "loopback")
-    previous = boundary.set_passthrough(["loopback", "keyless", "nobody"])
+    previous = set_passthrough(["loopback", "keyless", "nobody"])
     yield server
-    boundary.set_passthrough(previous)
+    set_passthrough(previous)
     pm.unregister(name="loopback")
 
 

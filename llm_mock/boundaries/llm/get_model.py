@@ -40,7 +40,7 @@ def _of_responses(
         __tracebackhide__ = True
         return method(self.responses, *args, **kwargs)
 
-    return forwarded
+    return cast("Callable[Concatenate[MockGetModel, Parameters], Result]", forwarded)
 
 
 class MockGetModel(Mock):
@@ -73,6 +73,7 @@ class MockGetModel(Mock):
         names = LLMNames() if at_boundary else None
         super().__init__(behaviour, parent, names=names, standing_only=standing_only, settings=settings)
         self.parent: MockGetModel | None = parent
+        self.folder: SharedFolder | None = None
         self.models: dict[str, MockLLMModel] = {}
         """Every model that was asked for or called, by its id."""
         self._answering: Any = active if at_boundary else self.itself

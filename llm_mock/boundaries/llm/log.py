@@ -25,7 +25,7 @@ def is_logging() -> bool:
     return not log_path().with_name("logs-off").exists()
 
 
-def log(responses: Sequence[Any], name: str) -> None:
+def log_responses(responses: Sequence[Any], name: str) -> None:
     """Log the responses of one conversation, and give it a name by which `logged_conversation` finds it again.
 
     Args:

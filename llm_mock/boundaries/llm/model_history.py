@@ -11,7 +11,7 @@ from llm_mock.core.records import CallRecord
 
 
 class ModelHistory:
-    """What a mocked model has beside `llm`'s own: the mock that answers for it, its default response and its history."""
+    """What a mocked model has beside `llm`'s own: the mock that answers for it, a default response, its history."""
 
     model_id: str = ""
     is_llm_mock = True

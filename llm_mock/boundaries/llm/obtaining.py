@@ -20,10 +20,10 @@ from llm_mock.core.active import active, passes_through
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import MockGetModel
 
-Function = Callable[[], Any]
+Listing = Callable[[], list[Any]]
 
 
-def mocked_listing(original: Function) -> list[Any]:
+def mocked_listing(original: Listing) -> list[Any]:
     """What `get_models_with_aliases` gives: the registered models, as mocks."""
     mock, listed = active(), original()
     return listed if mock is None else [entry for entry in (_mocked(entry, mock) for entry in listed) if entry]
@@ -41,7 +41,7 @@ def _mocked(entry: Any, mock: MockGetModel) -> Any:
     )
 
 
-def mocked_embedding_listing(original: Function) -> list[Any]:
+def mocked_embedding_listing(original: Listing) -> list[Any]:
     """What `get_embedding_models_with_aliases` gives."""
     mock, listed = active(), original()
     if mock is None:
@@ -50,7 +50,7 @@ def mocked_embedding_listing(original: Function) -> list[Any]:
     return [dataclasses.replace(entry, model=_mocked_embedding_model(entry.model, mock)) for entry in listed]
 
 
-def mocked_embedding_models(original: Function) -> list[Any]:
+def mocked_embedding_models(original: Listing) -> list[Any]:
     """What `get_embedding_models` gives."""
     mock, listed = active(), original()
     if mock is None:
@@ -62,7 +62,7 @@ def _mocked_embedding_model(model: Any, mock: MockGetModel) -> Any:
     return model if _runs_itself(model) else mock.hand_out("embedding_model", model.model_id, model.model_id)
 
 
-def mocked_aliases(kind: str, original: Function) -> dict[str, Any]:
+def mocked_aliases(kind: str, original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """What `get_model_aliases` and its twins give: a table in which every name has a model.
 
     Args:

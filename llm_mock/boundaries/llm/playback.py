@@ -11,8 +11,9 @@ from typing import Any
 from llm.models import ToolCall
 
 from llm_mock.boundaries.llm import recording, versions
-from llm_mock.core.answer import Answer, RealCall
+from llm_mock.core.answer import Answer
 from llm_mock.core.events import End, Event, MadeToolCall, Wait
+from llm_mock.core.protocols import RealCall
 
 _STREAM_EVENT = versions.stream_event_class()
 

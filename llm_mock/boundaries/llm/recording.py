@@ -10,7 +10,7 @@ import llm
 
 from llm_mock.boundaries.llm.executing import is_async, is_mock
 from llm_mock.boundaries.llm.names import registered_now
-from llm_mock.core.answer import Outcome, RealCall
+from llm_mock.core.protocols import Outcome, RealCall
 
 
 def record(call: RealCall, response: Any) -> Iterator[Any]:
@@ -99,6 +99,4 @@ def _execute(model: Any, response: Any, arguments: dict[str, Any]) -> Any:
 
 def _outcome_of(response: Any) -> Outcome:
     usage = {"input": response.input_tokens, "output": response.output_tokens, "details": response.token_details}
-    return Outcome(
-        response._tool_calls, response.attachments, usage, response.resolved_model, response.response_json
-    )
+    return Outcome(response._tool_calls, response.attachments, usage, response.resolved_model, response.response_json)

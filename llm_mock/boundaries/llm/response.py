@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import llm
 
 if TYPE_CHECKING:
-    from llm_mock.core.answer import Answer, RealCall
+    from llm_mock.core.answer import Answer
+    from llm_mock.core.protocols import RealCall
 
 
 class CallableText(str):

@@ -1,0 +1,161 @@
+"""What the core is handed by those who know more: names, behaviour, recordings, other processes. For types only.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from llm_mock.core.latency import Latency
+    from llm_mock.core.records import CallRecord
+    from llm_mock.core.reply import Reply
+    from llm_mock.core.request import Request
+
+
+class Names(Protocol):
+    """What a boundary knows of the names of models."""
+
+    def model_id(self, name: str) -> str:
+        """The model id that a name stands for: an alias is resolved, anything else is an id."""
+        ...
+
+    def every_id(self, name: str) -> set[str]:
+        """All ids that a name stands for, such as that of an embedding model too."""
+        ...
+
+    def provider_class(self, model_id: str) -> type | None:
+        """The class of the real model of an id; None where it is not known."""
+        ...
+
+
+class Misbehaviour(Protocol):
+    """What a mock needs of what models do wrong; see `llm_mock.behaviour`."""
+
+    name: str
+    description: str
+    needs: str
+    calls: list[int]
+
+    def error(self, record: CallRecord) -> Reply | None:
+        """The error for a call, which is raised before any reply is used up; None for no error."""
+        ...
+
+    def change(self, record: CallRecord, request: Request, reply: Reply) -> Reply:
+        """What becomes of the reply to a call."""
+        ...
+
+    def received(self, record: CallRecord) -> None:
+        """Take a call that another process reported into account."""
+        ...
+
+
+class Behaviour(Protocol):
+    """How models behave beyond the replies that a test configures; `llm_mock.behaviour` is one."""
+
+    def misbehaving(self, name: str, times: int | None) -> Misbehaviour:
+        """One misbehaviour of the catalogue."""
+        ...
+
+    def generated(self, schema: dict[str, Any]) -> Reply:
+        """A reply that fits a schema."""
+        ...
+
+    def paced(self, reply: Reply, latency: Latency, record: CallRecord) -> tuple[Reply, list[float]]:
+        """A reply as it comes with a latency, and the seconds before each of its pieces."""
+        ...
+
+
+class RealCall(Protocol):
+    """A call that the boundary is to make for real, and that is told what comes of it."""
+
+    def as_user(self) -> AbstractContextManager[None]:
+        """Within it the keys of the person who runs the process can be looked up."""
+        ...
+
+    def hide(self, *secrets: str | None) -> None:
+        """Take values as secret, such as the key that is used."""
+        ...
+
+    def not_made(self, error: Exception) -> None:
+        """The call cannot be made."""
+        ...
+
+    def watch(self, outcome: Callable[[], Outcome]) -> None:
+        """The call is under way; what is known of the answer, beside its events, can be asked for at any time."""
+        ...
+
+    def take(self, event: Any) -> None:
+        """A piece of the answer came."""
+        ...
+
+    def end(self, error: BaseException | None) -> None:
+        """The answer is complete, or failed, or (`GeneratorExit`) is read no further."""
+        ...
+
+
+class Outcome(NamedTuple):
+    """What a real model has told of its answer so far, beside its events."""
+
+    tool_calls: Sequence[Any]
+    attachments: Sequence[Any]
+    usage: dict[str, Any]
+    """`input` and `output` (tokens) and `details`."""
+    resolved_model: str | None
+    raw: Any
+
+
+class Recorded(Protocol):
+    """What answers the calls that a test did not configure; a cassette is one."""
+
+    mode: str
+
+    def answer(self, mock: Any, record: CallRecord, request: Request) -> Reply | RealCall:
+        """The recorded answer to a call; or that it is to be made for real.
+
+        Raises:
+            LLMMockError: there is none.
+        """
+        ...
+
+
+class Uses(Protocol):
+    """Where processes that use the same replies tell each other which they used."""
+
+    def use(self, reply: Any) -> bool:
+        """Use a queued reply once more; False where other processes have used it up."""
+        ...
+
+    def times_used(self, reply: Any) -> int:
+        """How often all processes together used a queued reply."""
+        ...
+
+
+class SharedFolder(Uses, Protocol):
+    """How a test and the processes that it starts share replies and calls."""
+
+    mine: bool
+    """Whether this is the process of the test, which receives what the others send."""
+
+    def share(self, mock: Any) -> None:
+        """Write down what a mock and those below it have configured."""
+        ...
+
+    def send_call(self, call: CallRecord) -> None:
+        """Report a call to the process of the test."""
+        ...
+
+    def send_problem(self, message: str) -> None:
+        """Report what was wrong with a call to the process of the test."""
+        ...
+
+    def received_calls(self) -> list[CallRecord]:
+        """The calls that other processes reported since the last time."""
+        ...
+
+    def received_problems(self) -> list[str]:
+        """The problems that other processes reported since the last time."""
+        ...
