@@ -104,7 +104,7 @@ def _arguments(schema: Any) -> dict[str, Any]:
 
     try:
         arguments = instance(schema or {"type": "object"})
-    except LLMMockError:  # such as a pattern, which needs another library
+    except LLMMockError:  # such as for a pattern
         return {}
     return arguments if isinstance(arguments, dict) else {}
 
