@@ -5,7 +5,6 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,6 @@ from llm_mock.support.text import columns, compact, described, dollars, shorten,
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from llm_mock.behaviour.misbehaviour import Misbehaviour
     from llm_mock.core.records import CallRecord, ModelHistory
     from llm_mock.core.script import Matchers, QueuedReply
 
@@ -455,25 +453,6 @@ def cassette_beside_process() -> str:
     )
 
 
-def unknown_misbehaviour(name: Any, known: Sequence[str]) -> str:
-    """Somebody named a misbehaviour that there is not."""
-    nearest = difflib.get_close_matches(str(name), known, n=1, cutoff=0)
-    return (
-        f"There is no misbehaviour {shorten(name)}. Did you mean {', '.join(nearest)!r}? "
-        "The command `llm-mock misbehaviours` lists them all."
-    )
-
-
-def bad_misbehaviour_times(times: Any) -> str:
-    """A misbehaviour is to befall less than one call."""
-    return f"times={times!r}: a misbehaviour befalls at least one call; leave it out for every call."
-
-
-def bad_misbehaviour_marker(names: Sequence[str]) -> str:
-    """The marker was given an argument that it does not take."""
-    return f"llm_mock_misbehaviour takes names of misbehaviours and times=, not {', '.join(names)}."
-
-
 def misbehaviour_needs_function(node: str) -> str:
     """The marker stands where no test can be run several times."""
     return f"llm_mock_misbehaviour runs plain test functions and methods of plain classes only, not {node}"
@@ -485,42 +464,3 @@ def live_with_misbehaviour() -> str:
         "This test is marked llm_live and llm_mock_misbehaviour, but only mocked models can be made to misbehave: "
         "remove one of the two."
     )
-
-
-def misbehaviour_not_applied(misbehaviour: Misbehaviour, calls: Sequence[CallRecord]) -> str:
-    """Why a test is skipped that a misbehaviour did not touch."""
-    made = f"{len(calls)} calls were" if len(calls) != 1 else "1 call was"
-    return f"{misbehaviour.name} changed no call of this test: it needs {misbehaviour.needs}, and {made} made"
-
-
-def misbehaviour_applied(misbehaviour: Misbehaviour) -> str:
-    """What a misbehaviour did in a test."""
-    numbers = ", ".join(map(str, misbehaviour.calls[:SHOWN_CALLS]))
-    more = ", …" if len(misbehaviour.calls) > SHOWN_CALLS else ""
-    where = f"calls {numbers}{more}" if len(misbehaviour.calls) > 1 else f"call {numbers}" if numbers else "no call"
-    return f"{misbehaviour.name}: {misbehaviour.description}\nApplied to {where}."
-
-
-def endless_tool_calls(times: int) -> str:
-    """An application did not stop a model that calls tools for ever."""
-    return (
-        f"The model called a tool {times} times without an end, and the application let it. "
-        "Give llm a limit: model.conversation().chain(…, chain_limit=10)."
-    )
-
-
-def no_error_description(description: Any) -> str:
-    """Something was given as the description of an exception that is none."""
-    return f"This does not describe an exception: {shorten(description)}."
-
-
-def error_not_importable(name: str, error: Exception) -> str:
-    """The class of a described exception is not here."""
-    package = name.rpartition(":")[0].split(".")[0]
-    remedy = f" pip install {package}" if isinstance(error, ModuleNotFoundError) and error.name == package else ""
-    return f"The exception {shorten_name(name)} cannot be made here: {error}.{remedy}"
-
-
-def error_not_rebuilt(name: str, error: Exception) -> str:
-    """The class of a described exception takes something else than what is described."""
-    return f"The exception {shorten_name(name)} cannot be made as described: {type(error).__name__}: {error}."

@@ -11,9 +11,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from llm_mock.behaviour import provider_errors
 from llm_mock.boundaries.llm import boundary
-from llm_mock.cassettes import explain, schema, storage
+from llm_mock.cassettes import exceptions, explain, schema, storage
 from llm_mock.cassettes.config import CassetteConfig
 from llm_mock.cassettes.miss import nearest
 from llm_mock.cassettes.recording import AnswerCollector, PlayedAnswer, as_reply, play, request_of
@@ -337,7 +336,7 @@ class _Recording(Delivery):
         if error is not None and not unfinished and not isinstance(error, Exception):
             self._recorded.lost = explain.call_cancelled(self._record, error)
             return
-        described = None if error is None or unfinished else provider_errors.describe(error)
+        described = None if error is None or unfinished else exceptions.describe(error)
         if error is not None and not unfinished and described is None:
             raise NotRecordable(explain.error_not_recordable(error))
         answer, contents = self._collector.answer(response, described, unfinished)

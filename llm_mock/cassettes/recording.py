@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pydantic
 
-from llm_mock.behaviour import provider_errors
 from llm_mock.boundaries.llm import boundary
 from llm_mock.boundaries.llm.response import StreamEvent
-from llm_mock.cassettes import explain, schema
+from llm_mock.cassettes import exceptions, explain, schema
 from llm_mock.core.records import plain
 from llm_mock.core.reply import Reply
 from llm_mock.errors import CassetteMiss, NotRecordable
@@ -192,7 +191,7 @@ class PlayedAnswer:
 def as_reply(recorded: schema.Response, contents: Mapping[str, bytes]) -> Reply:
     """A recorded answer as a reply that a misbehaving model can spoil."""
     if recorded.error is not None:
-        return Reply(error=provider_errors.rebuild(recorded.error))
+        return Reply(error=exceptions.rebuild(recorded.error))
     calls = [boundary.tool_call(call.name, call.arguments, call.tool_call_id) for call in recorded.tool_calls]
     answer = PlayedAnswer(recorded, contents)
     return Reply(
@@ -229,7 +228,7 @@ def play(recorded: schema.Response, contents: Mapping[str, bytes], response: Any
     for event in recorded.events:
         yield from _chunks(event)
     if recorded.error is not None:
-        raise provider_errors.rebuild(recorded.error)
+        raise exceptions.rebuild(recorded.error)
     if recorded.unfinished:
         raise CassetteMiss(explain.recording_ends_here())
     for call in recorded.tool_calls:
