@@ -291,10 +291,10 @@ def pytest_testnodedown(node: Any) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if unused := config.stash.get(UNUSED_RECORDINGS, []):
-        from llm_mock.cassettes.explain import remove_unused
+        from llm_mock.plugin.cassette_of_test import REMOVE_UNUSED
 
         terminalreporter.section("Recorded LLM calls that were not asked for")
-        terminalreporter.write_line("\n".join([*sorted(unused), remove_unused()]))
+        terminalreporter.write_line("\n".join([*sorted(unused), REMOVE_UNUSED]))
     if (agents := config.stash[RUN].agents) and config.get_verbosity() >= 0:
         from llm_mock.agents import summary, transcript
 

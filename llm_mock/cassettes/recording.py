@@ -14,7 +14,7 @@ import pydantic
 
 from llm_mock.boundaries.llm import boundary
 from llm_mock.boundaries.llm.response import StreamEvent
-from llm_mock.cassettes import exceptions, explain, schema
+from llm_mock.cassettes import exceptions, schema
 from llm_mock.core.records import plain
 from llm_mock.core.reply import Reply
 from llm_mock.errors import CassetteMiss, NotRecordable
@@ -137,7 +137,8 @@ class AnswerCollector:
             )
             answer.plain()
         except (ValueError, pydantic.ValidationError) as problem:  # a serialization error is a ValueError
-            raise NotRecordable(explain.answer_not_recordable(problem)) from None
+            lines = " ".join(line.strip() for line in str(problem).splitlines()[:3])
+            raise NotRecordable(f"something of it is no JSON value ({lines})") from None
         return answer, contents
 
 
@@ -146,7 +147,8 @@ def _traits(event: Any) -> dict[str, Any]:
     defaults = {field.name: field.default for field in dataclasses.fields(event)}
     traits = {name: value for name, value in vars(event).items() if name != "chunk" and value != defaults[name]}
     if unknown := sorted(traits.keys() - schema.Event.model_fields.keys()):
-        raise NotRecordable(explain.unknown_event_fields(unknown))
+        version = "cassettes of this version of pytest-llm-mock"
+        raise NotRecordable(f"its stream events have {', '.join(unknown)}, which {version} cannot hold")
     return copy.deepcopy(traits)
 
 
@@ -230,7 +232,10 @@ def play(recorded: schema.Response, contents: Mapping[str, bytes], response: Any
     if recorded.error is not None:
         raise exceptions.rebuild(recorded.error)
     if recorded.unfinished:
-        raise CassetteMiss(explain.recording_ends_here())
+        raise CassetteMiss(
+            "When this call was recorded, the application stopped reading here, so there is no more. "
+            "Record it anew: pytest --llm-mock-record rewrite"
+        )
     for call in recorded.tool_calls:
         response.add_tool_call(boundary.tool_call(call.name, copy.deepcopy(call.arguments), call.tool_call_id))
     usage = recorded.usage
