@@ -54,7 +54,7 @@ def _description(error: BaseException) -> dict[str, Any]:
 
 
 def _json_of(response: Any) -> Any:
-    with contextlib.suppress(Exception):  # it was streamed, is no JSON, or there is none
+    with contextlib.suppress(Exception):  # there was no response, it was streamed, or it is no JSON
         return response.json()
     return None
 

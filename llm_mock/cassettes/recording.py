@@ -98,7 +98,7 @@ class AnswerCollector:
         return not self._chunks
 
     def add(self, chunk: Any) -> None:
-        """Take a chunk in, before `llm` does something with it.
+        """Take a chunk in, before `llm` changes it.
 
         Raises:
             NotRecordable: it is a stream event of a kind that a cassette has no place for.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import glob
 import hashlib
 import mimetypes
 from collections.abc import Mapping, Sequence
@@ -125,7 +126,7 @@ def write(path: Path, calls: Sequence[schema.Call], contents: Mapping[str, bytes
                 write_atomically(path, text)
         else:
             path.unlink(missing_ok=True)
-        for stale in path.parent.glob(f"{_glob_escaped(path.stem)}.attachment-*"):
+        for stale in path.parent.glob(f"{glob.escape(path.stem)}.attachment-*"):
             if stale.name not in files:
                 stale.unlink()
     except (OSError, UnicodeEncodeError) as error:
@@ -133,10 +134,6 @@ def write(path: Path, calls: Sequence[schema.Call], contents: Mapping[str, bytes
         raise LLMMockError(
             f"The cassette {shown_path(path)} could not be written: {reason}. What was there is as it was."
         ) from None
-
-
-def _glob_escaped(name: str) -> str:
-    return "".join(f"[{char}]" if char in "*?[" else char for char in name)
 
 
 def _plain(call: schema.Call, path: Path, contents: Mapping[str, bytes], files: dict[str, bytes]) -> dict[str, Any]:

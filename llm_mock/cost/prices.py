@@ -66,15 +66,7 @@ def cost_of(call: CallRecord, mock: Any = None) -> Decimal | None:
         MissingExtra: the project gives no price for the model, and `genai-prices` is not installed.
     """
     __tracebackhide__ = True
-    if not tokens_of(call):
-        return Decimal(0)
-    tokens = call["input_tokens"] or 0, call["output_tokens"] or 0
-    settings = getattr(mock or active(), "settings", None)
-    prices: Prices = settings.prices if settings else ()
-    for pattern, price in reversed(prices):
-        if fnmatch.fnmatchcase(call["model_id"], pattern):
-            return (price.input * tokens[0] + price.output * tokens[1]) / MILLION
-    return _provider_cost(call["model_id"], tokens, call["timestamp"])
+    return _cost(call["model_id"], call["input_tokens"] or 0, call["output_tokens"] or 0, call["timestamp"], mock)
 
 
 def cost_of_usage(model_id: str, usage: llm.Usage, timestamp: str) -> Decimal | None:
@@ -85,15 +77,25 @@ def cost_of_usage(model_id: str, usage: llm.Usage, timestamp: str) -> Decimal | 
         usage: the tokens.
         timestamp: when it was asked: ISO 8601.
     """
-    used = {"input_tokens": usage.input, "output_tokens": usage.output}
-    call: Any = {"model_id": model_id, "timestamp": timestamp, **used}
     try:
-        return cost_of(call)
+        return _cost(model_id, usage.input or 0, usage.output or 0, timestamp, None)
     except MissingExtra:  # the prices of the providers are not installed
         return None
 
 
-def _provider_cost(model_id: str, tokens: tuple[int, int], timestamp: str) -> Decimal | None:
+def _cost(model_id: str, input: int, output: int, timestamp: str, mock: Any) -> Decimal | None:
+    __tracebackhide__ = True
+    if not input and not output:
+        return Decimal(0)
+    settings = getattr(mock or active(), "settings", None)
+    prices: Prices = settings.prices if settings else ()
+    for pattern, price in reversed(prices):
+        if fnmatch.fnmatchcase(model_id, pattern):
+            return (price.input * input + price.output * output) / MILLION
+    return _provider_cost(model_id, input, output, timestamp)
+
+
+def _provider_cost(model_id: str, input: int, output: int, timestamp: str) -> Decimal | None:
     """What the provider asks. `openrouter/openai/gpt-4o` is the model `openai/gpt-4o` of the provider openrouter."""
     __tracebackhide__ = True
     if not available():
@@ -104,7 +106,7 @@ def _provider_cost(model_id: str, tokens: tuple[int, int], timestamp: str) -> De
     noon = datetime.fromisoformat(timestamp).replace(hour=12, tzinfo=timezone.utc)
     try:
         price = calc_price(
-            Usage(input_tokens=tokens[0], output_tokens=tokens[1]),
+            Usage(input_tokens=input, output_tokens=output),
             rest if slash else model_id,
             provider_id=provider if slash else None,
             genai_request_timestamp=noon,
