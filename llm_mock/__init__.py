@@ -7,26 +7,28 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
-import importlib
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from llm_mock.support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from llm_mock.behaviour.misbehaviour import Misbehaviour as Misbehaviour
+    from llm_mock.boundaries.llm.create import create_mock_get_model as create_mock_get_model
     from llm_mock.boundaries.llm.embedding_model import MockEmbeddingModel as MockEmbeddingModel
     from llm_mock.boundaries.llm.get_model import MockGetModel as MockGetModel
-    from llm_mock.boundaries.llm.get_model import create_mock_get_model as create_mock_get_model
     from llm_mock.boundaries.llm.model import AsyncMockLLMModel as AsyncMockLLMModel
     from llm_mock.boundaries.llm.model import MockLLMModel as MockLLMModel
     from llm_mock.core.assertions import assert_llm_called_times as assert_llm_called_times
     from llm_mock.core.assertions import assert_prompt_contains as assert_prompt_contains
     from llm_mock.core.configurator import ResponseConfigurator as ResponseConfigurator
+    from llm_mock.core.events import Event as Event
     from llm_mock.core.latency import Latency as Latency
     from llm_mock.core.records import CallRecord as CallRecord
-    from llm_mock.core.reply import BrokenToolCall as BrokenToolCall
     from llm_mock.core.reply import Reply as Reply
-    from llm_mock.cost.prices import assert_cost_below as assert_cost_below
-    from llm_mock.cost.prices import assert_tokens_below as assert_tokens_below
+    from llm_mock.core.tool_calls import BrokenToolCall as BrokenToolCall
+    from llm_mock.core.tool_calls import ToolCall as ToolCall
+    from llm_mock.cost.budgets import assert_cost_below as assert_cost_below
+    from llm_mock.cost.budgets import assert_tokens_below as assert_tokens_below
     from llm_mock.errors import EndlessToolCalls as EndlessToolCalls
     from llm_mock.errors import ErrorNotRebuilt as ErrorNotRebuilt
     from llm_mock.errors import InvalidBudget as InvalidBudget
@@ -48,64 +50,44 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULES = {
+    "assert_cost_below": "cost.budgets",
+    "assert_llm_called_times": "core.assertions",
+    "assert_prompt_contains": "core.assertions",
+    "assert_tokens_below": "cost.budgets",
     "AsyncMockLLMModel": "boundaries.llm.model",
-    "BrokenToolCall": "core.reply",
+    "BrokenToolCall": "core.tool_calls",
     "CallRecord": "core.records",
+    "create_mock_get_model": "boundaries.llm.create",
     "EndlessToolCalls": "errors",
     "ErrorNotRebuilt": "errors",
+    "Event": "core.events",
     "InvalidBudget": "errors",
     "InvalidLatency": "errors",
     "InvalidReply": "errors",
-    "LLMMockError": "errors",
+    "InvalidToolCall": "errors",
     "Latency": "core.latency",
+    "LegacyMockWarning": "errors",
+    "LLMMockError": "errors",
+    "LLMTooOld": "errors",
     "Misbehaviour": "behaviour.misbehaviour",
     "MissingExtra": "errors",
-    "UnexpectedCall": "errors",
-    "UnknownMisbehaviour": "errors",
-    "SchemaViolationWarning": "errors",
-    "SchemaViolation": "errors",
-    "RealModelCall": "errors",
-    "LLMTooOld": "errors",
-    "InvalidToolCall": "errors",
-    "LegacyMockWarning": "errors",
-    "MockEmbeddingModel": "boundaries.llm.embedding",
-    "MockGetModel": "boundaries.llm.registry",
+    "MockEmbeddingModel": "boundaries.llm.embedding_model",
+    "MockGetModel": "boundaries.llm.get_model",
     "MockLLMModel": "boundaries.llm.model",
     "QueuedReplyNotAllowed": "errors",
+    "RealModelCall": "errors",
     "Reply": "core.reply",
     "ResponseConfigurator": "core.configurator",
+    "SchemaViolation": "errors",
+    "SchemaViolationWarning": "errors",
+    "ToolCall": "core.tool_calls",
+    "UnexpectedCall": "errors",
+    "UnknownMisbehaviour": "errors",
     "UnusedReplies": "errors",
-    "assert_cost_below": "cost.prices",
-    "assert_llm_called_times": "core.records",
-    "assert_prompt_contains": "core.records",
-    "assert_tokens_below": "cost.prices",
-    "create_mock_get_model": "boundaries.llm.registry",
 }
 
 __all__ = ["__version__", *_MODULES]
-
-
-class _LoadedWhenNeeded(ModuleType):
-    """Stands for a submodule until one of its names is used."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(importlib.import_module(self.__name__), name)
-
-
-# Most runs have nothing to explain and no schema to check, and the plugin is imported in every one.
-globals().update({name: _LoadedWhenNeeded(f"llm_mock.{name}") for name in ("explain",)})
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name == "create_mock_get_model":
-        importlib.import_module(
-            "llm_mock.boundaries.llm.model"
-        )  # so that its first call does not pay for importing `llm`
-    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__, _ = lazy_names(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

@@ -117,10 +117,10 @@ def test_prices_are_those_of_the_active_mock_and_an_inner_mock_adds_its_own(
 ) -> None:
     mock_llm_calls.set_price("m", 1, 1)
     assert cost_of(calling("m").calls[0]) == 2
-    inner = MockGetModel(outer=mock_llm_calls)
+    inner = MockGetModel(parent=mock_llm_calls)
     inner.set_price("n", 2, 2)
     assert [cost_of(calling(model).calls[0], inner) for model in "mn"] == [2, 4]
-    assert mock_llm_calls.settings.prices == inner.settings.prices[:1]
+    assert mock_llm_calls.prices == inner.prices[:1]
 
 
 def test_the_prices_of_the_ini() -> None:
@@ -225,7 +225,7 @@ def test_tokens_that_are_not_below_are_shown_without_asking_for_prices(
 ) -> None:
     monkeypatch.setitem(sys.modules, "genai_prices", None)
     mock = three_calls()
-    mock.settings = mock.settings._replace(prices=())
+    mock.responses.script.prices = ()
     with pytest.raises(AssertionError) as caught:
         assert_tokens_below(mock, total, model=model)
     first, head, *rows = str(caught.value).splitlines()
@@ -255,7 +255,7 @@ def test_of_very_many_calls_the_largest_are_shown() -> None:
 @needs_prices
 def test_a_model_of_unknown_price_fails_an_assertion_on_cost_and_is_named() -> None:
     mock = three_calls()
-    mock.settings = mock.settings._replace(prices=())
+    mock.responses.script.prices = ()
     mock.set_price("large", 10, 20)
     with pytest.raises(AssertionError) as caught:
         assert_cost_below(mock, 1000)

@@ -180,7 +180,7 @@ def test_the_latency_of_the_test_goes_before_that_of_the_run_and_a_models_before
     run = MockGetModel()
     for model, first_chunk in of_the_run.items():
         run.set_latency(model, Latency(first_chunk=first_chunk))
-    mock = MockGetModel(outer=run)
+    mock = MockGetModel(parent=run)
     for model, first_chunk in of_the_test.items():
         mock.set_latency(model, Latency(first_chunk=first_chunk))
     assert read(mock("m").prompt("Hi"))[1] // 1000 == seconds

@@ -1,90 +1,124 @@
-"""Between `llm` and a cassette: what a call asked, what a model answered, and how that is played again."""
+"""Takes in what a real model answers, for a cassette."""
 
 from __future__ import annotations
 
-import base64
 import copy
-import dataclasses
-import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import pydantic
 
-from llm_mock.behaviour import provider_errors
-from llm_mock.boundaries.llm.response import StreamEvent
-from llm_mock.boundaries.llm.versions import given_messages
-from llm_mock.cassettes import explain, schema
-from llm_mock.core.reply import Reply
-from llm_mock.core.request import plain
-from llm_mock.errors import CassetteMiss, NotRecordable
+from llm_mock.cassettes import exceptions, schema
+from llm_mock.cassettes.asked import digest
+from llm_mock.cassettes.replay import RecordedReply
+from llm_mock.core.protocols import Outcome
+from llm_mock.errors import LLMMockError, NotRecordable
+from llm_mock.support.text import shorten
 from llm_mock.support.yaml_files import Inline
 
 if TYPE_CHECKING:
-    import llm
-
+    from llm_mock.core.mock import Mock
     from llm_mock.core.records import CallRecord
+    from llm_mock.support.redaction import Redactor
+
+AsUser = Callable[[], AbstractContextManager[None]]
 
 
-def request_of(record: CallRecord, prompt: llm.Prompt, conversation: Any) -> schema.Request:
-    """What a call asked.
+class Place:
+    """The place of a call among those that were made by this run, with what came of it."""
+
+    def __init__(self, request: schema.Request) -> None:
+        self.request = request
+        self.response: schema.Response | None = None
+        self.contents: dict[str, bytes] = {}
+        self.snapshot: Callable[[], None] | None = None
+        """Keeps what has come so far, of an answer that is still on its way."""
+        self.lost: str | None = None
+        """Why the call cannot be kept, where that was not said yet."""
+
+
+class Recording:
+    """A call that is made for real and recorded; see `llm_mock.core.protocols.RealCall`.
 
     Args:
-        record: its record in the history.
-        prompt: what `llm` handed to the model.
-        conversation: the conversation, if the call is part of one: its history is what was recorded before.
+        place: the place of the call among those that were made.
+        mock: the mock that records the call in its history.
+        record: its record there.
+        redactor: what never gets into the file.
+        as_user: within it the keys of the person who runs the tests can be looked up.
     """
-    return schema.Request(
-        model=record["model_id"],
-        turn=record["turn"],
-        system=prompt.system or _system_message(prompt),
-        prompt=record["prompt"],
-        tool_results=[_tool_result(result) for result in prompt.tool_results],
-        attachments=[_sent(attachment) for attachment in prompt.attachments],
-        messages=[] if conversation else list(_given_history(prompt, record["prompt"])),
-        options={name: value for name, value in record["options"].items() if value is not None},
-        schema=plain(prompt.schema) or None,
-        tools=[_tool(tool) for tool in prompt.tools],
-    )
 
+    def __init__(self, place: Place, mock: Mock, record: CallRecord, redactor: Redactor, as_user: AsUser) -> None:
+        self.as_user = as_user
+        self._place, self._mock, self._record, self._redactor = place, mock, record, redactor
+        self._collector = AnswerCollector()
+        self._outcome: Callable[[], Outcome] | None = None
 
-def _given_history(prompt: llm.Prompt, text: str) -> Iterator[dict[str, Any]]:
-    """The messages that the application gave itself, but for the system prompt and the text that is asked now."""
-    messages = [message for message in given_messages(prompt) if message.role != "system"]
-    for position, message in enumerate(messages, start=1):
-        described = message.to_dict()
-        for part in described["parts"]:
-            if content := part.get("attachment", {}).pop("content", None):
-                part["attachment"]["sha256"] = _digest(base64.b64decode(content))
-        asked_now = {"role": "user", "parts": [{"type": "text", "text": text}]}
-        if position < len(messages) or described != asked_now:
-            yield described
+    def hide(self, *secrets: str | None) -> None:
+        """Take values as secret."""
+        self._redactor.hide(*(secret for secret in secrets if isinstance(secret, str)))
 
+    def not_made(self, error: Exception) -> None:
+        """The call cannot be made."""
+        self._mock.note_problem(
+            f"The call of {self._record['model_id']!r} could not be recorded: {type(error).__name__}: {error}\n"
+            "Recording needs the plugin of the real model, and its key (`llm keys set`, or its environment variable)."
+        )
+        self._mock.not_recorded(self._record, error)
 
-def _system_message(prompt: llm.Prompt) -> str:
-    messages = getattr(prompt, "messages", ())  # from llm 0.32 on
-    system = [message for message in messages if message.role == "system"]
-    return "\n\n".join(part.text for message in system for part in message.parts if hasattr(part, "text"))
+    def watch(self, outcome: Callable[[], Outcome]) -> None:
+        """The call is under way."""
+        self._outcome = outcome
+        self._place.snapshot = self._keep_so_far
 
+    def take(self, event: Any) -> None:
+        """A piece of the answer came."""
+        self._collector.add(event)
 
-def _tool(tool: Any) -> schema.Tool:
-    return schema.Tool(
-        name=tool.name, description=tool.description, input_schema=plain(getattr(tool, "input_schema", {}))
-    )
+    def _keep_so_far(self) -> None:
+        """Keep the answer as far as it was read: the application reads no further, or not in time."""
+        if self._collector.empty:
+            self._place.lost = (
+                f"{call_text(self._record)} was under way when the test ended, so it is not in the cassette. "
+                "Have the test wait for it."
+            )
+        else:
+            self._keep(GeneratorExit())
 
+    def end(self, error: BaseException | None) -> None:
+        """Keep the answer, or the error."""
+        self._place.snapshot = None
+        try:
+            self._keep(error)
+        except LLMMockError as problem:
+            asked = f"{self._record['model_id']!r} to {shorten(self._record['prompt'])}"
+            self._mock.note_problem(f"The answer of {asked} cannot be recorded: {problem}")
+        answer = self._place.response
+        if error is not None:
+            self._mock.not_recorded(self._record, error)
+        elif answer is not None:
+            wants_json = self._record["kwargs"]["schema"] is not None
+            self._mock.recorded(self._record, RecordedReply(answer, self._place.contents, wants_json))
 
-def _tool_result(result: Any) -> schema.ToolResult:
-    attachments = [_sent(attachment) for attachment in getattr(result, "attachments", None) or ()]
-    return schema.ToolResult(name=result.name, output=str(result.output), attachments=attachments)
-
-
-def _sent(attachment: llm.Attachment) -> schema.Attachment:
-    if attachment.url:
-        return schema.Attachment(type=attachment.type, url=attachment.url)
-    content: bytes = attachment.content_bytes()  # type: ignore[no-untyped-call]
-    kind = attachment.type or attachment.resolve_type()  # type: ignore[no-untyped-call]
-    return schema.Attachment(type=kind, sha256=_digest(content), bytes=len(content))
+    def _keep(self, error: BaseException | None) -> None:
+        unfinished = isinstance(error, GeneratorExit)
+        if error is not None and not unfinished and not isinstance(error, Exception):
+            self._place.lost = (
+                f"{call_text(self._record)} ended with {type(error).__name__} while it was recorded, which a cassette "
+                "cannot hold. For a model that is too slow use mock_llm_responses.set_latency()."
+            )
+            return
+        described = None if error is None or unfinished else exceptions.describe(error)
+        if error is not None and not unfinished and described is None:
+            raise NotRecordable(
+                f"it raised {type(error).__module__}.{type(error).__qualname__}, which cannot be raised again with the "
+                "same content. Configure it in the test instead: mock_llm_responses.add(model, error)"
+            )
+        if self._outcome is not None:
+            answer = self._collector.answer(self._outcome(), described, unfinished)
+            self._place.response, self._place.contents = answer
 
 
 class AnswerCollector:
@@ -99,7 +133,7 @@ class AnswerCollector:
         return not self._chunks
 
     def add(self, chunk: Any) -> None:
-        """Take a chunk in, before `llm` does something with it.
+        """Take a chunk in, before `llm` changes it.
 
         Raises:
             NotRecordable: it is a stream event of a kind that a cassette has no place for.
@@ -109,45 +143,48 @@ class AnswerCollector:
         self._chunks.append((traits, text))
 
     def answer(
-        self, response: Any, error: dict[str, Any] | None = None, unfinished: bool = False
+        self, outcome: Outcome, error: dict[str, Any] | None = None, unfinished: bool = False
     ) -> tuple[schema.Response, dict[str, bytes]]:
         """What was answered, and the content of the attachments that came with it, by its hash.
 
         Args:
-            response: the `llm` response, as far as it was completed.
+            outcome: what is known of the answer beside its events.
             error: the description of what was raised.
             unfinished: the application stopped reading.
 
         Raises:
             NotRecordable: something of it is no JSON value.
         """
-        outcome = boundary.outcome_of(response)
-        contents = {_digest(item.content): item.content for item in outcome["attachments"] if item.content}
+        contents = {digest(item.content): item.content for item in outcome.attachments if item.content}
         try:
             answer = schema.Response(
                 events=[
                     _event(traits, [text for _, text in run]) for traits, run in groupby(self._chunks, lambda c: c[0])
                 ],
-                tool_calls=[_tool_call(call) for call in outcome["tool_calls"]],
-                attachments=[_received(item) for item in outcome["attachments"]],
-                usage=schema.Usage(**outcome["usage"]),
-                resolved_model=outcome["resolved_model"],
-                json=outcome["response_json"],
+                tool_calls=[_tool_call(call) for call in outcome.tool_calls],
+                attachments=[_received(item) for item in outcome.attachments],
+                usage=schema.Usage(**outcome.usage),
+                resolved_model=outcome.resolved_model,
+                json=outcome.raw,
                 error=error,
                 unfinished=unfinished,
             )
             answer.plain()
         except (ValueError, pydantic.ValidationError) as problem:  # a serialization error is a ValueError
-            raise NotRecordable(explain.answer_not_recordable(problem)) from None
+            lines = " ".join(line.strip() for line in str(problem).splitlines()[:3])
+            raise NotRecordable(f"something of it is no JSON value ({lines})") from None
         return answer, contents
 
 
 def _traits(event: Any) -> dict[str, Any]:
     """What a stream event says beside its text."""
-    defaults = {field.name: field.default for field in dataclasses.fields(event)}
-    traits = {name: value for name, value in vars(event).items() if name != "chunk" and value != defaults[name]}
+    kind = type(event)
+    traits = {
+        name: value for name, value in vars(event).items() if name != "chunk" and value != getattr(kind, name, None)
+    }
     if unknown := sorted(traits.keys() - schema.Event.model_fields.keys()):
-        raise NotRecordable(explain.unknown_event_fields(unknown))
+        version = "cassettes of this version of pytest-llm-mock"
+        raise NotRecordable(f"its stream events have {', '.join(unknown)}, which {version} cannot hold")
     return copy.deepcopy(traits)
 
 
@@ -160,102 +197,13 @@ def _tool_call(call: Any) -> schema.ToolCall:
     return schema.ToolCall(name=call.name, arguments=call.arguments, tool_call_id=call.tool_call_id)
 
 
-def _received(attachment: llm.Attachment) -> schema.Attachment:
+def _received(attachment: Any) -> schema.Attachment:
     content = attachment.content
     if not content:
         return schema.Attachment(type=attachment.type, url=attachment.url)
-    return schema.Attachment(type=attachment.type, url=attachment.url, sha256=_digest(content), bytes=len(content))
+    return schema.Attachment(type=attachment.type, url=attachment.url, sha256=digest(content), bytes=len(content))
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-class PlayedAnswer:
-    """An answer that was played or recorded, as the history and a report look at one.
-
-    Args:
-        recorded: the answer.
-        contents: the content of its attachments, by its hash.
-    """
-
-    def __init__(self, recorded: schema.Response, contents: Mapping[str, bytes]) -> None:
-        self.content = "".join(event.text for event in recorded.events if event.type == "text")
-        self.chunks = [chunk for event in recorded.events for chunk in _chunks(event)]
-        self.tool_calls = recorded.tool_calls
-        self.attachments = [_attachment(attachment, contents) for attachment in recorded.attachments]
-        self.usage = recorded.usage
-        self.resolved_model = recorded.resolved_model
-        self.response_json = recorded.raw
-
-
-def as_reply(recorded: schema.Response, contents: Mapping[str, bytes]) -> Reply:
-    """A recorded answer as a reply that a misbehaving model can spoil."""
-    if recorded.error is not None:
-        return Reply(error=provider_errors.rebuild(recorded.error))
-    calls = [boundary.tool_call(call.name, call.arguments, call.tool_call_id) for call in recorded.tool_calls]
-    answer = PlayedAnswer(recorded, contents)
-    return Reply(
-        answer.content,
-        tool_calls=calls,
-        attachments=answer.attachments,
-        usage={"input_tokens": answer.usage.input, "output_tokens": answer.usage.output},  # type: ignore[dict-item]
-        resolved_model=recorded.resolved_model,
-        response_json=recorded.raw,
-    )
-
-
-def _attachment(attachment: schema.Attachment, contents: Mapping[str, bytes]) -> Any:
-    content = contents[attachment.sha256] if attachment.sha256 else None
-    return attachment(attachment.type, attachment.url, content)
-
-
-def play(recorded: schema.Response, contents: Mapping[str, bytes], response: Any) -> Iterator[Any]:
-    """Play a recorded answer into a response, sync or async.
-
-    Args:
-        recorded: the answer.
-        contents: the content of its attachments, by its hash.
-        response: the `llm` response to complete.
-
-    Yields:
-        The chunks as they came. Before `llm` 0.32, which has no stream events, those of text.
-
-    Raises:
-        Exception: the error that was recorded.
-        CassetteMiss: more is read than was recorded.
-    """
-    __tracebackhide__ = True
-    for event in recorded.events:
-        yield from _chunks(event)
-    if recorded.error is not None:
-        raise provider_errors.rebuild(recorded.error)
-    if recorded.unfinished:
-        raise CassetteMiss(explain.recording_ends_here())
-    for call in recorded.tool_calls:
-        response.add_tool_call(boundary.tool_call(call.name, copy.deepcopy(call.arguments), call.tool_call_id))
-    usage = recorded.usage
-    if usage != schema.Usage():
-        response.set_usage(input=usage.input, output=usage.output, details=copy.deepcopy(usage.details))
-    response.attachments.extend(_attachment(attachment, contents) for attachment in recorded.attachments)
-    if recorded.resolved_model:
-        response.set_resolved_model(recorded.resolved_model)
-    response.response_json = copy.deepcopy(recorded.raw)
-
-
-def _chunks(event: schema.Event) -> Iterator[Any]:
-    traits = event.model_dump(exclude={"text", "chunks"}, exclude_defaults=True)
-    if traits and StreamEvent is None:
-        if event.type == "text":
-            yield from _pieces(event)
-        return
-    for piece in _pieces(event):
-        yield StreamEvent(**{"type": "text", **copy.deepcopy(traits)}, chunk=piece) if traits else piece
-
-
-def _pieces(event: schema.Event) -> Iterator[str]:
-    lengths = event.chunks if sum(event.chunks) == len(event.text) and event.chunks else [len(event.text)]
-    start = 0
-    for length in lengths:
-        yield event.text[start : start + length]
-        start += length
+def call_text(record: CallRecord) -> str:
+    """A call, as messages about its cassette name it."""
+    return f"The call of {record['model_id']!r} with {shorten(record['prompt'])}"

@@ -91,7 +91,7 @@ class _Chat:
 
     def __init__(self, role: Role, dry_run: bool, resume: bool, log: bool, verbose: bool, color: bool) -> None:
         from llm_mock.agents.session import AgentSession
-        from llm_mock.boundaries.llm.log import is_logging, log
+        from llm_mock.boundaries.llm.log import is_logging
 
         self._role = role
         self._dry_run = dry_run
@@ -136,13 +136,13 @@ class _Chat:
         return result
 
     def _log_new(self, responses: list[Any]) -> None:
-        from llm_mock.boundaries.llm.log import log, log_path
+        from llm_mock.boundaries.llm.log import log_path, log_responses
         from llm_mock.suites import explain_commands
 
         if not self._log or not responses:
             return
         try:
-            log(responses, _logged_name(self._role))
+            log_responses(responses, _logged_name(self._role))
         except Exception as error:  # whatever the database is: the answer is there, and is shown
             self._log = False
             tell("Warning", explain_commands.not_logged(log_path(), error))

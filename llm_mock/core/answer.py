@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.core.events import End, Event, MadeToolCall, Wait
+from llm_mock.core.events import Event, MadeToolCall, Wait
 
 if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
@@ -21,8 +21,8 @@ class Answer:
     """What a call is answered with.
 
     Args:
-        reply: what was configured, generated or recorded.
-        record: the record of the call, complete.
+        reply: what was configured, generated or recorded; what it says of the answer as a whole counts at the end.
+        record: the record of the call, complete, with the tokens of the answer.
         waits: the seconds before each piece; None where it comes at once.
         real_time: whether these are really waited for.
     """
@@ -37,8 +37,8 @@ class Answer:
         self.waits = waits
         self.real_time = real_time
 
-    def events(self, stream: bool) -> Iterator[Any]:
-        """The pieces in order: `str`, `Event` (or a library's own), `MadeToolCall`, `Wait`, last an `End`.
+    def events(self, stream: bool) -> Iterable[Any]:
+        """The pieces in order: `str`, `Event` (or a library's own), `MadeToolCall` and `Wait`.
 
         Args:
             stream: whether the text comes in pieces.
@@ -47,12 +47,13 @@ class Answer:
             Exception: the error of the reply, where it comes.
         """
         __tracebackhide__ = True
-        events = self._events(stream)
-        return events if self.waits is None else _timed(events, self.waits if stream else [sum(self.waits)])
+        if self.waits is not None:
+            return _timed(self._events(stream), self.waits if stream else [sum(self.waits)])
+        return self.reply.stream(stream) if self.reply.is_text_alone else self._events(stream)
 
     def _events(self, stream: bool) -> Iterator[Any]:
         __tracebackhide__ = True
-        reply, record = self.reply, self.record
+        reply = self.reply
         error = None if reply.error is None else reply.exception()
         if reply.reasoning is not None:
             yield Event("reasoning", reply.reasoning)
@@ -63,16 +64,7 @@ class Answer:
         if error is not None:
             raise error
         if reply.tool_calls:
-            yield from _tool_calls(reply, record["number"])
-        details = None if reply.usage is None else reply.usage_details()
-        yield End(
-            record["input_tokens"],
-            record["output_tokens"],
-            details,
-            reply.attachments,
-            reply.resolved_model,
-            reply.raw_json(),
-        )
+            yield from _tool_calls(reply, self.record["number"])
 
 
 def _tool_calls(reply: Reply, number: int) -> Iterator[Any]:
@@ -92,17 +84,16 @@ def _timed(events: Iterator[Any], waits: Sequence[float]) -> Iterator[Any]:
     __tracebackhide__ = True
     remaining = iter(waits)
     error = None
-    while True:
+    while error is None:
+        event = None
         try:
             event = next(events)
-        except Exception as problem:
-            error, event = problem, None
-        last = error is not None or type(event) is End
-        seconds = 0.0 if type(event) is MadeToolCall else sum(remaining) if last else next(remaining, 0.0)
+        except Exception as problem:  # at the end StopIteration
+            error = problem
+        seconds = 0.0 if type(event) is MadeToolCall else next(remaining, 0.0) if error is None else sum(remaining)
         if seconds:
             yield Wait(seconds)
-        if error is not None:
-            raise error
-        yield event
-        if last:
-            return
+        if error is None:
+            yield event
+    if not isinstance(error, StopIteration):
+        raise error

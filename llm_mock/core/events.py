@@ -86,37 +86,6 @@ class Wait(float):
     __slots__ = ()
 
 
-class End:
-    """The end of an answer, with what is known of it as a whole.
-
-    Args:
-        input_tokens: what the call cost; None where nobody counted.
-        output_tokens: what the answer cost.
-        usage_details: what else is known of the usage.
-        attachments: what the model returned beside text.
-        resolved_model: the id of the model that answered, where it is another one.
-        raw: the provider's payload; None for plain text.
-    """
-
-    __slots__ = ("attachments", "input_tokens", "output_tokens", "raw", "resolved_model", "usage_details")
-
-    def __init__(
-        self,
-        input_tokens: int | None,
-        output_tokens: int | None,
-        usage_details: Any,
-        attachments: tuple[Any, ...],
-        resolved_model: str | None,
-        raw: Any,
-    ) -> None:
-        self.input_tokens = input_tokens
-        self.output_tokens = output_tokens
-        self.usage_details = usage_details
-        self.attachments = attachments
-        self.resolved_model = resolved_model
-        self.raw = raw
-
-
 def is_event(value: Any) -> bool:
     """Whether a value is an `Event`, or an event of a library."""
     return hasattr(value, "type") and hasattr(value, "chunk")

@@ -37,8 +37,11 @@ class Misbehaviour(Protocol):
 
     name: str
     description: str
-    needs: str
     calls: list[int]
+
+    def not_applied(self, calls: int) -> str:
+        """Why a test that made that many calls is skipped: it changed nothing there."""
+        ...
 
     def error(self, record: CallRecord) -> Reply | None:
         """The error for a call, which is raised before any reply is used up; None for no error."""
@@ -111,7 +114,10 @@ class Outcome(NamedTuple):
 class Recorded(Protocol):
     """What answers the calls that a test did not configure; a cassette is one."""
 
-    mode: str
+    @property
+    def mode(self) -> Any:
+        """The record mode; `none` makes no call for real."""
+        ...
 
     def answer(self, mock: Any, record: CallRecord, request: Request) -> Reply | RealCall:
         """The recorded answer to a call; or that it is to be made for real.

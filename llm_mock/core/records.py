@@ -6,6 +6,7 @@ PYTEST_DONT_REWRITE
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -101,6 +102,23 @@ def add_totals(totals: dict[str, Totals], others: Mapping[str, Totals]) -> None:
             mine[name] += number
 
 
+class _Second:
+    """The second that is now, and how its timestamps begin: to format one anew takes twice as long."""
+
+    current: tuple[int, str] = (-1, "")
+
+
+def now() -> str:
+    """This moment: ISO 8601, local time, with microseconds."""
+    moment = time.time_ns() // 1000
+    second, start = _Second.current
+    if second != moment // 1_000_000:
+        second = moment // 1_000_000
+        start = datetime.fromtimestamp(second).isoformat()
+        _Second.current = second, start
+    return f"{start}.{moment % 1_000_000:06}"
+
+
 def new_record(number: int, request: Request) -> CallRecord:
     """Record a call that is about to be answered.
 
@@ -121,7 +139,7 @@ def new_record(number: int, request: Request) -> CallRecord:
         described = described_attachments(request.attachments, hashed=False)
         kwargs["attachments"] = [{"type": None, **attachment} for attachment in described]
     return {
-        "timestamp": datetime.now().isoformat(),
+        "timestamp": now(),
         "number": number,
         "model_id": request.model_id,
         "turn": request.turn,

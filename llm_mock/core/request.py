@@ -73,6 +73,10 @@ class Request:
         """The messages that the application gave as the history itself, as they are, without the system prompt."""
         raise NotImplementedError
 
+    def system_message(self) -> str:
+        """The system prompt, also where an earlier message of the conversation says it."""
+        return self.system
+
     def describe(self) -> dict[str, Any]:
         """All of it as JSON values: `conversation`, `messages`, `schema` and `tools`."""
         return {

@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 
-from llm_mock import explain
 from llm_mock.errors import LegacyMockWarning
 
 GUIDE = "MIGRATION_GUIDE.md"
@@ -32,7 +31,11 @@ class LegacyMockDetector:
         for entry in modules:
             module, separator, text = (part.strip() for part in entry.partition("="))
             if not (module and separator and text):
-                raise ValueError(explain.bad_legacy_module(entry))
+                raise ValueError(
+                    f"ini llm_mock_legacy_modules: {entry!r} should be module=Text, such as "
+                    "myapp.planner=FakePlanner: the module, and a text that its str() or the name of its type contains "
+                    "while the old mock replaces it."
+                )
             self._watched[module] = text
 
     def check(self) -> LegacyMockWarning | None:
@@ -42,8 +45,15 @@ class LegacyMockDetector:
         present = [name for name in self._watched if name in sys.modules]
         found = [name for name in present if self._watched[name] in _description(sys.modules[name])]
         self._warned = bool(found)
-        return LegacyMockWarning(explain.legacy_mock(found, GUIDE)) if found else None
+        return LegacyMockWarning(_warning(found)) if found else None
 
 
 def _description(module: object) -> str:
     return f"{module} {type(module).__name__}"
+
+
+def _warning(modules: Iterable[str]) -> str:
+    return (
+        f"Old mock detected in {', '.join(modules)}: the module is replaced as a whole, so its code is not tested. "
+        f"Let the module be imported normally and set replies with mock_llm_responses. See {GUIDE}."
+    )

@@ -14,12 +14,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 from llm_mock.boundaries.llm import user_folder
 from llm_mock.boundaries.llm.attach import attach
 from llm_mock.boundaries.llm.get_model import MockGetModel
 from llm_mock.boundaries.processes import TESTING_VARIABLE
 from llm_mock.core.active import activate, active, set_live, set_passthrough, set_refusal
 from llm_mock.core.settings import Settings
+from llm_mock.plugin.options import boolean, choice, settings_of
+
+RUN = pytest.StashKey["TestRun"]()
 
 
 class TestRun:
@@ -152,3 +157,32 @@ def _process_ends_with_the_run() -> bool:
         or program in ("pytest", "py.test", "pytest.exe")
         or ("PYTEST_XDIST_WORKER" in os.environ and program in ("-c", ""))
     )
+
+
+def run_of(config: pytest.Config) -> TestRun:
+    """The run of a configuration, started when it is first asked for."""
+    if RUN not in config.stash:
+        config.stash[RUN] = new_run(config, boolean(config, "llm_mock"))
+        config.stash[RUN].start()
+        config.add_cleanup(config.stash[RUN].stop)
+        config.add_cleanup(_end_servers)  # also after Ctrl-C
+    return config.stash[RUN]
+
+
+def _end_servers() -> None:
+    """End the servers of agents, where some were started."""
+    if pool := sys.modules.get("llm_mock.agents.pool"):
+        pool.pool_of_process().close()
+
+
+def new_run(config: pytest.Config, mocked: bool, within_opted_out_run: bool = False) -> TestRun:
+    """A run as the configuration wants it, not started.
+
+    Args:
+        config: the pytest configuration.
+        mocked: whether models are mocked.
+        within_opted_out_run: this is for one test of a run that is not mocked.
+    """
+    refuse = choice(config, "llm_mock_real_models", "answer", "refuse") == "refuse"
+    passthrough = config.getini("llm_mock_passthrough")
+    return TestRun(mocked, passthrough, refuse, settings_of(config), within_opted_out_run)

@@ -17,7 +17,7 @@ from llm_mock.cost.prices import cost_of as cost_of_call
 from llm_mock.errors import LLMMockError
 
 if TYPE_CHECKING:
-    from llm_mock.core.call_log import Details
+    from llm_mock.core.call_log import Details, LoggedCall
     from llm_mock.core.records import CallRecord
 
 _costs: dict[tuple[Any, ...], Decimal | None] = {}

@@ -14,7 +14,7 @@ import pytest
 
 from llm_mock.boundaries.llm.get_model import MockGetModel
 from llm_mock.core.active import active
-from llm_mock.core.call_log import CallLog
+from llm_mock.core.call_log import CallLog, LoggedCall
 from llm_mock.report.calls import as_json, cost_of
 
 MOCK = pytest.StashKey[MockGetModel]()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from llm_mock.boundaries.llm.get_model import create_mock_get_model
+from llm_mock.boundaries.llm.create import create_mock_get_model
 from llm_mock.suites.schema import TestCase
 
 if TYPE_CHECKING:

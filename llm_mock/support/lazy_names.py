@@ -1,4 +1,7 @@
-"""Packages whose names are loaded when they are first used."""
+"""Packages whose names are loaded when they are first used.
+
+PYTEST_DONT_REWRITE
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,16 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str]
 
     Args:
         package: its `__name__`.
-        modules: of each of its names the module in it that defines the name.
+        modules: of each of its names the module that defines the name, as seen from the package; one that begins
+            with `llm_mock.` as seen from everywhere.
     """
 
     def load(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        path = modules[name] if "." in modules[name] else f"{package}.{modules[name]}"
-        value = getattr(importlib.import_module(path), name)
+        place = modules[name]
+        module = importlib.import_module(place if place.startswith("llm_mock.") else f"{package}.{place}")
+        value = getattr(module, name)
         setattr(importlib.import_module(package), name, value)
         return value
 

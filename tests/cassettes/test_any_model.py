@@ -12,15 +12,17 @@ import llm
 import pytest
 
 from llm_mock import MockGetModel
-from llm_mock.boundaries.llm.response import StreamEvent
+from llm_mock.boundaries.llm import names
+from llm_mock.boundaries.llm.versions import stream_event_class
 from llm_mock.cassettes import Cassette, CassetteConfig
-from llm_mock.cassettes.cassette import RecordMode
+from llm_mock.cassettes.record_modes import RecordMode
 from llm_mock.core.active import activate, active
 from llm_mock.errors import CassetteMiss, InvalidFile, LLMMockError
 
 Execute = Callable[[Any, Any], Iterator[Any]]
 PNG = b"\x89PNG\r\n\x1a\n0000"
 
+StreamEvent = stream_event_class()
 needs_events = pytest.mark.skipif(StreamEvent is None, reason="stream events came with llm 0.32")
 
 
@@ -372,13 +374,13 @@ def test_options_that_only_the_real_model_refuses_are_a_problem_of_the_recording
             response.text()
 
     llm_models = [type("Entry", (), {"model": Scripted(echo), "async_model": None, "aliases": []})()]
-    real = boundary._State.real_listings.get(boundary.MODELS)
-    boundary._State.real_listings[boundary.MODELS] = lambda: llm_models
+    real = names._real_listings.get(names.MODELS)
+    names._real_listings[names.MODELS] = lambda: llm_models
     try:
         run(use, "once")
     finally:
         if real is not None:
-            boundary._State.real_listings[boundary.MODELS] = real
+            names._real_listings[names.MODELS] = real
     assert "The call of 'scripted' could not be recorded: ValidationError" in run.problems[0]
 
 

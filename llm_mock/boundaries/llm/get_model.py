@@ -274,27 +274,3 @@ class MockGetModel(Mock):
         super().reset()
         self.models.clear()
         self._handed_out.clear()
-
-
-def create_mock_get_model(
-    responses: Mapping[str, Any] | None = None,
-    side_effect: BaseException | type[BaseException] | None = None,
-) -> MockGetModel:
-    """Create a mock of `llm.get_model`.
-
-    Args:
-        responses: what each model answers: a mapping of model names (or `"*"` for any) to replies.
-        side_effect: an exception (or its class) that every call of every model raises.
-
-    Returns:
-        A callable `name -> MockLLMModel` with a state of its own, apart from the fixtures'.
-
-    Raises:
-        InvalidReply: a response can be no reply, or `side_effect` is no exception.
-
-    Example:
-        >>> get_model = create_mock_get_model({"gpt-4o-mini": {"found": True}, "*": "Hello"})
-        >>> get_model("gpt-4o-mini").prompt("Is there one?").json()
-        {'found': True}
-    """
-    return MockGetModel(responses, side_effect)

@@ -62,7 +62,7 @@ class MockLLMModel(_Scripted, llm.Model):
         __tracebackhide__ = True
         prompt = kwargs.pop("prompt_text", prompt) if prompt is None else prompt
         for_llm, others = split_arguments(self, kwargs) if kwargs else ({}, {})
-        response: Any = super().prompt(prompt, **for_llm)
+        response: Any = llm.Model.prompt(self, prompt, **for_llm)
         mock = self.mock()
         if mock and mock.cassette is None:  # what was recorded is played back as `llm` gave it
             response.__class__ = MockResponse

@@ -12,7 +12,7 @@ from llm.models import ToolCall
 
 from llm_mock.boundaries.llm import recording, versions
 from llm_mock.core.answer import Answer
-from llm_mock.core.events import End, Event, MadeToolCall, Wait
+from llm_mock.core.events import Event, MadeToolCall, Wait
 from llm_mock.core.protocols import RealCall
 
 _STREAM_EVENT = versions.stream_event_class()
@@ -69,8 +69,6 @@ def _pieces(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
         kind = type(event)
         if kind is str:
             yield event
-        elif kind is End:
-            _complete(response, event)
         elif kind is MadeToolCall:
             response.add_tool_call(ToolCall(event.name, event.arguments, event.tool_call_id))
         elif kind is not Wait:
@@ -79,6 +77,7 @@ def _pieces(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
             yield event
         else:
             _advance_clock(response, event)
+    _complete(response, answer)
 
 
 def _stream_events(event: Any) -> Iterator[Any]:
@@ -93,10 +92,12 @@ def _advance_clock(response: Any, seconds: float) -> None:
         response._start -= seconds
 
 
-def _complete(response: Any, end: End) -> None:
-    response.set_usage(input=end.input_tokens, output=end.output_tokens, details=end.usage_details)
-    if end.attachments:
-        response.attachments.extend(end.attachments)
-    if end.resolved_model:
-        response.set_resolved_model(end.resolved_model)
-    response.response_json = end.raw
+def _complete(response: Any, answer: Answer) -> None:
+    reply, record = answer.reply, answer.record
+    details = None if reply.usage is None else reply.usage_details()
+    response.set_usage(input=record["input_tokens"], output=record["output_tokens"], details=details)
+    if reply.attachments:
+        response.attachments.extend(reply.attachments)
+    if reply.resolved_model:
+        response.set_resolved_model(reply.resolved_model)
+    response.response_json = reply.raw_json()

@@ -52,7 +52,7 @@ class MockResponse(llm.Response):
     @property
     def text(self) -> CallableText:
         """The whole text; reading it streams the response to its end."""
-        return CallableText(super().text())
+        return CallableText(llm.Response.text(self))
 
     def text_or_raise(self) -> str:
         """The whole text."""

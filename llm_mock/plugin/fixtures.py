@@ -1,0 +1,150 @@
+"""The fixtures of the plugin.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from llm_mock.boundaries.llm.get_model import MockGetModel
+from llm_mock.errors import LLMMockError
+from llm_mock.plugin.run import RUN, mock_of_test, new_run
+from llm_mock.plugin.stash import CASSETTE, CASSETTE_CLAIMS, UNUSED_RECORDINGS
+
+if TYPE_CHECKING:
+    from llm_mock.boundaries.llm.model import MockLLMModel
+    from llm_mock.cassettes import Cassette, CassetteConfig
+    from llm_mock.core.protocols import Misbehaviour
+
+
+@pytest.fixture
+def mock_llm_responses(mock_llm_calls: MockGetModel) -> MockGetModel:
+    """Say what the models answer in this test: `set`, `add`, `set_error`, `set_unknown`, `get_model`."""
+    return mock_llm_calls
+
+
+@pytest.fixture
+def aitest_run() -> Callable[..., Any]:
+    """`llm_mock.agents.aitest_run`, for async tests: `result = await aitest_run(agent, prompt)`."""
+    from llm_mock.agents.run import aitest_run_in_loop
+
+    return aitest_run_in_loop
+
+
+@pytest.fixture
+def aitest_run_sync() -> Callable[..., Any]:
+    """`llm_mock.agents.aitest_run_sync`, for other tests: `result = aitest_run_sync(agent, prompt)`."""
+    from llm_mock.agents import aitest_run_sync
+
+    return aitest_run_sync
+
+
+@pytest.fixture(scope="session")
+def llm_mock_cassette_config() -> CassetteConfig:
+    """How calls are found in cassettes, and what never gets into one; a project overrides it."""
+    from llm_mock.cassettes import CassetteConfig
+
+    return CassetteConfig()
+
+
+@pytest.fixture
+def llm_mock_cassette(request: pytest.FixtureRequest, mock_llm_calls: MockGetModel) -> Iterator[Cassette]:
+    """The cassette of this test: its calls are replayed from it, and recorded in it; see `--llm-mock-record`."""
+    from llm_mock.plugin.cassette_of_test import CassetteOfTest
+
+    config = request.config
+    unused = config.stash.setdefault(UNUSED_RECORDINGS, [])
+    conflict = config.stash.get(CASSETTE_CLAIMS, {}).get(request.node.nodeid)
+    own = problem = None
+    try:
+        own = CassetteOfTest(request, config.stash[RUN], conflict, unused.append)
+    except LLMMockError as error:
+        problem = str(error)
+    if own is None:
+        pytest.fail(str(problem), pytrace=False)
+    request.node.stash[CASSETTE] = own
+    mock_llm_calls.autospec()
+    mock_llm_calls.cassette, mock_llm_calls.redactor = own.cassette, own.redactor
+    yield own.cassette
+    mock_llm_calls.cassette = None
+    own.end()
+
+
+@pytest.fixture
+def debug_llm(mock_llm_calls: MockGetModel, caplog: pytest.LogCaptureFixture) -> Iterator[MockGetModel]:
+    """Log each call as it happens (logger `llm_mock`, level DEBUG), and print every model's calls after the test."""
+    caplog.set_level(logging.DEBUG, logger="llm_mock")
+    yield mock_llm_calls
+    print(_calls_by_model(mock_llm_calls.models))
+
+
+@pytest.fixture
+def llm_mock_misbehaviour(
+    request: pytest.FixtureRequest, mock_llm_calls: MockGetModel
+) -> Iterator[Misbehaviour | None]:
+    """What the models do wrong in this run of the test: `name`, `description`, `calls`; None without the marker."""
+    if not hasattr(request, "param"):
+        yield None
+        return
+    if request.node.get_closest_marker("llm_live"):
+        pytest.fail(
+            "This test is marked llm_live and llm_mock_misbehaviour, but only mocked models can be made to misbehave: "
+            "remove one of the two.",
+            pytrace=False,
+        )
+    yield mock_llm_calls.misbehave(*request.param)
+    mock_llm_calls.misbehaviour = None
+
+
+@pytest.fixture
+def _llm_mock_live(request: pytest.FixtureRequest) -> Iterator[None]:
+    with request.config.stash[RUN].live():
+        yield
+
+
+@pytest.fixture
+def _llm_mock_strict(request: pytest.FixtureRequest, mock_llm_calls: MockGetModel) -> None:
+    marker = request.node.get_closest_marker("llm_mock_strict")
+    strict = marker.args[0] if marker.args else marker.kwargs.get("strict", True)
+    mock_llm_calls.settings = mock_llm_calls.settings._replace(strict=strict)
+
+
+class EveryTest:
+    """The fixture where the whole run is mocked."""
+
+    @pytest.fixture(autouse=True)
+    def mock_llm_calls(self) -> Iterator[MockGetModel]:
+        """The mock of this test: every model that it asks for, every call that it makes, and the replies it sets."""
+        yield from mock_of_test()
+
+
+class OnRequest:
+    """The fixture where the project opted out: a test that asks for it is mocked all the same."""
+
+    @pytest.fixture
+    def mock_llm_calls(self, pytestconfig: pytest.Config) -> Iterator[MockGetModel]:
+        """The mock of this test; tests that do not ask for it use real models."""
+        run = new_run(pytestconfig, mocked=True, within_opted_out_run=True)
+        run.start()
+        if collector := pytestconfig.pluginmanager.get_plugin("llm_mock_collector"):
+            collector.attach(run.mock)
+        try:
+            yield from mock_of_test()
+        finally:
+            run.stop()
+
+
+def _calls_by_model(models: Mapping[str, MockLLMModel]) -> str:
+    """Every model with the number of its calls and the start of each prompt."""
+    lines = []
+    for name, model in models.items():
+        lines.append(f"\nModel {name} called {model.prompt_count} times")
+        for call in model.call_history:
+            cut = "..." if call["prompt_length"] > 50 else ""
+            lines.append(f"  - {call['prompt'][:50]}{cut}")
+    return "\n".join(lines)

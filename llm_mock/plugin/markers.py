@@ -1,0 +1,117 @@
+"""The markers of the plugin, and what each does to a test.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from llm_mock.errors import LLMMockError
+from llm_mock.plugin.runtest import calls_of_test
+from llm_mock.plugin.stash import CASSETTE_CLAIMS
+
+BUDGETS_OF_TESTS = "llm_mock_budgets_of_tests"
+MISBEHAVIOUR = "llm_mock_misbehaviour"
+LIVE_TEST_SKIPPED = "llm_live: this test calls a real model; run it with --llm-mock-live"
+
+
+def register(config: pytest.Config) -> None:
+    """Tell pytest the markers with what they take."""
+    config.addinivalue_line("markers", "llm_live: call real models; skipped unless --llm-mock-live is given.")
+    config.addinivalue_line(
+        "markers", "llm_mock_strict(strict=True): whether a call that no configured reply fits fails the test."
+    )
+    config.addinivalue_line(
+        "markers",
+        "llm_mock_misbehaviour(*names, times=None): run the test once for each misbehaviour of the models, by default "
+        "all that `llm-mock misbehaviours` lists; in every call that it can be applied to, or in the first `times`.",
+    )
+    config.addinivalue_line(
+        "markers", "llm_mock_cassette(name=None, record=None): record the test's calls, and replay them from then on."
+    )
+    config.addinivalue_line(
+        "markers", "llm_mock_budget(cost=None, tokens=None): what the test's calls may use: US dollars, tokens."
+    )
+    config.addinivalue_line("markers", "llm: a plain-language test; collected with --llm.")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    node: Any = metafunc.definition
+    markers: list[pytest.Mark] = []
+    while node is not None and not markers:  # the closest ones; `iter_markers` would cost every test more
+        for marker in node.own_markers:
+            if marker.name == MISBEHAVIOUR:
+                markers.append(marker)
+        node = node.parent
+    if not markers:
+        return
+    from llm_mock.behaviour.misbehaviour import marked
+
+    try:
+        chosen = marked(markers)
+    except LLMMockError as error:
+        raise pytest.fail.Exception(f"In {metafunc.definition.nodeid}: {error}", pytrace=False) from None
+    if MISBEHAVIOUR not in metafunc.fixturenames:
+        metafunc.fixturenames.append(MISBEHAVIOUR)  # else it could not be parametrized
+    metafunc.parametrize(MISBEHAVIOUR, chosen, ids=[name for name, _ in chosen], indirect=True)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    with_cassette = []
+    for item in items:
+        markers = {marker.name for marker in item.iter_markers()}
+        if "llm_live" in markers:
+            if config.getoption("--llm-mock-live"):
+                _use_fixture(item, "_llm_mock_live")
+            else:
+                item.add_marker(pytest.mark.skip(reason=LIVE_TEST_SKIPPED))
+        if "llm_mock_strict" in markers:
+            _use_fixture(item, "_llm_mock_strict")
+        if MISBEHAVIOUR in markers:
+            _use_misbehaviour(item)
+        if "llm_mock_budget" in markers:
+            _watch_budget(item)
+        if "llm_mock_cassette" in markers:
+            _use_cassette(item)
+            with_cassette.append(item)
+    if with_cassette:
+        from llm_mock.plugin.cassette_of_test import conflicting_claims
+
+        config.stash[CASSETTE_CLAIMS] = conflicting_claims(with_cassette)
+
+
+def _watch_budget(item: pytest.Item) -> None:
+    from llm_mock.plugin.budget import BudgetsOfTests, budget_of
+
+    budget_of(item)  # a marker that gives none is an error before the first test
+    manager = item.config.pluginmanager
+    if not manager.has_plugin(BUDGETS_OF_TESTS):
+        manager.register(BudgetsOfTests(calls_of_test), BUDGETS_OF_TESTS)
+
+
+def _use_fixture(item: pytest.Item, name: str) -> None:
+    """Set a fixture up before all others of a test; other items than functions have none."""
+    getattr(item, "fixturenames", []).insert(0, name)
+
+
+def _use_cassette(item: Any) -> None:
+    """Set the cassette up before all other fixtures that are the test's own; those of more tests come before it."""
+    names, definitions = getattr(item, "fixturenames", []), getattr(item, "_fixtureinfo", None)
+    known = definitions.name2fixturedefs if definitions is not None else {}
+    wider = [
+        position for position, name in enumerate(names, 1) if name in known and known[name][-1].scope != "function"
+    ]
+    names.insert(max(wider, default=0), "llm_mock_cassette")
+
+
+def _use_misbehaviour(item: Any) -> None:
+    """Set the misbehaviour up after all other fixtures of a test: it is for the test, not for what prepares it."""
+    if MISBEHAVIOUR not in getattr(getattr(item, "callspec", None), "params", ()):
+        where = "runs plain test functions and methods of plain classes only"
+        item.add_marker(pytest.mark.skip(reason=f"llm_mock_misbehaviour {where}, not {item.nodeid}"))
+    elif MISBEHAVIOUR not in item.fixturenames:
+        item.fixturenames.append(MISBEHAVIOUR)

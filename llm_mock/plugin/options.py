@@ -1,0 +1,111 @@
+"""The command-line options and ini keys of the plugin, and how they are read.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from llm_mock.cassettes.record_modes import RECORD_MODES
+from llm_mock.core.settings import Settings
+from llm_mock.errors import LLMMockError
+
+if TYPE_CHECKING:
+    from llm_mock.cost.prices import Prices
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("llm_mock", "mocking of the llm library")
+    group.addoption("--llm-mock-live", action="store_true", help="Run the tests marked llm_live, with real models.")
+    group.addoption(
+        "--llm-mock-record",
+        choices=RECORD_MODES,
+        help="Record mode of the tests with a cassette: none, once, new_episodes, all or rewrite.",
+    )
+    group.addoption(
+        "--llm-mock-report",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="Write every test's calls to PATH: a page (.html) or data (.json). May be given more than once.",
+    )
+    group.addoption("--llm", action="store_true", help="Collect plain-language tests: YAML files in folders named llm.")
+    group.addoption("--llm-verbose", action="store_true", help="Show the steps of plain-language tests as they happen.")
+    group.addoption("--llm-timeout", type=int, metavar="SECONDS", help="What a plain-language test may take.")
+    group.addoption(
+        "--llm-mock-dry-run", action="store_true", help="Run plain-language tests without a model: only their tools."
+    )
+    parser.addini("llm_mock", "Mock llm in the whole run (default: true).", type="bool", default=True)
+    parser.addini("llm_mock_lazy", "Decide a call when its response is read (default: false).", type="bool")
+    parser.addini("llm_mock_strict", "A call that no configured reply fits fails (default: false).", type="bool")
+    parser.addini("llm_mock_autospec", "Refuse what the real model would refuse (default: false).", type="bool")
+    parser.addini("llm_mock_generate", "Answer schemas with generated instances (default: false).", type="bool")
+    parser.addini("llm_mock_schema", "A reply that breaks the schema: warn (default), error or off.", default="warn")
+    parser.addini("llm_mock_real_models", "A real model that executes: answer (default) or refuse.", default="answer")
+    parser.addini("llm_mock_passthrough", "Globs of the ids of models that run for real.", type="args")
+    parser.addini("llm_mock_record", "The record mode of cassettes (default: none).", default="none")
+    parser.addini("llm_mock_unused_recordings", "Recorded calls not asked for: report or error.", default="report")
+    parser.addini("llm_mock_max_cost", "What the calls of the run may cost together, in US dollars.", default="")
+    parser.addini("llm_mock_max_tokens", "How many tokens the calls of the run may take together.", default="")
+    parser.addini("llm_mock_prices", "Prices, each model = input output, US dollars a million.", type="linelist")
+    parser.addini("llm_mock_suites", "Suites to collect, and their role, each GLOB = ROLE.", type="linelist")
+    parser.addini("llm_mock_spec_driver", "Who does plain-language tests: llm or claude-code.", default="llm")
+    parser.addini("llm_mock_spec_model", "The model that does plain-language tests.", default="")
+    parser.addini("llm_mock_allowed_hosts", "Globs of hosts that plain-language tests may reach.", type="args")
+    parser.addini("llm_mock_legacy_modules", "Old mocks to warn of, each module=Text.", type="linelist")
+
+
+def settings_of(config: pytest.Config) -> Settings:
+    """How the project wants calls decided and checked.
+
+    Raises:
+        pytest.UsageError: a value is wrong.
+    """
+    return Settings(
+        lazy=boolean(config, "llm_mock_lazy"),
+        strict=boolean(config, "llm_mock_strict"),
+        schema=choice(config, "llm_mock_schema", "warn", "error", "off"),
+        autospec=boolean(config, "llm_mock_autospec"),
+        generate=boolean(config, "llm_mock_generate"),
+        prices=_prices(config),
+    )
+
+
+def _prices(config: pytest.Config) -> Prices:
+    lines = config.getini("llm_mock_prices")
+    if not lines:
+        return ()
+    from llm_mock.cost.prices import prices_from
+
+    try:
+        return prices_from(lines)
+    except LLMMockError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def choice(config: pytest.Config, name: str, *values: str) -> str:
+    """The value of an ini key that has a few.
+
+    Raises:
+        pytest.UsageError: it has another one.
+    """
+    value = str(config.getini(name))
+    if value not in values:
+        raise pytest.UsageError(f"ini {name} = {value!r}: write {' or '.join(values)}.")
+    return value
+
+
+def boolean(config: pytest.Config, name: str) -> bool:
+    """The value of an ini key that is true or false.
+
+    Raises:
+        pytest.UsageError: it is neither.
+    """
+    try:
+        return bool(config.getini(name))
+    except (TypeError, ValueError, pytest.UsageError):
+        given = config.inicfg.get(name)
+        raise pytest.UsageError(f"ini {name} = {given!r}: write true or false (also yes/no, on/off, 1/0).") from None

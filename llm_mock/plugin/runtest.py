@@ -1,0 +1,107 @@
+"""What happens around each test: it fails for what its models noticed, and its failure shows their calls.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from llm_mock.core.active import active
+from llm_mock.core.records import call_list
+from llm_mock.plugin.legacy import LegacyMockDetector
+from llm_mock.plugin.run import RUN
+from llm_mock.plugin.stash import CASSETTE
+
+if TYPE_CHECKING:
+    from llm_mock.core.records import CallRecord
+
+EARLIER_CALLS = pytest.StashKey[int]()
+LEGACY = pytest.StashKey[LegacyMockDetector]()
+AGENT_RUNS = pytest.StashKey[Any]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    mock = item.config.stash[RUN].mock
+    item.stash[EARLIER_CALLS] = len(mock.calls) if mock else 0
+    if agents := sys.modules.get("llm_mock.agents.summary"):
+        agents.taken()  # what was run between the tests
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    if warning := item.config.stash[LEGACY].check():
+        _warn(item, warning)
+    passed = False
+    try:
+        result = yield
+        mock: Any = active()
+        if mock is not None and (message := next(iter(mock.problems), None) or mock.unused_replies()):
+            pytest.fail(message, pytrace=False)
+        if mock is not None and mock.misbehaviour is not None and not mock.misbehaviour.calls:
+            pytest.skip(mock.misbehaviour.not_applied(len(mock.calls)))
+        passed = True
+    finally:
+        if CASSETTE in item.stash:
+            item.stash[CASSETTE].finish(passed)
+    return result
+
+
+def _warn(item: pytest.Item, warning: Warning) -> None:
+    try:
+        item.warn(warning)
+        return
+    except type(warning):  # where warnings are errors
+        pass
+    pytest.fail(str(warning), pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.outcome == "failed" and call.when != "teardown":
+        mock: Any = active()
+        if mock is not None and mock.misbehaviour is not None:
+            report.sections.append(("LLM misbehaviour", str(mock.misbehaviour)))
+        if (calls := calls_of_test(item)) and not hasattr(item, "failure_shows_calls"):
+            from llm_mock.support.redaction import default_redactor
+
+            redactor = getattr(mock, "redactor", None) or default_redactor()
+            report.sections.append(("LLM calls", redactor.clean(call_list(calls))))
+    if "llm_mock.agents.summary" in sys.modules:
+        _take_agent_runs(item, report)
+    if report.outcome == "skipped" and isinstance(report.longrepr, tuple) and _is_ours(report.longrepr[0]):
+        report.longrepr = (str(item.path), (item.location[1] or 0) + 1, report.longrepr[2])  # not where we skipped it
+    return report
+
+
+def _take_agent_runs(item: pytest.Item, report: pytest.TestReport) -> None:
+    from llm_mock.agents.summary import RunsOfTest
+
+    runs = RunsOfTest() if report.when == "setup" else item.stash.get(AGENT_RUNS, None) or RunsOfTest()
+    item.stash[AGENT_RUNS] = runs
+    runs.take(report, shown=not hasattr(item, "failure_shows_calls"))
+    if report.when == "teardown":
+        runs.add_to(item.config.stash[RUN].agents)
+        del item.stash[AGENT_RUNS]
+
+
+def calls_of_test(item: pytest.Item) -> list[CallRecord] | None:
+    """The calls of a test so far; None where they are not mocked."""
+    mock: Any = active()
+    if mock is None:
+        return None
+    calls: list[CallRecord] = mock.calls
+    return calls[item.stash.get(EARLIER_CALLS, 0) :] if mock is item.config.stash[RUN].mock else calls
+
+
+def _is_ours(file: str) -> bool:
+    return os.path.dirname(file) == os.path.dirname(__file__)

@@ -1,0 +1,17 @@
+"""What the parts of the plugin keep in the stashes of pytest for each other.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+CASSETTE = pytest.StashKey[Any]()
+"""Of a test: its `CassetteOfTest`."""
+CASSETTE_CLAIMS = pytest.StashKey[dict[str, str]]()
+"""Of the configuration: tests that name a cassette that another names too, with what to say."""
+UNUSED_RECORDINGS = pytest.StashKey[list[str]]()
+"""Of the configuration: what to say of recorded calls that were not asked for."""

@@ -1,0 +1,95 @@
+"""What a run says at its start and at its end; what the workers of xdist noticed is brought together.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from llm_mock.core.records import add_totals
+from llm_mock.plugin.run import RUN
+from llm_mock.plugin.stash import UNUSED_RECORDINGS
+from llm_mock.support.text import columns, dollars, shorten_name
+
+BUDGET_OF_RUN = "llm_mock_budget_of_run"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput["llm_mock_environment"] = dict(node.config.stash[RUN].user_environment)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    if config.stash[RUN].mock is None:
+        return None
+    real = [*config.getini("llm_mock_passthrough")]
+    real += ["in tests marked llm_live"] if config.getoption("--llm-mock-live") else []
+    return f"llm-mock: models of llm are mocked{', except ' if real else ''}{', '.join(real)}"
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    run = session.config.stash[RUN]
+    output = getattr(session.config, "workeroutput", None)
+    if run.mock is not None:
+        run.mock.add_totals(run.mock.calls)
+        if output is not None:
+            output["llm_mock_totals"] = run.mock.totals
+    if output is not None:
+        output["llm_mock_unused"] = session.config.stash.get(UNUSED_RECORDINGS, [])
+        output["llm_mock_agents"] = run.agents
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    run = node.config.stash[RUN]
+    output = getattr(node, "workeroutput", {})
+    if run.mock is not None:
+        add_totals(run.mock.totals, output.get("llm_mock_totals", {}))
+    if agents := output.get("llm_mock_agents"):
+        from llm_mock.agents.summary import add
+
+        add(run.agents, agents)
+    node.config.stash.setdefault(UNUSED_RECORDINGS, []).extend(output.get("llm_mock_unused", []))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if unused := config.stash.get(UNUSED_RECORDINGS, []):
+        from llm_mock.plugin.cassette_of_test import REMOVE_UNUSED
+
+        terminalreporter.section("Recorded LLM calls that were not asked for")
+        terminalreporter.write_line("\n".join([*sorted(unused), REMOVE_UNUSED]))
+    if (agents := config.stash[RUN].agents) and config.get_verbosity() >= 0:
+        from llm_mock.agents import summary, transcript
+
+        terminalreporter.section("Agents of the run")
+        terminalreporter.write_line(transcript.table(summary.rows(agents)))
+    _write_totals(terminalreporter, config)
+
+
+def _write_totals(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    mock = config.stash[RUN].mock
+    if mock is None or not mock.totals:
+        return
+    something_to_say = any(sums["unconfigured"] for sums in mock.totals.values())
+    if config.get_verbosity() > (-1 if something_to_say else 0):
+        terminalreporter.section("LLM calls of the run")
+        budget = config.pluginmanager.get_plugin(BUDGET_OF_RUN)
+        terminalreporter.write_line(_totals_text(mock.totals, budget and budget.models))
+
+
+def _totals_text(
+    sums: Mapping[str, Mapping[str, int]], costs: Mapping[str, tuple[Decimal | None, int]] | None = None
+) -> str:
+    """The calls of a run, a line for each model, in columns; with what each model cost, where that is counted."""
+    rows: list[tuple[str, ...]] = [("model", "calls", "tokens in", "tokens out", "errors", "answered by default")]
+    names = ("calls", "input_tokens", "output_tokens", "errors", "unconfigured")
+    rows += [(shorten_name(model), *(str(sums[model][name]) for name in names)) for model in sorted(sums)]
+    if costs is not None:
+        shown = ["cost", *(dollars(costs.get(model, (None, 0))[0]) for model in sorted(sums))]
+        rows = [(*row, cost) for row, cost in zip(rows, shown, strict=True)]
+    return "\n".join(columns(rows, leading=1))
