@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from llm_mock.errors import HostNotAllowed, InvalidHostPattern
-from llm_mock.specs import explain_tools
+from llm_mock.support.text import shorten, shorten_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 HIGHEST_PORT = 65_535
+_BAD_URL = "The url cannot be asked. Write it as http://host:port/path, or with https."
 _PORTS = {"http": 80, "https": 443}
 _NAME = re.compile(r"[a-z0-9*_-]+(?:\.[a-z0-9*_-]+)*")
 _NAME_AND_PORT = re.compile(r"(?P<name>\[(?P<address>.+)\]|.+?)(?::(?P<port>\d{1,5}))?")
@@ -80,9 +81,11 @@ class AllowedHosts:
         name, port = host.removesuffix("."), parsed.port or _PORTS[parsed.scheme]
         fitting = [pattern for pattern in self._patterns() if pattern.fits(name, address, port)]
         if not fitting:
-            raise HostNotAllowed(explain_tools.host_not_allowed(host, port, self.patterns))
+            raise HostNotAllowed(_not_allowed(host, port, self.patterns))
         if name == "localhost" and not any(pattern.name == "*" for pattern in fitting) and not _is_this_machine(host):
-            raise HostNotAllowed(explain_tools.localhost_elsewhere())
+            raise HostNotAllowed(
+                "The host 'localhost' was not asked: the name does not stand for this machine. Write 127.0.0.1 instead."
+            )
 
     def _patterns(self) -> tuple[_Pattern, ...]:
         parsed: tuple[_Pattern, ...] = self.__dict__["_parsed"]
@@ -96,11 +99,11 @@ def _parse(pattern: str) -> _Pattern:
         return _Pattern(text, network)
     match = _NAME_AND_PORT.fullmatch(text)
     if match is None or int(match["port"] or 0) > HIGHEST_PORT:
-        raise InvalidHostPattern(explain_tools.bad_host_pattern(pattern))
+        raise InvalidHostPattern(_no_host(pattern))
     name = match["address"] or match["name"].removesuffix(".")
     network = _network(name)
     if network is None and (match["address"] or not _NAME.fullmatch(name)):
-        raise InvalidHostPattern(explain_tools.bad_host_pattern(pattern))
+        raise InvalidHostPattern(_no_host(pattern))
     return _Pattern(name, network, int(match["port"]) if match["port"] else None)
 
 
@@ -119,9 +122,10 @@ def _url(url: str | httpx2.URL) -> httpx2.URL:
     try:
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, UnicodeError):
-        raise HostNotAllowed(explain_tools.bad_url()) from None
+        raise HostNotAllowed(_BAD_URL) from None
     if parsed.scheme not in _PORTS or not parsed.host or (parsed.port or 0) > HIGHEST_PORT:
-        raise HostNotAllowed(explain_tools.bad_url(parsed.scheme))
+        scheme = parsed.scheme if parsed.scheme not in _PORTS else ""
+        raise HostNotAllowed(_BAD_URL + (f" This one begins with {shorten_name(scheme)!r}." if scheme else ""))
     return parsed
 
 
@@ -140,6 +144,22 @@ def _is_this_machine(host: str) -> bool:
     except OSError:
         return False
     return all(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]).is_loopback for entry in found)
+
+
+def _no_host(pattern: object) -> str:
+    return (
+        f"This is not a host: {shorten(pattern)}. Write a name (localhost), a glob of names (*.example.com), an "
+        "address or a network (127.0.0.0/8), each perhaps with a port (localhost:8000), or * for every host; no scheme "
+        "and no path, and international names as they are registered (xn--…)."
+    )
+
+
+def _not_allowed(host: str, port: int, allowed: Sequence[str]) -> str:
+    name = shorten_name(f"[{host}]" if ":" in host else host)
+    return (
+        f"The host {name!r} (port {port}) was not asked, as it is not allowed. "
+        f"Allowed: {', '.join(allowed) or 'none'}. To allow it, add {name} to ini llm_mock_allowed_hosts."
+    )
 
 
 LOOPBACK = AllowedHosts(("localhost", "127.0.0.0/8", "::1"))

@@ -15,8 +15,8 @@ import httpx2
 from pydantic import Field
 
 from llm_mock.errors import LLMMockError
-from llm_mock.specs import explain_tools
 from llm_mock.specs.allowed_hosts import LOOPBACK, AllowedHosts
+from llm_mock.support.text import error_text, shorten, shorten_name
 
 BODY_LIMIT = 10_240
 """How many bytes of a response's body are read."""
@@ -57,7 +57,7 @@ class BuiltinTools:
     async def sleep(self, seconds: float) -> dict[str, float]:
         """Wait so many seconds. Returns slept: the seconds that were waited."""
         if not 0 <= seconds < math.inf:
-            raise LLMMockError(explain_tools.bad_duration(seconds))
+            raise LLMMockError(f"sleep: seconds is {shorten(seconds)}; give a number from 0.")
         start = time.perf_counter()
         await asyncio.sleep(seconds)
         return {"slept": round(time.perf_counter() - start, 3)}
@@ -68,12 +68,12 @@ class BuiltinTools:
         Where they differ and no message is given, the message says how.
         """
         passed = _equal(actual, expected)
-        message = message or ("" if passed else explain_tools.not_equal(actual, expected))
+        message = message or ("" if passed else f"{shorten(actual)} is not {shorten(expected)}")
         return {"passed": passed, "actual": actual, "expected": expected, "message": message}
 
     async def assert_true(self, condition: bool, message: str = "") -> dict[str, Any]:
         """Look whether a condition holds. Returns passed and message."""
-        return {"passed": condition, "message": message or ("" if condition else explain_tools.not_true())}
+        return {"passed": condition, "message": message or ("" if condition else "The condition is false")}
 
     async def compare_values(self, value1: Any, value2: Any, tolerance: Tolerance = 0.0) -> dict[str, Any]:
         """Compare two values; numbers are equal where they differ by at most tolerance, a share of value2.
@@ -89,18 +89,20 @@ class BuiltinTools:
         self, method: str, url: str, headers: dict[str, Any] | None, data: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         self._allowed_hosts.check(url)
-        shown = _without_secrets(httpx2.URL(url))
+        asked = f"{method} {_without_secrets(httpx2.URL(url))}"
         texts = {name: str(value) for name, value in (headers or {}).items()}
         try:
             async with _client(url) as client:
                 request = client.build_request(method, url, headers=texts, json=data)
-            return await asyncio.wait_for(self._followed(request, shown), REQUEST_TIMEOUT)
+            return await asyncio.wait_for(self._followed(request, asked), REQUEST_TIMEOUT)
         except asyncio.TimeoutError:
-            raise LLMMockError(explain_tools.request_timed_out(method, shown, REQUEST_TIMEOUT)) from None
+            problem = f"was given up after {REQUEST_TIMEOUT:g} seconds without a whole answer"
+            raise LLMMockError(f"{asked} {problem}.") from None
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            raise LLMMockError(explain_tools.request_failed(method, shown, error)) from None
+            reason = error_text(error, 300).rstrip(".")
+            raise LLMMockError(f"{asked} failed: {reason}. Is the server running?") from None
 
-    async def _followed(self, request: httpx2.Request, shown: str) -> dict[str, Any]:
+    async def _followed(self, request: httpx2.Request, asked: str) -> dict[str, Any]:
         """The answer to a request, or to that to which it is redirected."""
         next_request = request
         for _ in range(MOST_REDIRECTS + 1):
@@ -111,7 +113,7 @@ class BuiltinTools:
                 next_request = response.next_request
                 await response.aclose()
             self._allowed_hosts.check(next_request.url)
-        raise LLMMockError(explain_tools.too_many_redirects(request.method, shown, MOST_REDIRECTS))
+        raise LLMMockError(f"{asked} failed: it was redirected more than {MOST_REDIRECTS} times.")
 
 
 def _client(url: str | httpx2.URL) -> httpx2.AsyncClient:
@@ -160,7 +162,7 @@ def _is_allowed(hosts: AllowedHosts, url: str | httpx2.URL) -> bool:
 
 def _without_secrets(url: httpx2.URL) -> str:
     """A URL for messages: without user, password and query."""
-    return str(url.copy_with(username=None, password=None, query=None, fragment=None))
+    return shorten_name(str(url.copy_with(username=None, password=None, query=None, fragment=None)), 300)
 
 
 def _is_number(value: Any) -> bool:

@@ -33,11 +33,12 @@ from mcp.server.stdio import stdio_server
 
 import llm_mock
 from llm_mock.errors import LLMMockError
-from llm_mock.specs import explain_tools
 from llm_mock.specs.allowed_hosts import AllowedHosts
 from llm_mock.specs.builtin_tools import BuiltinTools
+from llm_mock.specs.plugin_base import CLEANUP
 from llm_mock.specs.plugin_loading import LoadedPlugin, load_plugins, tools_of
 from llm_mock.specs.tool_functions import Terminated, ToolFunction, failure
+from llm_mock.support.text import error_text, shorten
 
 CLEANUP_TIMEOUT = 5.0
 """Seconds that the cleanup of all plugins may take together."""
@@ -55,7 +56,7 @@ def server_with(tools: Sequence[ToolFunction]) -> Server[Any]:
 
     async def call_tool(_: Any, call: types.CallToolRequestParams) -> types.CallToolResult:
         if call.name not in by_name:
-            return failure(explain_tools.unknown_tool(call.name, [*by_name]))
+            return failure(f"There is no tool {shorten(call.name)}. There are {', '.join(by_name)}.")
         return await by_name[call.name].call(call.arguments or {})
 
     return Server("llm-mock", version=llm_mock.__version__, on_list_tools=list_tools, on_call_tool=call_tool)
@@ -73,7 +74,8 @@ def all_tools(allowed_hosts: AllowedHosts, plugins: Sequence[LoadedPlugin]) -> l
     for plugin in plugins:
         for tool in tools_of(plugin):
             if tool.name in tools:
-                raise plugin.error(explain_tools.tool_named_twice(tool.name, places[tool.name]), tool.function)
+                both = f"this one, and {places[tool.name]}. Rename one of the two."
+                raise plugin.error(f"there are two tools {tool.name!r}: {both}", tool.function)
             tools[tool.name], places[tool.name] = tool, f"that of {plugin.place}"
     return list(tools.values())
 
@@ -84,7 +86,7 @@ async def clean_up(plugins: Sequence[LoadedPlugin]) -> None:
     if tasks:
         _, late = await asyncio.wait(tasks, timeout=CLEANUP_TIMEOUT)
         for task in late:
-            print(explain_tools.cleanup_timed_out(tasks[task], CLEANUP_TIMEOUT), file=sys.stderr)
+            print(f"{CLEANUP} {tasks[task]!r} was given up after {CLEANUP_TIMEOUT:g} seconds.", file=sys.stderr)
 
 
 def _blocked(*_: object) -> None:
@@ -98,7 +100,7 @@ async def _cleaned(loaded: LoadedPlugin) -> None:
         raise
     except BaseException as error:
         sys.excepthook(type(error), error, error.__traceback__)
-        print(explain_tools.cleanup_failed(loaded.plugin.name, error), file=sys.stderr)
+        print(f"{CLEANUP} {loaded.plugin.name!r} failed: {error_text(error)}", file=sys.stderr)
 
 
 async def _serve(server: Server[Any], address_file: Path | None) -> None:

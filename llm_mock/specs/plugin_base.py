@@ -6,6 +6,9 @@ import re
 
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
+CLEANUP = "The cleanup of the plugin"
+"""How every message about a failed cleanup begins."""
+
 
 class LLMPlugin:
     """A set of tools. Plugins lie in `tests/llm/plugins/*.py`.

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 from llm_mock.errors import InvalidFile
-from llm_mock.specs import explain_tools
 
 MARKS = ("pyproject.toml", "setup.py", ".git")
 """What lies in the root of a project."""
@@ -49,5 +48,8 @@ def plugin_files(root: Path) -> list[Path]:
     found = sorted(path for path in (root / PLUGINS).glob("*.py") if path.is_file() and not path.name.startswith("_"))
     for path in found:
         if not path.resolve().is_relative_to(root.resolve()):
-            raise InvalidFile(explain_tools.plugin_outside(path, path.resolve(), root))
+            raise InvalidFile(
+                f"{path}: this plugin lies outside the project: it leads to {path.resolve()}, which is not in {root}. "
+                "Its code is not run. Copy it into the project."
+            )
     return found

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ArgsKwargs, to_jsonable_python
 
 from llm_mock.errors import LLMMockError
-from llm_mock.specs import explain_tools
+from llm_mock.support.text import error_text, shorten_name
 
 
 class Terminated(SystemExit):
@@ -37,7 +37,7 @@ class ToolFunction:
         self.name = name
         self.function = function
         if any(parameter.kind in _NAMELESS for parameter in inspect.signature(function).parameters.values()):
-            raise TypeError(explain_tools.positional_arguments())
+            raise TypeError("it takes arguments that have no name (*args, or those before a /)")
         self._adapter: TypeAdapter[Any] = TypeAdapter(_with_evaluated_hints(function))
         self.input_schema = self._adapter.json_schema()
 
@@ -56,7 +56,8 @@ class ToolFunction:
         try:
             coroutine = self._adapter.validate_python(ArgsKwargs((), arguments))
         except ValidationError as error:
-            return failure(explain_tools.invalid_arguments(self.name, _problems(error)))
+            problems = _problems(error)
+            return failure(f"The tool {self.name!r} was not called, because its arguments are invalid:\n{problems}")
         try:
             value = await coroutine
         except (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit, Terminated):
@@ -65,7 +66,7 @@ class ToolFunction:
             return failure(str(error))
         except BaseException as error:  # also what pytest.fail and sys.exit raise, which would end the server
             sys.excepthook(type(error), error, error.__traceback__)  # for those who look for its place
-            return failure(explain_tools.tool_raised(self.name, error))
+            return failure(f"The tool {self.name!r} failed: {error_text(error)}")
         return self._result(value)
 
     def _result(self, value: Any) -> types.CallToolResult:
@@ -74,7 +75,8 @@ class ToolFunction:
             text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, allow_nan=False)
             text.encode()  # half of a character is no text
         except (ValueError, TypeError, RecursionError) as error:
-            return failure(explain_tools.no_json(self.name, error))
+            problem = f"did its work, but what it returned is no JSON value: {error_text(error)}"
+            return failure(f"The tool {self.name!r} {problem}")
         structured = data if isinstance(data, dict) else None
         return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=structured)
 
@@ -101,6 +103,7 @@ def _with_evaluated_hints(function: Callable[..., Any]) -> Any:
     return called
 
 
-def _problems(error: ValidationError) -> list[str]:
+def _problems(error: ValidationError) -> str:
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    return [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found]
+    lines = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found]
+    return "\n".join(f"  {shorten_name(line, 300)}" for line in lines)

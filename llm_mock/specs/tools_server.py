@@ -13,8 +13,8 @@ from pathlib import Path
 from llm_mock.agents.pool import pool_of_process
 from llm_mock.agents.servers import MCPServer, Variables
 from llm_mock.agents.tools import ServerTool
-from llm_mock.specs import explain_tools
 from llm_mock.specs.allowed_hosts import AllowedHosts
+from llm_mock.specs.plugin_base import CLEANUP
 from llm_mock.specs.project import find_project_root, plugin_files
 
 STOP_TIMEOUT = 6.0
@@ -75,7 +75,7 @@ def tools_server(yaml_path: Path, *, allowed_hosts: AllowedHosts, http: bool = F
             yield RunningTools(server, tools, url, headers, cleanup_errors)
         finally:
             lines = pool_of_process().stop(server).splitlines()
-            cleanup_errors += [line for line in lines if line.startswith(explain_tools.CLEANUP)]
+            cleanup_errors += [line for line in lines if line.startswith(CLEANUP)]
 
 
 def _address(file: Path) -> tuple[str, Variables]:

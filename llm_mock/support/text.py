@@ -51,6 +51,12 @@ def described(value: Any) -> str:
     return f"an object of type {type(value).__qualname__}"
 
 
+def error_text(error: BaseException, length: int = 1_000) -> str:
+    """An error on one line: its type, and its message where it has one."""
+    message = shorten_name(str(error), length)
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
 def count(number: int, noun: str) -> str:
     """A number with its noun, such as `1 case` and `2,000 cases`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
