@@ -101,7 +101,6 @@ class LLMTestItem(YAMLItem):
         Raises:
             LLMTestFailed: the verdict is FAIL.
         """
-        from llm_mock.specs.explain import unscripted
         from llm_mock.specs.runner import run_llm_test
 
         config = self.config
@@ -116,7 +115,11 @@ class LLMTestItem(YAMLItem):
                 report=self._shown if config.getoption("--llm-verbose") else None,
             )
         except UnexpectedCall as error:
-            raise TestFailed(unscripted(str(error))) from None
+            raise TestFailed(
+                f"{error}\n\nA plain-language test asks a model. Add --llm-mock-live for a real one, or "
+                "--llm-mock-dry-run to call the tools of its steps without one; or say what the mock answers in "
+                "pytest_llm_mock_configure."
+            ) from None
         self.stash[STEPS] = [step.model_dump(mode="json") for step in verdict.steps]
         if verdict.verdict == "FAIL":
             raise LLMTestFailed(verdict, self.spec, self.shown_path)
@@ -126,7 +129,6 @@ class LLMTestItem(YAMLItem):
     def _driver(self) -> Driver:
         from llm_mock.specs.claude_code import ClaudeCodeDriver
         from llm_mock.specs.drivers import DryRun
-        from llm_mock.specs.explain import needs_live
         from llm_mock.specs.llm_driver import LLMDriver
 
         if self.config.getoption("--llm-mock-dry-run"):
@@ -136,7 +138,10 @@ class LLMTestItem(YAMLItem):
         mocked = mock is not None and not self.live
         if self.config.getini("llm_mock_spec_driver") == "claude-code":
             if mocked:
-                raise TestFailed(needs_live())
+                raise TestFailed(
+                    "The driver claude-code asks a real model: add --llm-mock-live. "
+                    "Without a model, --llm-mock-dry-run calls the tools of the steps."
+                )
             return ClaudeCodeDriver(model=model)
         if mocked:
             mock.settings = mock.settings._replace(strict=True)  # a default reply is no verdict
@@ -150,13 +155,11 @@ class LLMTestItem(YAMLItem):
 
     def _shown(self, happened: StepResult | str) -> None:
         """Show a step as it happens: past pytest's capture, or in an xdist worker within it."""
-        from llm_mock.specs.explain import step_line
-
         capture = self.config.pluginmanager.get_plugin("capturemanager")
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         write: Callable[[str], Any] = print if reporter is None else reporter.write_line
         with nullcontext() if reporter is None or capture is None else capture.global_and_fixture_disabled():
-            write(happened if isinstance(happened, str) else step_line(happened))
+            write(str(happened))
 
 
 class LLMTestFailed(TestFailed):

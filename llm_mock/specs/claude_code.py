@@ -13,16 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from llm_mock.agents.background import BackgroundLoop
+from llm_mock.agents.explain import exit_status
 from llm_mock.agents.kept_process import KeptProcess
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.agents.servers import CLIServer
-from llm_mock.errors import DriverError, ServerError, TimeIsUp
-from llm_mock.specs import explain
-from llm_mock.specs.drivers import Task
+from llm_mock.errors import DriverError, ServerError
+from llm_mock.specs.drivers import Task, given_up
 from llm_mock.specs.evidence import checked
-from llm_mock.specs.models import Verdict
+from llm_mock.specs.models import SHOWN_OUTPUT, Verdict
 from llm_mock.specs.verdicts import parse_verdict
 from llm_mock.support.redaction import default_redactor
+from llm_mock.support.text import shorten_name
 
 SERVER = "llm_mock"
 """What the tools' server is called there."""
@@ -31,6 +32,8 @@ PREFIX = f"mcp__{SERVER}__"
 STDOUT_KEPT = 10_000_000
 STDERR_KEPT = 32_000
 """How many bytes are kept: the first and the last half."""
+SHOWN_LINES = 20
+"""How many of the last lines of standard error a message shows."""
 VARIABLES = {"PFLOW_TESTING": "", "CLAUDECODE": ""}
 """The command must ask a real model, and may be run from a terminal of Claude Code itself."""
 
@@ -60,18 +63,20 @@ class ClaudeCodeDriver:
         __tracebackhide__ = True
         path = shutil.which(self.command)
         if path is None:
-            raise DriverError(explain.no_claude(self.command))
-        task.report(explain.asking(self.command))
+            raise DriverError(
+                f"The command {shorten_name(self.command)!r} was not found in PATH. Install Claude Code with "
+                "npm install -g @anthropic-ai/claude-code, or choose another driver: ini llm_mock_spec_driver"
+            )
+        task.report(f"asking {shorten_name(self.command)} …")
         with _configuration(task) as file:
             status, stdout, stderr = self._executed([path, *self._arguments(task.prompt, file)], task)
         if status is None:
-            raise TimeIsUp(explain.model_working(self.command))
+            raise given_up(self.command)
         messages = _messages(stdout)
         end = messages[-1] if messages and "is_error" in messages[-1] else {}
         said = str(end.get("result") or "") if end else stdout
         if status != 0 or end.get("is_error"):
-            clean = default_redactor().clean
-            raise DriverError(explain.claude_failed(self.command, status, clean(said), clean(stderr)))
+            raise DriverError(_failed(self.command, status, said, stderr))
         return checked(parse_verdict(said), task, _calls(messages) if len(messages) > 1 else None)
 
     def _arguments(self, prompt: str, configuration: Path) -> list[str]:
@@ -86,7 +91,7 @@ class ClaudeCodeDriver:
         try:
             return loop.run(_execute(words, task))
         except ServerError as error:
-            raise DriverError(explain.cannot_run(self.command, error)) from None
+            raise DriverError(f"The command {shorten_name(self.command)!r} cannot be run: {error}") from None
         finally:
             loop.close(_nothing)
 
@@ -113,13 +118,20 @@ async def _nothing() -> None: ...
 def _configuration(task: Task) -> Iterator[Path]:
     """A file that tells where the tools are, readable for this user alone."""
     server = {"type": "http", "url": task.tools.url, "headers": dict(task.tools.headers)}
-    descriptor, name = tempfile.mkstemp(prefix="llm-mock-tools-", suffix=".json")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump({"mcpServers": {SERVER: server}}, file)
-        yield Path(name)
-    finally:
-        os.unlink(name)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="llm-mock-tools-", suffix=".json") as file:
+        json.dump({"mcpServers": {SERVER: server}}, file)
+        file.flush()
+        yield Path(file.name)
+
+
+def _failed(command: str, status: int, said: str, stderr: str) -> str:
+    clean = default_redactor().clean
+    parts = [f"The command {shorten_name(command)!r} failed, {exit_status(status)}."]
+    if said.strip():
+        parts.append(f"It said: {shorten_name(clean(said), SHOWN_OUTPUT)}")
+    if lines := clean(stderr).strip().splitlines()[-SHOWN_LINES:]:
+        parts += ["The last that it wrote to stderr:", *(f"  {shorten_name(line, SHOWN_OUTPUT)}" for line in lines)]
+    return "\n".join(parts)
 
 
 def _messages(stdout: str) -> list[dict[str, Any]]:

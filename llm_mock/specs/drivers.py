@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from llm_mock.specs import explain
+from llm_mock.errors import TimeIsUp
 from llm_mock.specs.deadline import Deadline
 from llm_mock.specs.models import StepResult, TestSpec, Verdict
 from llm_mock.specs.steps import Report, Steps
+from llm_mock.support.text import count, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.specs.tools_server import RunningTools
@@ -66,6 +67,11 @@ class Driver(Protocol):
         """
 
 
+def given_up(who: str) -> TimeIsUp:
+    """The error of a driver whose model or command took longer than the test may."""
+    return TimeIsUp(f"the work of {shorten_name(who)}, which was given up")
+
+
 @dataclass(frozen=True)
 class DryRun:
     """Calls the tools without a model, and offline: a test of how a test is wired.
@@ -81,9 +87,13 @@ class DryRun:
         """Do the steps; see `Driver`."""
         steps = Steps(task.tools.tools, task.saved, task.deadline, task.report)
         steps.run(task.spec.steps)
-        if steps.failed:
-            problem = explain.step_failed(steps.failed)
-            return Verdict(verdict="FAIL", reason=problem, steps=steps.results, issues=[problem])
-        if any(result.status == "pass" for result in steps.results):
-            return Verdict(verdict="PASS", reason=explain.dry_run_passed(steps.results), steps=steps.results)
-        return Verdict(verdict="UNCLEAR", reason=explain.dry_run_unclear(), steps=steps.results)
+        if steps.problem:
+            return Verdict(verdict="FAIL", reason=steps.problem, steps=steps.results, issues=[steps.problem])
+        passed = sum(result.status == "pass" for result in steps.results)
+        if not passed:
+            reason = "Dry run: no step calls a tool, so only a model can judge this test."
+            return Verdict(verdict="UNCLEAR", reason=reason, steps=steps.results)
+        left = len(steps.results) - passed
+        others = f"; {left} more {'needs' if left == 1 else 'need'} a model" if left else ""
+        reason = f"Dry run: {count(passed, 'call')} succeeded{others}. Nobody judged the criteria."
+        return Verdict(verdict="PASS", reason=reason, steps=steps.results)

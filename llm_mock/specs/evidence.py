@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.agents.result import ToolCallRecord
-from llm_mock.specs import explain
-from llm_mock.specs.models import Step, Verdict
+from llm_mock.specs.models import SHOWN_OUTPUT, Step, Verdict
 from llm_mock.specs.steps import WITHIN, calls_of, data_of, problem_of
+from llm_mock.support.text import shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.specs.drivers import Task
@@ -49,13 +49,18 @@ def _founded(verdict: Verdict, steps: Sequence[tuple[str, Step]], calls: Sequenc
     if verdict.verdict != "PASS":
         return verdict
     wanted, made = Counter(step.tool for _, step in steps), Counter(call.name for call in calls)
-    missing = {tool: (made[tool], number) for tool, number in wanted.items() if made[tool] < number}
+    missing = [
+        f"{shorten_name(tool)} was called {made[tool]} of {number} times"
+        for tool, number in wanted.items()
+        if made[tool] < number
+    ]
+    said = f"Its reason: {shorten_name(verdict.reason, SHOWN_OUTPUT)}"
     if missing:
-        reason = explain.unfounded_pass(missing, verdict.reason)
+        reason = f"The model said PASS without doing every step: {', '.join(missing)}. {said}"
         return verdict.model_copy(update={"verdict": "UNCLEAR", "reason": reason})
     failed = [problem for tool in ASSERTIONS for problem in _failed(tool, wanted[tool], calls)]
     if failed:
-        reason = explain.broken_assertions(failed, verdict.reason)
+        reason = f"The model said PASS, although {'; '.join(map(shorten_name, failed))}. {said}"
         return verdict.model_copy(update={"verdict": "FAIL", "reason": reason, "issues": [*verdict.issues, *failed]})
     return verdict
 

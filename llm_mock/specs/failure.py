@@ -8,11 +8,9 @@ from typing import Any
 
 from llm_mock.agents.result import without_secrets
 from llm_mock.agents.transcript import indented
-from llm_mock.specs.explain import MARKS, output_beside
 from llm_mock.specs.loading import PARTS
 from llm_mock.specs.models import Step, StepResult, TestSpec, Verdict
 from llm_mock.specs.steps import WITHIN, named
-from llm_mock.support.text import shorten_name
 
 
 def failed_test(verdict: Verdict, spec: TestSpec, path: Path) -> str:
@@ -42,9 +40,9 @@ def _lines(verdict: Verdict, spec: TestSpec, path: Path) -> Iterator[str]:
 def _step(result: StepResult, line: int | None) -> Iterator[str]:
     place = f"  (line {line})" if line else ""
     details = f"  {indented(result.details, '      ')}" if result.details else ""
-    yield f"  {MARKS[result.status]} {shorten_name(result.name)}{place}{details}"
-    if output := output_beside(result):
-        yield f"      → {output}"
+    yield f"  {result.head}{place}{details}"
+    if result.output_beside:
+        yield f"      → {result.output_beside}"
 
 
 def _line(result: StepResult, lines: Mapping[str, int]) -> int | None:

@@ -8,6 +8,12 @@ from typing import Annotated, Any, ClassVar, Literal
 import pydantic
 from pydantic import ConfigDict, Field, PrivateAttr
 
+from llm_mock.support.text import shorten, shorten_name
+
+SHOWN_OUTPUT = 300
+"""How many characters of what a tool or a model said are shown."""
+_MARKS = {"pass": "✓", "fail": "✗", "skip": "–"}  # noqa: RUF001 (as wide as the others)
+
 
 class _Strict(pydantic.BaseModel):
     """A part of a test's file. A key that is not known is an error."""
@@ -89,7 +95,7 @@ class TestSpec(_Strict):
 
 
 class StepResult(pydantic.BaseModel):
-    """What came of one step."""
+    """What came of one step. As a text it is one line."""
 
     __test__: ClassVar[bool] = False
 
@@ -97,6 +103,22 @@ class StepResult(pydantic.BaseModel):
     status: Literal["pass", "fail", "skip"]
     details: str = ""
     tool_output: Any = None
+
+    def __str__(self) -> str:
+        details = f"  {shorten_name(self.details)}" if self.details else ""
+        return self.head + details + (f" → {self.output_beside}" if self.output_beside else "")
+
+    @property
+    def head(self) -> str:
+        """How its line begins: a mark for the status, and the name."""
+        return f"{_MARKS[self.status]} {shorten_name(self.name)}"
+
+    @property
+    def output_beside(self) -> str | None:
+        """What the tool answered, as it is shown; None where the details say so already."""
+        shown = shorten(self.tool_output, SHOWN_OUTPUT)
+        told = self.tool_output is None or any(said in self.details for said in (shown, str(self.tool_output)))
+        return None if told else shown
 
 
 class Verdict(pydantic.BaseModel):

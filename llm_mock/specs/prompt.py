@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.errors import MissingExtra
-from llm_mock.specs import explain
 from llm_mock.specs.models import Step, StepResult, TestSpec
 from llm_mock.support import yaml_files
 
@@ -33,7 +32,10 @@ def render(spec: TestSpec, setup: Sequence[StepResult], saved: Mapping[str, Any]
     try:
         import jinja2
     except ModuleNotFoundError:
-        raise MissingExtra(explain.no_jinja2()) from None
+        raise MissingExtra(
+            "Asking a model to judge a test needs jinja2, which is not installed. "
+            "Run: pip install 'pytest-llm-mock[specs]'"
+        ) from None
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
     return template.render(

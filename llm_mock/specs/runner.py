@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.errors import TimeIsUp
-from llm_mock.specs import explain
 from llm_mock.specs.deadline import Deadline
 from llm_mock.specs.drivers import Driver, DryRun, Task
 from llm_mock.specs.loading import PARTS
@@ -17,6 +16,7 @@ from llm_mock.specs.models import StepResult, TestSpec, Verdict
 from llm_mock.specs.project import find_project_root
 from llm_mock.specs.steps import Report, Steps, calls_of, named
 from llm_mock.support.redaction import default_redactor
+from llm_mock.support.text import nearest, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.specs.allowed_hosts import AllowedHosts
@@ -84,7 +84,7 @@ def _default_driver() -> Driver:
 
 
 def _print(happened: StepResult | str) -> None:
-    print(explain.step_line(happened) if isinstance(happened, StepResult) else happened, flush=True)
+    print(happened, flush=True)
 
 
 def _ignore(_: StepResult | str) -> None: ...
@@ -125,8 +125,7 @@ class _Run:
                 if step.tool not in tools:
                     unknown.setdefault(step.tool, name)
         return [
-            StepResult(name=name, status="fail", details=explain.unknown_tool(tool, tools))
-            for tool, name in unknown.items()
+            StepResult(name=name, status="fail", details=_unknown_tool(tool, tools)) for tool, name in unknown.items()
         ]
 
     def _before_teardown(self, driver: Driver) -> Verdict:
@@ -134,23 +133,26 @@ class _Run:
         setup = Steps(self._tools.tools, self._saved, self._deadline, self._tell)
         try:
             setup.run(self._spec.setup, _within("setup"))
-            if setup.failed:
-                return self._setup_failed(setup)
+            if setup.problem:
+                return self._setup_failed(setup.problem)
             judged = driver.run(self._task(setup))
         except TimeIsUp as late:
-            reason = explain.timed_out(self._deadline.seconds, str(late), self._done)
-            return self._failed(reason, self._done)
+            return self._failed(self._timed_out(str(late)), self._done)
         return judged.model_copy(update={"steps": [*setup.results, *judged.steps]})
 
     def _task(self, setup: Steps) -> Task:
         root = find_project_root(self._path)
         return Task(self._spec, self._tools, self._deadline, self._tell, root, setup.results, self._saved)
 
-    def _setup_failed(self, setup: Steps) -> Verdict:
-        assert setup.failed is not None
+    def _timed_out(self, during: str) -> str:
+        passed = ", ".join(shorten_name(result.name) for result in self._done if result.status == "pass")
+        done = f"Done until then: {shorten_name(passed, 500) or 'nothing'}."
+        return f"Timed out after {self._deadline.seconds:g} s during {during}. {done}"
+
+    def _setup_failed(self, problem: str) -> Verdict:
         for name, _ in named(self._spec.steps):
-            self._tell(StepResult(name=name, status="skip", details=explain.setup_failed()))
-        return self._failed(explain.step_failed(setup.failed), self._done)
+            self._tell(StepResult(name=name, status="skip", details="not run: the setup failed"))
+        return self._failed(problem, self._done)
 
     def _torn_down(self, seconds: float) -> list[StepResult]:
         steps = Steps(self._tools.tools, self._saved, Deadline(seconds), self._tell, keep_going=True)
@@ -171,13 +173,19 @@ class _Run:
         return Verdict.model_validate(self._clean(verdict.model_dump()))
 
 
+def _unknown_tool(tool: str, known: Collection[str]) -> str:
+    near = nearest(tool, known) or "."
+    return f"There is no tool {shorten_name(tool)!r}{near} The tools are {', '.join(known)}."
+
+
 def _within(part: str) -> str:
     return "" if part == "steps" else f"{part}: "
 
 
 def _with_teardown(verdict: Verdict, teardown: list[StepResult]) -> Verdict:
     """The verdict of a test with what came of its teardown, which may turn it into a FAIL."""
-    problems = [explain.teardown_failed(result) for result in teardown if result.status == "fail"]
+    failed = [result for result in teardown if result.status == "fail"]
+    problems = [f"{shorten_name(result.name)} failed: {result.details}" for result in failed]
     return _with_problems(verdict.model_copy(update={"steps": [*verdict.steps, *teardown]}), problems)
 
 

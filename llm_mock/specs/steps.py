@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.agents.transcript import call_head
 from llm_mock.errors import TimeIsUp, UnknownReference
-from llm_mock.specs import explain
 from llm_mock.specs.deadline import Deadline
-from llm_mock.specs.models import Step, StepResult
+from llm_mock.specs.models import SHOWN_OUTPUT, Step, StepResult
 from llm_mock.specs.references import name_in, references_in, resolved
+from llm_mock.support.text import shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.agents.tools import ServerTool
@@ -56,6 +56,11 @@ class Steps:
         """The first step that failed; None where there is none."""
         return next((result for result in self.results if result.status == "fail"), None)
 
+    @property
+    def problem(self) -> str | None:
+        """Which step failed first, and why; None where none did."""
+        return f"{shorten_name(self.failed.name)}: {self.failed.details}" if self.failed else None
+
     def run(self, steps: Sequence[Step], within: str = "") -> None:
         """Do these steps.
 
@@ -68,7 +73,7 @@ class Steps:
         """
         for name, step in named(steps, within):
             if self._over:
-                self._add(name, "skip", explain.not_run(self._over.name))
+                self._add(name, "skip", f"not run: {self._over.name} failed")
                 continue
             for numbered in _repeated(step, name):
                 self._once(step, numbered)
@@ -84,9 +89,9 @@ class Steps:
         if step.is_nested():
             self.run(step.steps, name + WITHIN)
         elif not step.tool:
-            self._add(name, "skip", explain.only_for_a_model())
+            self._add(name, "skip", "only a model can judge it")
         elif missing := self._missing(step):
-            self._add(name, "skip", explain.not_saved(missing))
+            self._add(name, "skip", f"not run: nothing was saved as {', '.join(map(repr, missing))}")
         else:
             self._call(step, name)
 
@@ -132,8 +137,10 @@ class Steps:
             if problem is None and left:
                 break
             if self._deadline.passed:
-                raise TimeIsUp(problem or explain.no_time())
-        return output, None if problem is None else explain.after_attempts(problem, step.retry + 1)
+                raise TimeIsUp(problem or "the test's time was over")
+        if problem is not None and step.retry:
+            problem += f" (after {step.retry + 1} attempts)"
+        return output, problem
 
     def _add(self, name: str, status: Any, details: str, output: Any = None) -> None:
         result = StepResult(name=name, status=status, details=details, tool_output=output)
@@ -168,7 +175,8 @@ def problem_of(tool: str, error: str | None, output: Any) -> str | None:
     if error is not None:
         return error
     if tool in HOLDS and not (isinstance(output, Mapping) and output.get(HOLDS[tool]) is True):
-        return explain.does_not_hold(output)
+        message = output.get("message") if isinstance(output, Mapping) else None
+        return str(message) if message else shorten(output, SHOWN_OUTPUT)
     return None
 
 
