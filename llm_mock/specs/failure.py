@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from llm_mock.agents.result import without_secrets
 from llm_mock.agents.transcript import indented
 from llm_mock.specs.loading import PARTS
 from llm_mock.specs.models import Step, StepResult, TestSpec, Verdict

@@ -38,6 +38,7 @@ from llm_mock.specs.builtin_tools import BuiltinTools
 from llm_mock.specs.plugin_base import CLEANUP
 from llm_mock.specs.plugin_loading import LoadedPlugin, load_plugins, tools_of
 from llm_mock.specs.tool_functions import Terminated, ToolFunction, failure
+from llm_mock.support.files import write_atomically
 from llm_mock.support.text import error_text, shorten
 
 CLEANUP_TIMEOUT = 5.0
@@ -123,17 +124,10 @@ def _http(server: Server[Any], address_file: Path) -> Coroutine[Any, Any, None]:
 
     listening = socket.create_server(("127.0.0.1", 0))
     token = secrets.token_urlsafe(32)
-    _write_secret(address_file, {"url": f"http://127.0.0.1:{listening.getsockname()[1]}/mcp", "token": token})
+    address = {"url": f"http://127.0.0.1:{listening.getsockname()[1]}/mcp", "token": token}
+    write_atomically(address_file, json.dumps(address), mode=0o600)
     app = _with_token(server.streamable_http_app(), token)
     return Unattended(uvicorn.Config(app, log_level="warning", access_log=False)).serve(sockets=[listening])
-
-
-def _write_secret(path: Path, content: Any) -> None:
-    """A file that appears as a whole and that nobody else may read."""
-    temporary = path.with_name(f"{path.name}.new")
-    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        json.dump(content, file)
-    os.replace(temporary, path)
 
 
 def _with_token(app: Any, token: str) -> Any:
