@@ -39,6 +39,7 @@ try:
     from llm_mock.core.records import add_totals
     from llm_mock.errors import LLMMockError
     from llm_mock.plugin.legacy import LegacyMockDetector
+    from llm_mock.plugin.spec_drivers import DRIVERS
 finally:
     sys.meta_path.remove(_OwnModules)
 
@@ -90,7 +91,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("llm_mock_max_tokens", "How many tokens the calls of the run may take together.", default="")
     parser.addini("llm_mock_prices", "Prices, each model = input output, US dollars a million.", type="linelist")
     parser.addini("llm_mock_suites", "Suites to collect, and their role, each GLOB = ROLE.", type="linelist")
-    parser.addini("llm_mock_spec_driver", "Who does plain-language tests: llm or claude-code.", default="llm")
+    parser.addini("llm_mock_spec_driver", f"Who does plain-language tests: {' or '.join(DRIVERS)}.", default="llm")
     parser.addini("llm_mock_spec_model", "The model that does plain-language tests.", default="")
     parser.addini("llm_mock_allowed_hosts", "Globs of hosts that plain-language tests may reach.", type="args")
     parser.addini("llm_mock_legacy_modules", "Old mocks to warn of, each module=Text.", type="linelist")

@@ -53,6 +53,7 @@ class ClaudeCodeDriver:
 
     name = "claude-code"
     needs_http = True
+    needs_live = True
 
     def run(self, task: Task) -> Verdict:
         """Do the steps, and judge; see `Driver`.

@@ -58,6 +58,10 @@ class Driver(Protocol):
     def needs_http(self) -> bool:
         """Whether the tools must be reachable over HTTP, too."""
 
+    @property
+    def needs_live(self) -> bool:
+        """Whether it asks a real model even where `llm` is mocked."""
+
     def run(self, task: Task) -> Verdict:
         """Do the task.
 
@@ -82,6 +86,7 @@ class DryRun:
 
     name = "dry run"
     needs_http = False
+    needs_live = False
 
     def run(self, task: Task) -> Verdict:
         """Do the steps; see `Driver`."""

@@ -7,20 +7,25 @@ from pathlib import Path
 from typing import Any
 
 from llm_mock.agents.transcript import indented
+from llm_mock.errors import LLMMockError
 from llm_mock.specs.loading import PARTS
 from llm_mock.specs.models import Step, StepResult, TestSpec, Verdict
 from llm_mock.specs.steps import WITHIN, named
+from llm_mock.support.redaction import default_redactor
 
 
-def failed_test(verdict: Verdict, spec: TestSpec, path: Path) -> str:
-    """The whole of it, without secrets.
+class LLMTestFailed(LLMMockError, AssertionError):
+    """The verdict of a plain-language test is FAIL.
 
     Args:
         verdict: what came of the test.
         spec: the test.
-        path: its file.
+        path: its file, as the message names it.
     """
-    return without_secrets("\n".join(_lines(verdict, spec, path)))
+
+    def __init__(self, verdict: Verdict, spec: TestSpec, path: Path) -> None:
+        super().__init__(default_redactor().clean("\n".join(_lines(verdict, spec, path))))
+        self.verdict = verdict
 
 
 def _lines(verdict: Verdict, spec: TestSpec, path: Path) -> Iterator[str]:

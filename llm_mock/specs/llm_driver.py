@@ -50,6 +50,7 @@ class LLMDriver:
 
     name = "llm"
     needs_http = False
+    needs_live = False
 
     def run(self, task: Task) -> Verdict:
         """Do the steps, and judge; see `Driver`.

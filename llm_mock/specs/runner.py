@@ -11,7 +11,6 @@ from llm_mock.errors import TimeIsUp
 from llm_mock.specs.deadline import Deadline
 from llm_mock.specs.drivers import Driver, DryRun, Task
 from llm_mock.specs.loading import PARTS
-from llm_mock.specs.loading import load_spec as load_spec
 from llm_mock.specs.models import StepResult, TestSpec, Verdict
 from llm_mock.specs.project import find_project_root
 from llm_mock.specs.steps import Report, Steps, calls_of, named
