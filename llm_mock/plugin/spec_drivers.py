@@ -1,4 +1,4 @@
-"""The names of those who can do plain-language tests: a new driver needs a line here, and its class.
+"""The drivers of plain-language tests by name: a new one needs a line here, and its class.
 
 PYTEST_DONT_REWRITE
 """

@@ -27,7 +27,7 @@ from llm_mock.specs.runner import run_llm_test
 
 FOLDER = "llm"
 """Where plain-language tests are, at any depth of the project."""
-NOT_IN = {"plugins", "cassettes"}
+NOT_BELOW = {"plugins", "cassettes"}
 
 
 class SpecCollector:
@@ -58,7 +58,7 @@ class SpecCollector:
 def _is_test(path: Path, parent: pytest.Collector) -> bool:
     root = parent.config.rootpath
     folders = path.relative_to(root).parts[:-1] if path.is_relative_to(root) else path.parent.parts[-1:]
-    return (FOLDER in folders and not NOT_IN.intersection(folders)) or parent.session.isinitpath(path)
+    return (FOLDER in folders and not NOT_BELOW.intersection(folders)) or parent.session.isinitpath(path)
 
 
 class LLMTestFile(pytest.File):

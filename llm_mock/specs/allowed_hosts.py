@@ -6,7 +6,7 @@ import fnmatch
 import ipaddress
 import re
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from llm_mock.errors import HostNotAllowed, InvalidHostPattern
@@ -28,7 +28,7 @@ _NAME_AND_PORT = re.compile(r"(?P<name>\[(?P<address>.+)\]|.+?)(?::(?P<port>\d{1
 
 @dataclass(frozen=True)
 class _Pattern:
-    """One allowed host: a glob of names or a network of addresses, and perhaps a port."""
+    """Allowed hosts: a glob of names or a network of addresses, and perhaps a port."""
 
     name: str
     network: ipaddress.IPv4Network | ipaddress.IPv6Network | None = None
@@ -52,10 +52,11 @@ class AllowedHosts:
             that port alone is allowed.
 
     Raises:
-        InvalidHostPattern: a pattern is none of these.
+        InvalidHostPattern: a pattern is something else.
     """
 
     patterns: Sequence[str]
+    _parsed: tuple[_Pattern, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         __tracebackhide__ = True
@@ -63,9 +64,9 @@ class AllowedHosts:
         object.__setattr__(self, "_parsed", tuple(map(_parse, self.patterns)))
 
     def check(self, url: str | httpx2.URL) -> None:
-        """Let a URL pass that may be asked.
+        """Refuse a URL that may not be asked.
 
-        What counts is the host to which the HTTP library will connect. A number such as `2130706433` is a name, though
+        What counts is the host to which the HTTP library would connect. A number such as `2130706433` is a name, though
         systems take it for an address; `localhost` must be this machine, unless every host is allowed.
 
         Args:
@@ -79,17 +80,13 @@ class AllowedHosts:
         host = parsed.raw_host.decode("ascii").lower()
         address = _address(host)
         name, port = host.removesuffix("."), parsed.port or _PORTS[parsed.scheme]
-        fitting = [pattern for pattern in self._patterns() if pattern.fits(name, address, port)]
+        fitting = [pattern for pattern in self._parsed if pattern.fits(name, address, port)]
         if not fitting:
             raise HostNotAllowed(_not_allowed(host, port, self.patterns))
         if name == "localhost" and not any(pattern.name == "*" for pattern in fitting) and not _is_this_machine(host):
             raise HostNotAllowed(
                 "The host 'localhost' was not asked: the name does not stand for this machine. Write 127.0.0.1 instead."
             )
-
-    def _patterns(self) -> tuple[_Pattern, ...]:
-        parsed: tuple[_Pattern, ...] = self.__dict__["_parsed"]
-        return parsed
 
 
 def _parse(pattern: str) -> _Pattern:
@@ -98,13 +95,16 @@ def _parse(pattern: str) -> _Pattern:
     if (network := _network(text)) is not None:
         return _Pattern(text, network)
     match = _NAME_AND_PORT.fullmatch(text)
-    if match is None or int(match["port"] or 0) > HIGHEST_PORT:
-        raise InvalidHostPattern(_no_host(pattern))
-    name = match["address"] or match["name"].removesuffix(".")
-    network = _network(name)
-    if network is None and (match["address"] or not _NAME.fullmatch(name)):
-        raise InvalidHostPattern(_no_host(pattern))
-    return _Pattern(name, network, int(match["port"]) if match["port"] else None)
+    if match is not None and int(match["port"] or 0) <= HIGHEST_PORT:
+        name = match["address"] or match["name"].removesuffix(".")
+        network = _network(name)
+        if network is not None or (not match["address"] and _NAME.fullmatch(name)):
+            return _Pattern(name, network, int(match["port"]) if match["port"] else None)
+    raise InvalidHostPattern(
+        f"This is not a host: {shorten(pattern)}. Write a name (localhost), a glob of names (*.example.com), an "
+        "address or a network (127.0.0.0/8), each perhaps with a port (localhost:8000), or * for every host; no scheme "
+        "and no path, and international names as they are registered (xn--…)."
+    )
 
 
 def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
@@ -115,7 +115,7 @@ def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
 
 
 def _url(url: str | httpx2.URL) -> httpx2.URL:
-    """A URL as the HTTP library reads it; messages do not show it, as it may hold a password."""
+    """A URL as the HTTP library reads it. It may hold a password, so messages do not show it."""
     __tracebackhide__ = True
     import httpx2
 
@@ -130,7 +130,7 @@ def _url(url: str | httpx2.URL) -> httpx2.URL:
 
 
 def _address(host: str) -> Address | None:
-    """The address that a host is, if it is none by name."""
+    """A host as an address; None for a name."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -144,14 +144,6 @@ def _is_this_machine(host: str) -> bool:
     except OSError:
         return False
     return all(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]).is_loopback for entry in found)
-
-
-def _no_host(pattern: object) -> str:
-    return (
-        f"This is not a host: {shorten(pattern)}. Write a name (localhost), a glob of names (*.example.com), an "
-        "address or a network (127.0.0.0/8), each perhaps with a port (localhost:8000), or * for every host; no scheme "
-        "and no path, and international names as they are registered (xn--…)."
-    )
 
 
 def _not_allowed(host: str, port: int, allowed: Sequence[str]) -> str:

@@ -41,21 +41,21 @@ class BuiltinTools:
     async def http_get(self, url: Url, headers: dict[str, Any] | None = None) -> dict[str, Any]:
         """Make an HTTP GET request.
 
-        Returns status_code, body (text, its first 10 KB) and headers. A status such as 404 is no failure of the tool.
+        Returns status_code, body (text, its first 10 KB) and headers. A status such as 404 is a result like any other.
         """
-        return await self._answer("GET", url, headers)
+        return await self._request("GET", url, headers)
 
     async def http_post(
         self, url: Url, data: dict[str, Any] | None = None, headers: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         """Make an HTTP POST request with data as its JSON body.
 
-        Returns status_code, body (text, its first 10 KB) and headers. A status such as 404 is no failure of the tool.
+        Returns status_code, body (text, its first 10 KB) and headers. A status such as 404 is a result like any other.
         """
-        return await self._answer("POST", url, headers, data)
+        return await self._request("POST", url, headers, data)
 
     async def sleep(self, seconds: float) -> dict[str, float]:
-        """Wait so many seconds. Returns slept: the seconds that were waited."""
+        """Wait a number of seconds. Returns slept: the seconds that were waited."""
         if not 0 <= seconds < math.inf:
             raise LLMMockError(f"sleep: seconds is {shorten(seconds)}; give a number from 0.")
         start = time.perf_counter()
@@ -85,7 +85,7 @@ class BuiltinTools:
             return _compared_numbers(value1, value2, tolerance)
         return {"equal": _equal(value1, value2), "value1": value1, "value2": value2}
 
-    async def _answer(
+    async def _request(
         self, method: str, url: str, headers: dict[str, Any] | None, data: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         self._allowed_hosts.check(url)
@@ -94,22 +94,22 @@ class BuiltinTools:
         try:
             async with _client(url) as client:
                 request = client.build_request(method, url, headers=texts, json=data)
-            return await asyncio.wait_for(self._followed(request, asked), REQUEST_TIMEOUT)
+            return await asyncio.wait_for(self._send(request, asked), REQUEST_TIMEOUT)
         except asyncio.TimeoutError:
             problem = f"was given up after {REQUEST_TIMEOUT:g} seconds without a whole answer"
             raise LLMMockError(f"{asked} {problem}.") from None
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            reason = error_text(error, 300).rstrip(".")
+            reason = shorten_name(error_text(error), 300).rstrip(".")
             raise LLMMockError(f"{asked} failed: {reason}. Is the server running?") from None
 
-    async def _followed(self, request: httpx2.Request, asked: str) -> dict[str, Any]:
-        """The answer to a request, or to that to which it is redirected."""
+    async def _send(self, request: httpx2.Request, asked: str) -> dict[str, Any]:
+        """Send a request, and follow redirects."""
         next_request = request
         for _ in range(MOST_REDIRECTS + 1):
             async with _client(next_request.url) as client:
                 response = await client.send(next_request, stream=True)
                 if response.next_request is None:
-                    return await _told(response)
+                    return await _result(response)
                 next_request = response.next_request
                 await response.aclose()
             self._allowed_hosts.check(next_request.url)
@@ -117,7 +117,7 @@ class BuiltinTools:
 
 
 def _client(url: str | httpx2.URL) -> httpx2.AsyncClient:
-    """A client for one request. No proxy lies between this machine and itself, whatever the environment says."""
+    """A client for one request; this machine itself is never asked through a proxy of the environment."""
     return httpx2.AsyncClient(timeout=None, verify=_certificates(), trust_env=not _is_allowed(LOOPBACK, url))
 
 
@@ -126,7 +126,7 @@ def _certificates() -> ssl.SSLContext:
     return httpx2.create_ssl_context()  # takes longer than a request
 
 
-async def _told(response: httpx2.Response) -> dict[str, Any]:
+async def _result(response: httpx2.Response) -> dict[str, Any]:
     body = b""
     async for chunk in response.aiter_bytes():
         body += chunk
@@ -141,12 +141,12 @@ async def _told(response: httpx2.Response) -> dict[str, Any]:
 
 
 def _text(body: bytes, charset: str | None, whole: bool) -> str:
-    """A body as text; of one that was cut, half a character at its end is left out."""
+    """A body as text. Half a character at the end of a body that was cut is left out."""
     for encoding in (charset or "utf-8", "utf-8"):
         try:
-            " ".encode(encoding)  # refuses what Python has as an encoding and is none of text, such as hex
+            " ".encode(encoding)  # refuses encodings that are not of text, such as hex
             text = codecs.getincrementaldecoder(encoding)("replace").decode(body, whole)
-            return text.encode(errors="replace").decode()  # some encodings give what no text may hold
+            return text.encode(errors="replace").decode()  # some encodings give halves of characters
         except (LookupError, ValueError):
             continue
     raise AssertionError("UTF-8 decodes everything")
@@ -202,7 +202,7 @@ def _decimal(value: float) -> Decimal:
 
 
 def _json_number(value: float | None) -> float | None:
-    """A number as JSON has it: None where it is not finite, the whole number itself where no float is so large."""
+    """A number as JSON has it: None where it is not finite, a whole number where it is too large for a float."""
     if value is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Has the command line of Claude Code do the steps of a test and judge it: `claude -p`."""
+"""The driver that has the command line of Claude Code, `claude -p`, do the steps of a test and judge it."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from llm_mock.support.text import shorten_name
 SERVER = "llm_mock"
 """What the tools' server is called there."""
 PREFIX = f"mcp__{SERVER}__"
-"""What the names of its tools begin with there."""
+"""The beginning of the names of its tools there."""
 STDOUT_KEPT = 10_000_000
 STDERR_KEPT = 32_000
-"""How many bytes are kept: the first and the last half."""
+"""Bytes that are kept: the first and the last half."""
 SHOWN_LINES = 20
-"""How many of the last lines of standard error a message shows."""
+"""The last lines of standard error that a message shows."""
 VARIABLES = {"PFLOW_TESTING": "", "CLAUDECODE": ""}
 """The command must ask a real model, and may be run from a terminal of Claude Code itself."""
 
@@ -49,7 +49,7 @@ class ClaudeCodeDriver:
     command: str = "claude"
     """A command in PATH, or the path of one."""
     model: str | None = None
-    """What is given as `--model`; None is the command's own choice."""
+    """The value of `--model`; None is the command's own choice."""
 
     name = "claude-code"
     needs_http = True
@@ -70,7 +70,7 @@ class ClaudeCodeDriver:
             )
         task.report(f"asking {shorten_name(self.command)} …")
         with _configuration(task) as file:
-            status, stdout, stderr = self._executed([path, *self._arguments(task.prompt, file)], task)
+            status, stdout, stderr = self._run_command([path, *self._arguments(task.prompt, file)], task)
         if status is None:
             raise given_up(self.command)
         messages = _messages(stdout)
@@ -86,8 +86,8 @@ class ClaudeCodeDriver:
         arguments += ["--tools", "", "--allowedTools", f"mcp__{SERVER}"]
         return [*arguments, "--model", self.model] if self.model else arguments
 
-    def _executed(self, words: list[str], task: Task) -> tuple[int | None, str, str]:
-        """Run the command: its exit status (None where it took too long), and what it wrote."""
+    def _run_command(self, words: list[str], task: Task) -> tuple[int | None, str, str]:
+        """Run the command. Returns its exit status (None where it took too long), and what it wrote."""
         loop = BackgroundLoop()
         try:
             return loop.run(_execute(words, task))
@@ -136,7 +136,7 @@ def _failed(command: str, status: int, said: str, stderr: str) -> str:
 
 
 def _messages(stdout: str) -> list[dict[str, Any]]:
-    """What `--output-format stream-json` writes: a JSON object a line, the last one with the answer."""
+    """The messages of `--output-format stream-json`: a JSON object on each line, the last one with the answer."""
     messages = []
     for line in stdout.splitlines():
         with contextlib.suppress(ValueError, RecursionError):
@@ -153,12 +153,8 @@ def _calls(messages: Sequence[dict[str, Any]]) -> list[ToolCallRecord]:
     return [
         _record(block, results[block["id"]])
         for block in blocks
-        if block.get("type") == "tool_use" and block.get("id") in results and _is_ours(block)
+        if block.get("type") == "tool_use" and block.get("id") in results and str(block.get("name")).startswith(PREFIX)
     ]
-
-
-def _is_ours(block: dict[str, Any]) -> bool:
-    return str(block.get("name")).startswith(PREFIX)
 
 
 def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Who does the steps of a test and judges it: nobody (a dry run), or a model."""
+"""What does the steps of a test and judges it: a model, or a dry run, which asks none."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Task:
     deadline: Deadline
     """When the driver must be done."""
     report: Report
-    """Is told each result as it comes, and what else happens."""
+    """Is given each result as it comes, and texts about what else happens."""
     root: Path
-    """The folder of the project."""
+    """The root of the project."""
     setup: list[StepResult] = field(default_factory=list)
-    """What came of the setup."""
+    """The results of the setup."""
     saved: dict[str, Any] = field(default_factory=dict)
     """What was saved, by name; what a driver adds, the teardown can refer to."""
 
@@ -52,7 +52,7 @@ class Driver(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
 
     @property
     def needs_http(self) -> bool:

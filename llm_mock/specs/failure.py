@@ -1,4 +1,4 @@
-"""Why a plain-language test failed, for people: the reason, the issues, and a line for each step with its place."""
+"""The failure of a plain-language test: the reason, the issues, and a line for each step with its place."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class LLMTestFailed(LLMMockError, AssertionError):
     """The verdict of a plain-language test is FAIL.
 
     Args:
-        verdict: what came of the test.
+        verdict: the verdict.
         spec: the test.
         path: its file, as the message names it.
     """
@@ -50,7 +50,7 @@ def _step(result: StepResult, line: int | None) -> Iterator[str]:
 
 
 def _line(result: StepResult, lines: Mapping[str, int]) -> int | None:
-    """Where a step stands: by its whole name, or what a model left of it."""
+    """The line of a step: by its whole name, or by the part of it that a model gave."""
     return lines.get(result.name) or lines.get(result.name.rpartition(WITHIN)[2])
 
 

@@ -1,4 +1,4 @@
-"""Has a model of `llm` do the steps of a test, as an agent with the test's tools, and judge it."""
+"""The driver that has a model of `llm` do the steps of a test, as an agent with the test's tools, and judge it."""
 
 from __future__ import annotations
 
@@ -28,21 +28,19 @@ MORE_TURNS = 10
 """How many answers a model may give besides one for each call."""
 
 Work = tuple[str, list[ToolCallRecord]]
-"""What a model said in the end, and the calls that it made."""
+"""The last answer of a model, and the calls that it made."""
 
 
 @dataclass(frozen=True)
 class LLMDriver:
     """Asks a model of `llm`, live or mocked.
 
-    The model does the steps in a run of an agent, and is to end with the verdict. Where it does not, it is asked once
-    more for the verdict alone, without tools and by schema, as not every model takes both. What it says is
-    checked against its calls: see `llm_mock.specs.evidence`.
+    The model does the steps in a run of an agent, and should end with the verdict. Where it does not, it is asked once
+    more for the verdict alone, without tools and by schema, as not every model takes both. Its calls are reported as it
+    makes them, and what it says is checked against them: see `llm_mock.specs.evidence`.
 
-    Each call that the model makes is reported when it was made.
-
-    A model that takes longer than the test may is given up: it is waited for no longer, its tools are gone, and after
-    its next call it is asked no more.
+    A model that takes longer than the test may is given up: its tools end, and after its next call it is not asked
+    again.
     """
 
     model: str | None = None
@@ -64,14 +62,14 @@ class LLMDriver:
         model = self.model or str(llm.get_default_model())  # type: ignore[no-untyped-call]
         task.report(f"asking {shorten_name(model)} …")
         try:
-            said, calls = _until(task, partial(_work, task, model), model)
+            said, calls = _in_time(task, partial(_work, task, model), model)
         except (llm.UnknownModelError, llm.NeedsKeyException) as error:
             raise DriverError(_not_asked(model, error)) from None
         return checked(parse_verdict(said), task, calls)
 
 
-def _until(task: Task, work: Callable[[], Work], model: str) -> Work:
-    """Do work in a thread, which is left alone once the deadline has passed: nothing else ends a call of a model."""
+def _in_time(task: Task, work: Callable[[], Work], model: str) -> Work:
+    """Do work in a thread, which is left alone once the deadline has passed: a call of a model cannot be ended."""
     __tracebackhide__ = True
     outcome: Future[Work] = Future()
     context = contextvars.copy_context()
@@ -102,11 +100,11 @@ def _work(task: Task, model: str) -> Work:
     result = aitest_run_sync(agent, prompt, on_tool_call=called)
     if not result.success:
         raise _failed(model, result.error or "") from result.exception
-    return _last_word(model, prompt, result), result.all_tool_calls
+    return _last_answer(model, prompt, result), result.all_tool_calls
 
 
-def _last_word(model: str, prompt: str, result: AgentResult) -> str:
-    """What the model said in the end; where that has no verdict, what it says when it is asked for one."""
+def _last_answer(model: str, prompt: str, result: AgentResult) -> str:
+    """The last answer of the model; where it has no verdict, its answer when it is asked for one."""
     said = result.final_response
     if has_verdict(said):
         return said

@@ -18,7 +18,7 @@ Place = tuple[str | int, ...]
 PARTS = ("setup", "steps", "teardown")
 """The lists of steps, in the order in which they are done."""
 MOST_STEPS = 10_000
-"""How many steps each of them may have when what is repeated is written out."""
+"""How many steps each list may have, every repetition counted."""
 _SHAPE = "a plain-language test is a mapping with test (name), steps and verdict (pass_if, fail_if)"
 _IN_QUOTES = "tools are given JSON, so put it in quotes"
 _ONLY_OF_CALLS = ("args", "retry", "retry_delay", "timeout")
@@ -62,15 +62,15 @@ def _steps(steps: Sequence[Step], place: Place) -> Iterator[tuple[Place, Step]]:
         yield from _steps(step.steps, (*place, position, "steps"))
 
 
-def _written_out(steps: Sequence[Step]) -> int:
+def _count_repeated(steps: Sequence[Step]) -> int:
     """How many steps there are with every repetition."""
-    return sum(step.repeat * (_written_out(step.steps) if step.steps else 1) for step in steps)
+    return sum(step.repeat * (_count_repeated(step.steps) if step.steps else 1) for step in steps)
 
 
 def _problems(spec: TestSpec) -> Iterator[tuple[Place, str]]:
     saved: list[str] = []
     for part in PARTS:
-        if (number := _written_out(getattr(spec, part))) > MOST_STEPS:
+        if (number := _count_repeated(getattr(spec, part))) > MOST_STEPS:
             shown = shorten_name(f"{number:,}")
             yield (part,), f"with every repeat these are {shown} steps; {MOST_STEPS:,} is the most"
         for place, step in _steps(getattr(spec, part), (part,)):
@@ -92,19 +92,19 @@ def _problems_of(step: Step) -> Iterator[tuple[Place, str]]:
     if step.save_as and not step.save_as.isidentifier():
         rule = "give a name of letters, digits and _, which ${name} can refer to"
         yield ("save_as",), f"save_as is {shorten(step.save_as)}; {rule}"
-    yield from _no_json(step.args, ("args",))
+    yield from _not_json(step.args, ("args",))
 
 
-def _no_json(value: Any, place: Place) -> Iterator[tuple[Place, str]]:
-    """What YAML can say and JSON, which tools are given, cannot."""
+def _not_json(value: Any, place: Place) -> Iterator[tuple[Place, str]]:
+    """What YAML has and JSON has not: tools are given JSON."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             if not isinstance(key, str):
                 yield (*place, key), f"the key {shorten_name(repr(key))} is no text; {_IN_QUOTES}"
-            yield from _no_json(item, (*place, key))
+            yield from _not_json(item, (*place, key))
     elif isinstance(value, list):
         for position, item in enumerate(value):
-            yield from _no_json(item, (*place, position))
+            yield from _not_json(item, (*place, position))
     elif not isinstance(value, (str, int, float, type(None))) or (
         isinstance(value, float) and not math.isfinite(value)
     ):

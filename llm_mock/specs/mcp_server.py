@@ -2,13 +2,12 @@
 
     python -m llm_mock.specs.mcp_server [--plugins FILE_OR_FOLDER …] [--allow-host HOST …] [--http ADDRESS_FILE]
 
-It speaks over stdio until standard input ends or SIGTERM comes; then the plugins clean up. With `--http` the same
-process, and so the same plugins, can be reached by streamable HTTP too, on 127.0.0.1 at a free port: ADDRESS_FILE then
-holds `{"url": …, "token": …}` before the first message on stdio, and requests need the header
-`Authorization: Bearer TOKEN`.
+It serves stdio until standard input ends or SIGTERM comes; then the plugins clean up. With `--http` the same process,
+and so the same plugins, can be reached by streamable HTTP too, on 127.0.0.1 at a free port: ADDRESS_FILE holds
+`{"url": …, "token": …}` before the first message on stdio, and requests need the header `Authorization: Bearer TOKEN`.
 
-The HTTP tools ask the allowed hosts alone (see `AllowedHosts`); without `--allow-host` that is none. The server runs in
-the folder of the project, from which plugins can import. What they print goes to stderr.
+The HTTP tools ask only hosts that `--allow-host` names (see `AllowedHosts`). The server runs in the folder of the
+project, from which plugins can import. What they print goes to stderr.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ from llm_mock.specs.allowed_hosts import AllowedHosts
 from llm_mock.specs.builtin_tools import BuiltinTools
 from llm_mock.specs.plugin_base import CLEANUP
 from llm_mock.specs.plugin_loading import LoadedPlugin, load_plugins, tools_of
-from llm_mock.specs.tool_functions import Terminated, ToolFunction, failure
+from llm_mock.specs.tool_functions import SHOWN_ERROR, Terminated, ToolFunction, failure
 from llm_mock.support.files import write_atomically
-from llm_mock.support.text import error_text, shorten
+from llm_mock.support.text import error_text, shorten, shorten_name
 
 CLEANUP_TIMEOUT = 5.0
 """Seconds that the cleanup of all plugins may take together."""
@@ -53,7 +52,7 @@ def server_with(tools: Sequence[ToolFunction]) -> Server[Any]:
     by_name = {tool.name: tool for tool in tools}
 
     async def list_tools(_: Any, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[tool.told() for tool in tools])
+        return types.ListToolsResult(tools=[tool.definition() for tool in tools])
 
     async def call_tool(_: Any, call: types.CallToolRequestParams) -> types.CallToolResult:
         if call.name not in by_name:
@@ -82,8 +81,8 @@ def all_tools(allowed_hosts: AllowedHosts, plugins: Sequence[LoadedPlugin]) -> l
 
 
 async def clean_up(plugins: Sequence[LoadedPlugin]) -> None:
-    """Let all plugins clean up, at the same time; what fails is told on stderr."""
-    tasks = {asyncio.ensure_future(_cleaned(each)): each.plugin.name for each in plugins}
+    """Let all plugins clean up, at the same time; stderr says what fails."""
+    tasks = {asyncio.ensure_future(_clean_up(each)): each.plugin.name for each in plugins}
     if tasks:
         _, late = await asyncio.wait(tasks, timeout=CLEANUP_TIMEOUT)
         for task in late:
@@ -94,14 +93,15 @@ def _blocked(*_: object) -> None:
     raise TimeoutError("it blocks the event loop")
 
 
-async def _cleaned(loaded: LoadedPlugin) -> None:
+async def _clean_up(loaded: LoadedPlugin) -> None:
     try:
         await loaded.plugin.cleanup()
     except (Terminated, KeyboardInterrupt):
         raise
     except BaseException as error:
         sys.excepthook(type(error), error, error.__traceback__)
-        print(f"{CLEANUP} {loaded.plugin.name!r} failed: {error_text(error)}", file=sys.stderr)
+        problem = shorten_name(error_text(error), SHOWN_ERROR)
+        print(f"{CLEANUP} {loaded.plugin.name!r} failed: {problem}", file=sys.stderr)
 
 
 async def _serve(server: Server[Any], address_file: Path | None) -> None:
@@ -113,7 +113,7 @@ async def _serve(server: Server[Any], address_file: Path | None) -> None:
 
 
 def _http(server: Server[Any], address_file: Path) -> Coroutine[Any, Any, None]:
-    """Listen, write the address, and return what serves then."""
+    """Listen, and write the address; what is returned serves."""
     import uvicorn
 
     class Unattended(uvicorn.Server):
@@ -147,7 +147,7 @@ def _with_token(app: Any, token: str) -> Any:
 
 @contextmanager
 def _stdout_kept_for_messages() -> Iterator[None]:
-    """Plugins print to stderr while they are imported. While it serves, the SDK sees to that."""
+    """Have plugins print to stderr while they are imported; later the SDK does so."""
     messages = os.dup(1)
     os.dup2(2, 1)
     try:
@@ -178,18 +178,18 @@ def _options() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Serve; see the head of this file. The exit code is 1 where a plugin cannot be loaded, which stderr then says."""
+    """Serve; see the head of this file. The exit code is 1 where a plugin cannot be loaded; stderr says why."""
     options = _options()
     signal.signal(signal.SIGTERM, _terminate)
-    sys.path.insert(0, os.getcwd())  # where PYTHONSAFEPATH keeps Python from doing so
+    sys.path.insert(0, os.getcwd())  # Python does not where PYTHONSAFEPATH is set
     loop = asyncio.new_event_loop()
     plugins: list[LoadedPlugin] = []
     try:
         status = _run(loop, options, plugins)
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it comes too where the end takes longer than a second
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # who started it may send it while plugins clean up
         os.dup2(2, 1)  # what plugins print when they clean up
-        signal.signal(signal.SIGALRM, _blocked)  # else nothing ends a cleanup that does not await, nor is it told
+        signal.signal(signal.SIGALRM, _blocked)  # the only way to end a cleanup that does not await
         signal.setitimer(signal.ITIMER_REAL, BLOCKED_TIMEOUT)
         loop.run_until_complete(clean_up(plugins))
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""What a plain-language test holds, and its verdict. Nothing is run or read here."""
+"""What a plain-language test consists of, and its verdict."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MARKS = {"pass": "✓", "fail": "✗", "skip": "–"}  # noqa: RUF001 (as wide 
 
 
 class _Strict(pydantic.BaseModel):
-    """A part of a test's file. A key that is not known is an error."""
+    """A part of a test's file; an unknown key is an error."""
 
     __test__: ClassVar[bool] = False
     model_config = ConfigDict(extra="forbid")
@@ -45,7 +45,7 @@ class Step(_Strict):
     expect: str = ""
     """What should come of it, in plain language, for the model."""
     analyze: str = ""
-    """What the model is to look at."""
+    """What the model should look at."""
     save_as: str = ""
     """The name under which the result is kept."""
     repeat: Annotated[int, Field(ge=1)] = 1
@@ -72,7 +72,7 @@ class VerdictSpec(_Strict):
 
 
 class TestSpec(_Strict):
-    """A whole test, as its file has it."""
+    """A whole test."""
 
     test: TestMeta
     setup: list[Step] = []
@@ -117,8 +117,8 @@ class StepResult(pydantic.BaseModel):
     def output_beside(self) -> str | None:
         """What the tool answered, as it is shown; None where the details say so already."""
         shown = shorten(self.tool_output, SHOWN_OUTPUT)
-        told = self.tool_output is None or any(said in self.details for said in (shown, str(self.tool_output)))
-        return None if told else shown
+        known = self.tool_output is None or any(said in self.details for said in (shown, str(self.tool_output)))
+        return None if known else shown
 
 
 class Verdict(pydantic.BaseModel):

@@ -1,4 +1,4 @@
-"""Plugins from files, and the tools that they have."""
+"""Loads plugins from files, and finds their tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 from llm_mock.errors import InvalidFile
 from llm_mock.specs.plugin_base import LLMPlugin
-from llm_mock.specs.tool_functions import ToolFunction
+from llm_mock.specs.tool_functions import SHOWN_ERROR, ToolFunction
 from llm_mock.support.text import error_text, shorten, shorten_name
 
 LONGEST_NAME = 64
@@ -25,14 +25,14 @@ _NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True)
 class LoadedPlugin:
-    """A plugin, and where it stands."""
+    """A plugin, and its file."""
 
     plugin: LLMPlugin
     file: Path
 
     @property
     def place(self) -> str:
-        """What messages call it: its class with file and line."""
+        """Its class with file and line, for messages."""
         return f"{type(self.plugin).__name__} ({self.file.name}:{_line(type(self.plugin))})"
 
     def error(self, problem: str, member: Any = None) -> InvalidFile:
@@ -111,7 +111,7 @@ def _imported(file: Path, name: str) -> ModuleType:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # also what pytest.skip and sys.exit raise
-        problem = f"the plugin cannot be imported: {error_text(error)}"
+        problem = f"the plugin cannot be imported: {shorten_name(error_text(error), SHOWN_ERROR)}"
         if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "llm_pytest":
             problem += " Import the base class so: from llm_mock.specs import LLMPlugin"
         raise InvalidFile(f"{file}:{_line_of_error(error, file)}: {problem}") from error
@@ -129,7 +129,7 @@ def _made(plugin: type[LLMPlugin], file: Path) -> LoadedPlugin:
     try:
         loaded = LoadedPlugin(plugin(), file)
     except Exception as error:
-        problem = f"the plugin {plugin.__name__} cannot be made: {error_text(error)}"
+        problem = f"the plugin {plugin.__name__} cannot be made: {shorten_name(error_text(error), SHOWN_ERROR)}"
         raise InvalidFile(f"{file}:{_line_of_error(error, file)}: {problem}") from error
     name = loaded.plugin.name
     if not isinstance(name, str) or not _NAME.fullmatch(name):

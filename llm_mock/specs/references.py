@@ -82,7 +82,7 @@ def _found(reference: str, saved: Mapping[str, Any]) -> Any:
         inside = _inside(value)
         if key not in inside:
             written = f"${{{shorten_name(reference)}}}"
-            there = _told(key, value)
+            there = _content(key, value)
             raise UnknownReference(f"{written}: there is no {shorten_name(key)!r} in {shorten_name(done)}; {there}")
         value, done = inside[key], f"{done}.{key}"
     return value
@@ -102,8 +102,8 @@ def _inside(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _told(missing: str, value: Any) -> str:
-    """What there is in a value that does not have a key."""
+def _content(missing: str, value: Any) -> str:
+    """What a value holds that lacks a key."""
     if isinstance(value, Mapping):
         return f"it has {', '.join(map(shorten_name, value)) or 'nothing'}{nearest(missing, value)}"
     return f"it is a list of {len(value)}, from 0" if isinstance(value, list) else f"it is {shorten(value)}"

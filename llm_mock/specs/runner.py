@@ -38,8 +38,8 @@ def run_llm_test(
     """Run a plain-language test.
 
     A process of its own serves the tools: the built-in ones, and those of the plugins in `tests/llm/plugins/` of the
-    project. Setup and teardown are done without a model, the steps by the driver. The teardown is done whatever came
-    before, then the plugins clean up; what fails of that makes the test fail. No secrets of the environment are in the
+    project. Setup and teardown are done without a model, the steps by the driver. The teardown is always
+    done, then the plugins clean up; what fails of that makes the test fail. No secrets of the environment are in the
     verdict.
 
     Args:
@@ -48,9 +48,9 @@ def run_llm_test(
         timeout: seconds that it may take, from when its tools are there; by default as the test says. After that the
             teardown has 10 seconds more.
         verbose: print each step as it happens; `report` does that otherwise.
-        driver: who does the steps and judges; by default `LLMDriver()`.
+        driver: does the steps and judges; by default `LLMDriver()`.
         allowed_hosts: where the HTTP tools may connect to; by default in a dry run only to this machine, else anywhere.
-        report: is told each result as it comes, and as a text what else happens.
+        report: is given each result as it comes, and texts about what else happens.
 
     Returns:
         The verdict. Its steps are those of the setup (`setup: …`), the steps, and those of the teardown
@@ -116,11 +116,11 @@ class _Run:
         return self._without_secrets(_with_teardown(verdict, teardown))
 
     def _unknown_tools(self) -> list[StepResult]:
-        """What is wrong before anything is done."""
+        """A failed result for each tool that the steps name and the server does not have."""
         tools = self._tools.tools
         unknown: dict[str, str] = {}
         for part in PARTS:
-            for name, step in calls_of(getattr(self._spec, part), _within(part)):
+            for name, step in calls_of(getattr(self._spec, part), _prefix(part)):
                 if step.tool not in tools:
                     unknown.setdefault(step.tool, name)
         return [
@@ -129,9 +129,9 @@ class _Run:
 
     def _before_teardown(self, driver: Driver) -> Verdict:
         __tracebackhide__ = True
-        setup = Steps(self._tools.tools, self._saved, self._deadline, self._tell)
+        setup = Steps(self._tools.tools, self._saved, self._deadline, self._record)
         try:
-            setup.run(self._spec.setup, _within("setup"))
+            setup.run(self._spec.setup, _prefix("setup"))
             if setup.problem:
                 return self._setup_failed(setup.problem)
             judged = driver.run(self._task(setup))
@@ -141,7 +141,7 @@ class _Run:
 
     def _task(self, setup: Steps) -> Task:
         root = find_project_root(self._path)
-        return Task(self._spec, self._tools, self._deadline, self._tell, root, setup.results, self._saved)
+        return Task(self._spec, self._tools, self._deadline, self._record, root, setup.results, self._saved)
 
     def _timed_out(self, during: str) -> str:
         passed = ", ".join(shorten_name(result.name) for result in self._done if result.status == "pass")
@@ -150,16 +150,16 @@ class _Run:
 
     def _setup_failed(self, problem: str) -> Verdict:
         for name, _ in named(self._spec.steps):
-            self._tell(StepResult(name=name, status="skip", details="not run: the setup failed"))
+            self._record(StepResult(name=name, status="skip", details="not run: the setup failed"))
         return self._failed(problem, self._done)
 
     def _torn_down(self, seconds: float) -> list[StepResult]:
-        steps = Steps(self._tools.tools, self._saved, Deadline(seconds), self._tell, keep_going=True)
-        with contextlib.suppress(TimeIsUp):  # the step meanwhile has failed
-            steps.run(self._spec.teardown, _within("teardown"))
+        steps = Steps(self._tools.tools, self._saved, Deadline(seconds), self._record, keep_going=True)
+        with contextlib.suppress(TimeIsUp):  # its step is among the results, as failed
+            steps.run(self._spec.teardown, _prefix("teardown"))
         return steps.results
 
-    def _tell(self, happened: StepResult | str) -> None:
+    def _record(self, happened: StepResult | str) -> None:
         if isinstance(happened, StepResult):
             happened = StepResult.model_validate(self._clean(happened.model_dump()))
             self._done.append(happened)
@@ -177,19 +177,19 @@ def _unknown_tool(tool: str, known: Collection[str]) -> str:
     return f"There is no tool {shorten_name(tool)!r}{near} The tools are {', '.join(known)}."
 
 
-def _within(part: str) -> str:
+def _prefix(part: str) -> str:
     return "" if part == "steps" else f"{part}: "
 
 
 def _with_teardown(verdict: Verdict, teardown: list[StepResult]) -> Verdict:
-    """The verdict of a test with what came of its teardown, which may turn it into a FAIL."""
+    """The verdict of a test with the results of its teardown, which may turn it into a FAIL."""
     failed = [result for result in teardown if result.status == "fail"]
     problems = [f"{shorten_name(result.name)} failed: {result.details}" for result in failed]
     return _with_problems(verdict.model_copy(update={"steps": [*verdict.steps, *teardown]}), problems)
 
 
 def _with_problems(verdict: Verdict, problems: Sequence[str]) -> Verdict:
-    """The verdict of a test after which something went wrong: a FAIL, if there is anything."""
+    """The verdict of a test with what went wrong after it, which turns it into a FAIL."""
     changed: dict[str, Any] = {"issues": [*verdict.issues, *problems]}
     if problems and verdict.verdict != "FAIL":
         changed |= {"verdict": "FAIL", "reason": problems[0]}

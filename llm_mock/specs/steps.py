@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from llm_mock.agents.tools import ServerTool
 
 Report = Callable[[StepResult | str], None]
-"""Is told each result as it comes, and what else happens."""
+"""Is given each result as it comes, and texts about what else happens."""
 HOLDS = {"assert_equals": "passed", "assert_true": "passed", "compare_values": "equal"}
 """The tools that succeed where something does not hold, and the field of their output that says whether it does."""
 WITHIN = " › "  # noqa: RUF001 (where a step stands, as a path)
@@ -31,8 +31,8 @@ class Steps:
         tools: the tools by their names, at least those of the steps.
         saved: results by name; what is saved is added.
         deadline: when all must be over.
-        report: is told each result.
-        keep_going: do the rest also after a step that failed, as in a teardown.
+        report: is given each result.
+        keep_going: do the rest also after a step that failed.
     """
 
     def __init__(
@@ -49,16 +49,16 @@ class Steps:
         self._report = report
         self._keep_going = keep_going
         self.results: list[StepResult] = []
-        """What came of each call, and of each step that was skipped."""
+        """The result of each call, and of each step that was skipped."""
 
     @property
     def failed(self) -> StepResult | None:
-        """The first step that failed; None where there is none."""
+        """The first step that failed."""
         return next((result for result in self.results if result.status == "fail"), None)
 
     @property
     def problem(self) -> str | None:
-        """Which step failed first, and why; None where none did."""
+        """The first step that failed, and why."""
         return f"{shorten_name(self.failed.name)}: {self.failed.details}" if self.failed else None
 
     def run(self, steps: Sequence[Step], within: str = "") -> None:
@@ -69,7 +69,7 @@ class Steps:
             within: what their names begin with.
 
         Raises:
-            TimeIsUp: the deadline passed; the step meanwhile is among the results as failed.
+            TimeIsUp: the deadline passed; the step that was being done is among the results as failed.
         """
         for name, step in named(steps, within):
             if self._over:
@@ -96,7 +96,7 @@ class Steps:
             self._call(step, name)
 
     def _missing(self, step: Step) -> list[str]:
-        """What the step refers to and nobody saved: its step failed, or only a model could do it."""
+        """Results that the step refers to and that were not saved: their step failed, or only a model can do it."""
         names = [name_in(reference) or reference for _, reference in references_in(step.args)]
         return [name for name in dict.fromkeys(names) if name not in self._saved]
 
@@ -158,20 +158,20 @@ def calls_of(steps: Sequence[Step], within: str = "") -> Iterator[tuple[str, Ste
 
 
 def data_of(text: str, structured: Any) -> Any:
-    """What a tool answered, as it is saved: its data where it gave some, else its text."""
+    """The output of a tool as it is saved: its data if it has some, else its text."""
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError):
         parsed = None
     if structured is None:
         return parsed if isinstance(parsed, (dict, list)) else text
-    # The SDK puts what is no object under the name `result`, and says it bare as text.
+    # Of what is not an object the SDK makes one with the key `result`, and gives it bare as text.
     wrapped = isinstance(structured, dict) and list(structured) == ["result"] and parsed != structured
     return structured["result"] if wrapped else structured
 
 
 def problem_of(tool: str, error: str | None, output: Any) -> str | None:
-    """What is wrong with the outcome of a call: its error, or what its assertion says; None for nothing."""
+    """What is wrong with the outcome of a call: its error, or the message of an assertion that does not hold."""
     if error is not None:
         return error
     if tool in HOLDS and not (isinstance(output, Mapping) and output.get(HOLDS[tool]) is True):
@@ -181,7 +181,7 @@ def problem_of(tool: str, error: str | None, output: Any) -> str | None:
 
 
 def named(steps: Sequence[Step], within: str = "") -> Iterator[tuple[str, Step]]:
-    """Steps with what they are called: their name, or their tool, or their number."""
+    """Steps with their names, or else their tools, or else their numbers."""
     for number, step in enumerate(steps, start=1):
         yield within + (step.name or step.tool or f"step {number}"), step
 

@@ -17,9 +17,12 @@ from pydantic_core import ArgsKwargs, to_jsonable_python
 from llm_mock.errors import LLMMockError
 from llm_mock.support.text import error_text, shorten_name
 
+SHOWN_ERROR = 1_000
+"""How many characters of what a plugin raised are shown."""
+
 
 class Terminated(SystemExit):
-    """The process was told to end. Raised wherever it happens to be, even in a tool that blocks the event loop."""
+    """The process shall end. A signal raises it, even in a tool that blocks the event loop."""
 
 
 class ToolFunction:
@@ -41,8 +44,8 @@ class ToolFunction:
         self._adapter: TypeAdapter[Any] = TypeAdapter(_with_evaluated_hints(function))
         self.input_schema = self._adapter.json_schema()
 
-    def told(self) -> types.Tool:
-        """What the server tells about it."""
+    def definition(self) -> types.Tool:
+        """What clients of the server are told about it."""
         description = inspect.getdoc(self.function)
         return types.Tool(name=self.name, description=description, input_schema=self.input_schema)
 
@@ -50,8 +53,8 @@ class ToolFunction:
         """Call it.
 
         Returns:
-            The result: an object as structured content and as JSON text, a text as it is, any other value as JSON text.
-            Whatever goes wrong is a result too.
+            The result: an object as structured content and as JSON text, a text as it is, any other value as JSON text;
+            a failure where something goes wrong.
         """
         try:
             coroutine = self._adapter.validate_python(ArgsKwargs((), arguments))
@@ -66,17 +69,17 @@ class ToolFunction:
             return failure(str(error))
         except BaseException as error:  # also what pytest.fail and sys.exit raise, which would end the server
             sys.excepthook(type(error), error, error.__traceback__)  # for those who look for its place
-            return failure(f"The tool {self.name!r} failed: {error_text(error)}")
+            return failure(f"The tool {self.name!r} failed: {shorten_name(error_text(error), SHOWN_ERROR)}")
         return self._result(value)
 
     def _result(self, value: Any) -> types.CallToolResult:
         try:
             data = to_jsonable_python(value)
             text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, allow_nan=False)
-            text.encode()  # half of a character is no text
+            text.encode()  # fails for half of a character
         except (ValueError, TypeError, RecursionError) as error:
-            problem = f"did its work, but what it returned is no JSON value: {error_text(error)}"
-            return failure(f"The tool {self.name!r} {problem}")
+            problem = shorten_name(error_text(error), SHOWN_ERROR)
+            return failure(f"The tool {self.name!r} did its work, but what it returned is no JSON value: {problem}")
         structured = data if isinstance(data, dict) else None
         return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=structured)
 

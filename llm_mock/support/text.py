@@ -51,10 +51,9 @@ def described(value: Any) -> str:
     return f"an object of type {type(value).__qualname__}"
 
 
-def error_text(error: BaseException, length: int = 1_000) -> str:
-    """An error on one line: its type, and its message where it has one."""
-    message = shorten_name(str(error), length)
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+def error_text(error: BaseException) -> str:
+    """An exception as Python would name it, such as `ValueError: no number`."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def count(number: int, noun: str) -> str:
