@@ -118,7 +118,12 @@ class BuiltinTools:
 
 def _client(url: str | httpx2.URL) -> httpx2.AsyncClient:
     """A client for one request; this machine itself is never asked through a proxy of the environment."""
-    return httpx2.AsyncClient(timeout=None, verify=_certificates(), trust_env=not _is_allowed(LOOPBACK, url))
+    try:
+        LOOPBACK.check(url)
+        through_proxy = False
+    except LLMMockError:
+        through_proxy = True
+    return httpx2.AsyncClient(timeout=None, verify=_certificates(), trust_env=through_proxy)
 
 
 @functools.cache
@@ -150,14 +155,6 @@ def _text(body: bytes, charset: str | None, whole: bool) -> str:
         except (LookupError, ValueError):
             continue
     raise AssertionError("UTF-8 decodes everything")
-
-
-def _is_allowed(hosts: AllowedHosts, url: str | httpx2.URL) -> bool:
-    try:
-        hosts.check(url)
-    except LLMMockError:
-        return False
-    return True
 
 
 def _without_secrets(url: httpx2.URL) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from llm_mock.errors import TimeIsUp
 from llm_mock.specs.deadline import Deadline
 from llm_mock.specs.models import StepResult, TestSpec, Verdict
+from llm_mock.specs.prompt import render
 from llm_mock.specs.steps import Report, Steps
 from llm_mock.support.text import count, shorten_name
 
@@ -42,8 +43,6 @@ class Task:
         Raises:
             MissingExtra: jinja2 is not installed.
         """
-        from llm_mock.specs.prompt import render
-
         return render(self.spec, self.setup, self.saved)
 
 

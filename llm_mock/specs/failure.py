@@ -8,8 +8,7 @@ from typing import Any
 
 from llm_mock.agents.transcript import indented
 from llm_mock.errors import LLMMockError
-from llm_mock.specs.loading import PARTS
-from llm_mock.specs.models import Step, StepResult, TestSpec, Verdict
+from llm_mock.specs.models import PARTS, Step, StepResult, TestSpec, Verdict
 from llm_mock.specs.steps import WITHIN, named
 from llm_mock.support.redaction import default_redactor
 
@@ -55,8 +54,8 @@ def _line(result: StepResult, lines: Mapping[str, int]) -> int | None:
 
 
 def _places(spec: TestSpec) -> Iterator[tuple[str, int]]:
-    for part in PARTS:
-        yield from _places_of(spec, getattr(spec, part), (part,), "" if part == "steps" else f"{part}: ")
+    for part, prefix in PARTS.items():
+        yield from _places_of(spec, getattr(spec, part), (part,), prefix)
 
 
 def _places_of(spec: TestSpec, steps: Sequence[Step], place: tuple[Any, ...], within: str) -> Iterator[tuple[str, int]]:

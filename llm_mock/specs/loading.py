@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from llm_mock.errors import InvalidFile
-from llm_mock.specs.models import Step, TestSpec
+from llm_mock.specs.models import PARTS, Step, TestSpec
 from llm_mock.specs.references import problem_with, references_in
 from llm_mock.support import yaml_files
 from llm_mock.support.text import shorten, shorten_name
 
 Place = tuple[str | int, ...]
 """Keys and positions that lead to a part of a file."""
-PARTS = ("setup", "steps", "teardown")
-"""The lists of steps, in the order in which they are done."""
 MOST_STEPS = 10_000
 """How many steps each list may have, every repetition counted."""
 _SHAPE = "a plain-language test is a mapping with test (name), steps and verdict (pass_if, fail_if)"
@@ -74,13 +72,12 @@ def _problems(spec: TestSpec) -> Iterator[tuple[Place, str]]:
             shown = shorten_name(f"{number:,}")
             yield (part,), f"with every repeat these are {shown} steps; {MOST_STEPS:,} is the most"
         for place, step in _steps(getattr(spec, part), (part,)):
-            yield from ((place + inner, problem) for inner, problem in _problems_of(step))
-            yield from ((place + inner, problem) for inner, problem in _unknown(step, saved))
+            yield from ((place + inner, problem) for inner, problem in _problems_of(step, saved))
             if step.save_as:
                 saved.append(step.save_as)
 
 
-def _problems_of(step: Step) -> Iterator[tuple[Place, str]]:
+def _problems_of(step: Step, saved: Sequence[str]) -> Iterator[tuple[Place, str]]:
     if step.tool and step.steps:
         called = shorten_name(step.tool)
         yield (), f"a step has tool or steps, not both; make the call of {called!r} the first of the nested steps"
@@ -93,6 +90,9 @@ def _problems_of(step: Step) -> Iterator[tuple[Place, str]]:
         rule = "give a name of letters, digits and _, which ${name} can refer to"
         yield ("save_as",), f"save_as is {shorten(step.save_as)}; {rule}"
     yield from _not_json(step.args, ("args",))
+    for place, reference in references_in(step.args, ("args",)):
+        if problem := problem_with(reference, saved):
+            yield place, problem
 
 
 def _not_json(value: Any, place: Place) -> Iterator[tuple[Place, str]]:
@@ -109,9 +109,3 @@ def _not_json(value: Any, place: Place) -> Iterator[tuple[Place, str]]:
         isinstance(value, float) and not math.isfinite(value)
     ):
         yield place, f"{shorten_name(str(value))} is read as {type(value).__name__}; {_IN_QUOTES}"
-
-
-def _unknown(step: Step, saved: Sequence[str]) -> Iterator[tuple[Place, str]]:
-    for place, reference in references_in(step.args, ("args",)):
-        if problem := problem_with(reference, saved):
-            yield place, problem

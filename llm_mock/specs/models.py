@@ -10,6 +10,8 @@ from pydantic import ConfigDict, Field, PrivateAttr
 
 from llm_mock.support.text import shorten, shorten_name
 
+PARTS = {"setup": "setup: ", "steps": "", "teardown": "teardown: "}
+"""The lists of steps, in the order in which they are done, and the beginnings of the names of their results."""
 SHOWN_OUTPUT = 300
 """How many characters of what a tool or a model said are shown."""
 _MARKS = {"pass": "✓", "fail": "✗", "skip": "–"}  # noqa: RUF001 (as wide as the others)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.agents.transcript import call_head
@@ -24,32 +25,22 @@ HOLDS = {"assert_equals": "passed", "assert_true": "passed", "compare_values": "
 WITHIN = " › "  # noqa: RUF001 (where a step stands, as a path)
 
 
+@dataclass
 class Steps:
-    """Makes the calls of steps. After one that failed, the rest is skipped.
+    """Makes the calls of steps. After one that failed, the rest is skipped."""
 
-    Args:
-        tools: the tools by their names, at least those of the steps.
-        saved: results by name; what is saved is added.
-        deadline: when all must be over.
-        report: is given each result.
-        keep_going: do the rest also after a step that failed.
-    """
-
-    def __init__(
-        self,
-        tools: Mapping[str, ServerTool],
-        saved: dict[str, Any],
-        deadline: Deadline,
-        report: Report,
-        keep_going: bool = False,
-    ) -> None:
-        self._tools = tools
-        self._saved = saved
-        self._deadline = deadline
-        self._report = report
-        self._keep_going = keep_going
-        self.results: list[StepResult] = []
-        """The result of each call, and of each step that was skipped."""
+    tools: Mapping[str, ServerTool]
+    """The tools by their names, at least those of the steps."""
+    saved: dict[str, Any]
+    """Results by name; what is saved is added."""
+    deadline: Deadline
+    """When all must be over."""
+    report: Report
+    """Is given each result."""
+    keep_going: bool = False
+    """Do the rest also after a step that failed."""
+    results: list[StepResult] = field(default_factory=list)
+    """The result of each call, and of each step that was skipped."""
 
     @property
     def failed(self) -> StepResult | None:
@@ -83,7 +74,7 @@ class Steps:
     @property
     def _over(self) -> StepResult | None:
         """The step after which no other is done."""
-        return None if self._keep_going else self.failed
+        return None if self.keep_going else self.failed
 
     def _once(self, step: Step, name: str) -> None:
         if step.is_nested():
@@ -98,11 +89,11 @@ class Steps:
     def _missing(self, step: Step) -> list[str]:
         """Results that the step refers to and that were not saved: their step failed, or only a model can do it."""
         names = [name_in(reference) or reference for _, reference in references_in(step.args)]
-        return [name for name in dict.fromkeys(names) if name not in self._saved]
+        return [name for name in dict.fromkeys(names) if name not in self.saved]
 
     def _call(self, step: Step, name: str) -> None:
         try:
-            arguments = resolved(step.args, self._saved)
+            arguments = resolved(step.args, self.saved)
         except UnknownReference as error:
             self._add(name, "fail", str(error))
             return
@@ -116,7 +107,7 @@ class Steps:
             self._add(name, "fail", f"{called}: {problem}", output)
             return
         if step.save_as:
-            self._saved[step.save_as] = output
+            self.saved[step.save_as] = output
         self._add(name, "pass", called, output)
 
     def _attempt(self, step: Step, arguments: dict[str, Any]) -> tuple[Any, str | None]:
@@ -128,15 +119,15 @@ class Steps:
         output, problem = None, None
         for attempt in range(1, step.retry + 2):
             if attempt > 1:
-                time.sleep(min(step.retry_delay, self._deadline.left))
-            left = self._deadline.left
+                time.sleep(min(step.retry_delay, self.deadline.left))
+            left = self.deadline.left
             if left:
-                answer = self._tools[step.tool].call(arguments, min(left, step.timeout or left))
+                answer = self.tools[step.tool].call(arguments, min(left, step.timeout or left))
                 output = data_of(answer.text, answer.structured)
                 problem = problem_of(step.tool, answer.text if answer.is_error else None, output)
             if problem is None and left:
                 break
-            if self._deadline.passed:
+            if self.deadline.passed:
                 raise TimeIsUp(problem or "the test's time was over")
         if problem is not None and step.retry:
             problem += f" (after {step.retry + 1} attempts)"
@@ -145,7 +136,7 @@ class Steps:
     def _add(self, name: str, status: Any, details: str, output: Any = None) -> None:
         result = StepResult(name=name, status=status, details=details, tool_output=output)
         self.results.append(result)
-        self._report(result)
+        self.report(result)
 
 
 def calls_of(steps: Sequence[Step], within: str = "") -> Iterator[tuple[str, Step]]:
