@@ -34,7 +34,7 @@ class TestWithUnittest(unittest.TestCase):
     def take_mock(self, mock_llm_responses: ResponseConfigurator) -> None:
         self.responses = mock_llm_responses
 
-    def test_an_error_is_raised(self) -> None:
-        self.responses.set_error("gpt-4o-mini", ConnectionError("no route"))
-        with self.assertRaises(ConnectionError):
-            greet("Ada")
+    def test_replies_come_in_their_order(self) -> None:
+        self.responses.add("gpt-4o-mini", "Hello Ada!")
+        self.responses.add("gpt-4o-mini", "Hello Grace!")
+        assert [greet("Ada"), greet("Grace")] == ["Hello Ada!", "Hello Grace!"]
