@@ -13,9 +13,10 @@ from llm.models import ToolCall
 from mcp import Client, StdioServerParameters, stdio_client
 from table import Row
 
-from llm_mock import BrokenToolCall, MockGetModel, Reply, boundary
+from llm_mock import BrokenToolCall, MockGetModel, Reply
 from llm_mock.agents import Agent, MCPServer, aitest_run, aitest_run_sync
 from llm_mock.agents.pool import pool_of_process
+from llm_mock.boundaries.llm import boundary
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 COMMAND = ["-m", "bank.server"]

@@ -15,7 +15,8 @@ from typing import Any
 from llm.default_plugins.openai_models import Chat
 from table import Row, compared
 
-from llm_mock import boundary, create_mock_get_model
+from llm_mock import create_mock_get_model
+from llm_mock.boundaries.llm import boundary
 from llm_mock.cassettes import Cassette
 
 CALLS = 10_000

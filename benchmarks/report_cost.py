@@ -16,7 +16,7 @@ from table import Row, compared
 from timing import best_times
 
 from llm_mock import create_mock_get_model
-from llm_mock.details import KeptCalls
+from llm_mock.core.details import KeptCalls
 
 TESTS, CALLS_OF_A_TEST = 1_000, 10
 ROUNDS = 3

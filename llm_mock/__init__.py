@@ -12,10 +12,21 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from llm_mock.configurator import ResponseConfigurator as ResponseConfigurator
-    from llm_mock.cost import assert_cost_below as assert_cost_below
-    from llm_mock.cost import assert_tokens_below as assert_tokens_below
-    from llm_mock.embedding import MockEmbeddingModel as MockEmbeddingModel
+    from llm_mock.behaviour.misbehaviour import Misbehaviour as Misbehaviour
+    from llm_mock.boundaries.llm.embedding import MockEmbeddingModel as MockEmbeddingModel
+    from llm_mock.boundaries.llm.model import AsyncMockLLMModel as AsyncMockLLMModel
+    from llm_mock.boundaries.llm.model import MockLLMModel as MockLLMModel
+    from llm_mock.boundaries.llm.registry import MockGetModel as MockGetModel
+    from llm_mock.boundaries.llm.registry import create_mock_get_model as create_mock_get_model
+    from llm_mock.core.configurator import ResponseConfigurator as ResponseConfigurator
+    from llm_mock.core.latency import Latency as Latency
+    from llm_mock.core.records import CallRecord as CallRecord
+    from llm_mock.core.records import assert_llm_called_times as assert_llm_called_times
+    from llm_mock.core.records import assert_prompt_contains as assert_prompt_contains
+    from llm_mock.core.reply import BrokenToolCall as BrokenToolCall
+    from llm_mock.core.reply import Reply as Reply
+    from llm_mock.cost.prices import assert_cost_below as assert_cost_below
+    from llm_mock.cost.prices import assert_tokens_below as assert_tokens_below
     from llm_mock.errors import EndlessToolCalls as EndlessToolCalls
     from llm_mock.errors import ErrorNotRebuilt as ErrorNotRebuilt
     from llm_mock.errors import InvalidBudget as InvalidBudget
@@ -33,32 +44,21 @@ if TYPE_CHECKING:
     from llm_mock.errors import UnexpectedCall as UnexpectedCall
     from llm_mock.errors import UnknownMisbehaviour as UnknownMisbehaviour
     from llm_mock.errors import UnusedReplies as UnusedReplies
-    from llm_mock.history import CallRecord as CallRecord
-    from llm_mock.history import assert_llm_called_times as assert_llm_called_times
-    from llm_mock.history import assert_prompt_contains as assert_prompt_contains
-    from llm_mock.latency import Latency as Latency
-    from llm_mock.misbehaviour import Misbehaviour as Misbehaviour
-    from llm_mock.model import AsyncMockLLMModel as AsyncMockLLMModel
-    from llm_mock.model import MockLLMModel as MockLLMModel
-    from llm_mock.registry import MockGetModel as MockGetModel
-    from llm_mock.registry import create_mock_get_model as create_mock_get_model
-    from llm_mock.replies import BrokenToolCall as BrokenToolCall
-    from llm_mock.replies import Reply as Reply
 
 __version__ = "0.1.0"
 
 _MODULES = {
-    "AsyncMockLLMModel": "model",
-    "BrokenToolCall": "replies",
-    "CallRecord": "history",
+    "AsyncMockLLMModel": "boundaries.llm.model",
+    "BrokenToolCall": "core.reply",
+    "CallRecord": "core.records",
     "EndlessToolCalls": "errors",
     "ErrorNotRebuilt": "errors",
     "InvalidBudget": "errors",
     "InvalidLatency": "errors",
     "InvalidReply": "errors",
     "LLMMockError": "errors",
-    "Latency": "latency",
-    "Misbehaviour": "misbehaviour",
+    "Latency": "core.latency",
+    "Misbehaviour": "behaviour.misbehaviour",
     "MissingExtra": "errors",
     "UnexpectedCall": "errors",
     "UnknownMisbehaviour": "errors",
@@ -68,18 +68,18 @@ _MODULES = {
     "LLMTooOld": "errors",
     "InvalidToolCall": "errors",
     "LegacyMockWarning": "errors",
-    "MockEmbeddingModel": "embedding",
-    "MockGetModel": "registry",
-    "MockLLMModel": "model",
+    "MockEmbeddingModel": "boundaries.llm.embedding",
+    "MockGetModel": "boundaries.llm.registry",
+    "MockLLMModel": "boundaries.llm.model",
     "QueuedReplyNotAllowed": "errors",
-    "Reply": "replies",
-    "ResponseConfigurator": "configurator",
+    "Reply": "core.reply",
+    "ResponseConfigurator": "core.configurator",
     "UnusedReplies": "errors",
-    "assert_cost_below": "cost",
-    "assert_llm_called_times": "history",
-    "assert_prompt_contains": "history",
-    "assert_tokens_below": "cost",
-    "create_mock_get_model": "registry",
+    "assert_cost_below": "cost.prices",
+    "assert_llm_called_times": "core.records",
+    "assert_prompt_contains": "core.records",
+    "assert_tokens_below": "cost.prices",
+    "create_mock_get_model": "boundaries.llm.registry",
 }
 
 __all__ = ["__version__", *_MODULES]
@@ -93,14 +93,16 @@ class _LoadedWhenNeeded(ModuleType):
 
 
 # Most runs have nothing to explain and no schema to check, and the plugin is imported in every one.
-globals().update({name: _LoadedWhenNeeded(f"llm_mock.{name}") for name in ("explain", "schemas")})
+globals().update({name: _LoadedWhenNeeded(f"llm_mock.{name}") for name in ("explain",)})
 
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name == "create_mock_get_model":
-        importlib.import_module("llm_mock.model")  # so that its first call does not pay for importing `llm`
+        importlib.import_module(
+            "llm_mock.boundaries.llm.model"
+        )  # so that its first call does not pay for importing `llm`
     value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
     globals()[name] = value
     return value

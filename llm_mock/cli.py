@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from llm_mock import __version__
-from llm_mock.suites.chat import run
-from llm_mock.suites.command_parts import tell
-from llm_mock.suites.commands import test
+from llm_mock.commands.parts import tell
+from llm_mock.commands.run import run
+from llm_mock.commands.test import test
 
 
 @click.group()
@@ -24,7 +24,7 @@ def schema(kind: str) -> None:
     """Print the JSON Schema of suite files, or of plain-language tests, for editors."""
     import json
 
-    from llm_mock.validate import format_of
+    from llm_mock.commands.validate import format_of
 
     click.echo(json.dumps(format_of(kind), indent=2, ensure_ascii=False))
 
@@ -36,8 +36,8 @@ def validate(files: tuple[Path, ...]) -> None:
 
     Exit codes: 0, all are right. 1, one is wrong.
     """
+    from llm_mock.commands.validate import validated
     from llm_mock.errors import LLMMockError
-    from llm_mock.validate import validated
 
     wrong = False
     for path in files:
@@ -52,7 +52,7 @@ def validate(files: tuple[Path, ...]) -> None:
 @main.command()
 def misbehaviours() -> None:
     """List what models do wrong, for @pytest.mark.llm_mock_misbehaviour: name and description."""
-    from llm_mock.catalogue import CATALOGUE
+    from llm_mock.behaviour.catalogue import CATALOGUE
 
     width = max(map(len, CATALOGUE))
     for kind in CATALOGUE.values():

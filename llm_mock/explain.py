@@ -6,52 +6,20 @@ PYTEST_DONT_REWRITE
 from __future__ import annotations
 
 import difflib
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from llm_mock.support.text import columns, compact, described, dollars, shorten, shorten_name
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from llm_mock.cost import Bill, Budget
-    from llm_mock.history import CallRecord, ModelHistory
-    from llm_mock.misbehaviour import Misbehaviour
-    from llm_mock.script import Matchers, QueuedReply
+    from llm_mock.behaviour.misbehaviour import Misbehaviour
+    from llm_mock.core.records import CallRecord, ModelHistory
+    from llm_mock.core.script import Matchers, QueuedReply
+    from llm_mock.cost.prices import Bill, Budget
 
 SHOWN_CALLS = 20
-SHOWN_CHARACTERS = 120
-
-
-def shorten(value: Any, length: int = SHOWN_CHARACTERS) -> str:
-    """A value on one line, cut at `length` characters; text in quotes, data as JSON."""
-    return shorten_name(repr(value) if isinstance(value, str) else _compact(value), length)
-
-
-def shorten_name(name: str, length: int = SHOWN_CHARACTERS) -> str:
-    """A name or a message on one line, cut at `length` characters; what a terminal could act on is escaped."""
-    text = escaped(" ".join(name.split()))
-    return text if len(text) <= length else f"{text[: length - 1]}…"
-
-
-def count(number: int, noun: str) -> str:
-    """A number with its noun, such as `1 case` and `2,000 cases`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def escaped(text: str) -> str:
-    """A text in which everything that is not printable, line breaks too, is escaped."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
-
-
-def _compact(value: Any) -> str:
-    if callable(value) or hasattr(value, "__qualname__"):  # a function, or the coroutine that one returned
-        return f"{getattr(value, '__qualname__', type(value).__qualname__)}()"
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError):
-        return repr(value)
 
 
 def call_head(call: CallRecord) -> str:
@@ -98,17 +66,6 @@ def totals(sums: Mapping[str, Mapping[str, int]], costs: Mapping[str, tuple[Deci
         shown = ["cost", *(dollars(costs.get(model, (None, 0))[0]) for model in sorted(sums))]
         rows = [(*row, cost) for row, cost in zip(rows, shown, strict=True)]
     return "\n".join(columns(rows, leading=1))
-
-
-def columns(rows: Sequence[Sequence[str]], leading: int) -> list[str]:
-    """Rows as lines in columns; the first `leading` columns on the left, the others on the right."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    sides = [str.ljust] * leading + [str.rjust] * (len(widths) - leading)
-    return ["  ".join(map(_fill, sides, row, widths)) for row in rows]
-
-
-def _fill(side: Callable[[str, int], str], cell: str, width: int) -> str:
-    return side(cell, width)
 
 
 def were_made(calls: Sequence[CallRecord]) -> str:
@@ -206,7 +163,7 @@ def text_matcher(matcher: Any) -> str:
         return f"contains {shorten(matcher, 60)}"
     if hasattr(matcher, "pattern"):
         return f"matches /{matcher.pattern}/"
-    return f"satisfies {_compact(matcher)}"
+    return f"satisfies {compact(matcher)}"
 
 
 def unexpected_call(call: CallRecord, near_misses: Iterable[tuple[list[str], str]]) -> str:
@@ -287,17 +244,9 @@ def bad_ini_choice(name: str, value: str, values: Sequence[str]) -> str:
 def no_reply(value: Any) -> str:
     """Something was configured that can be no reply."""
     return (
-        f"This is not a reply: {_described(value)}. A reply is a str, a dict or a list, a pydantic instance, an "
+        f"This is not a reply: {described(value)}. A reply is a str, a dict or a list, a pydantic instance, an "
         "exception or its class, a Reply, or a function of the prompt that returns one of these."
     )
-
-
-def _described(value: Any) -> str:
-    if isinstance(value, type):
-        return f"the class {value.__qualname__}"
-    if value is None or isinstance(value, (str, bytes, int, float, dict, list)):
-        return shorten(value) if isinstance(value, (dict, list)) else repr(value)
-    return f"an object of type {type(value).__qualname__}"
 
 
 def not_json(value: Any, error: Exception) -> str:
@@ -305,7 +254,7 @@ def not_json(value: Any, error: Exception) -> str:
     for path, item in _leaves(value, "reply", 0):
         if not (item is None or isinstance(item, (str, int, float)) or hasattr(item, "model_dump")):
             return (
-                f"{path} is no JSON value: {_described(item)}. A structured reply holds only what a model can send: "
+                f"{path} is no JSON value: {described(item)}. A structured reply holds only what a model can send: "
                 "str, int, float, bool, None, and dicts and lists of these. Convert it first."
             )
     return f"The structured reply has no JSON form: {error}."
@@ -328,41 +277,41 @@ def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
 
 def no_responses(value: Any) -> str:
     """`create_mock_get_model` was given something else than a mapping."""
-    return f"This is not a mapping of model names to replies: {_described(value)}. For any model write {{'*': reply}}."
+    return f"This is not a mapping of model names to replies: {described(value)}. For any model write {{'*': reply}}."
 
 
 def no_schema(value: Any) -> str:
     """Something was given as a schema that is none."""
-    return f"This is not a schema: {_described(value)}. Give a pydantic class, a JSON-schema dict, or the name of one."
+    return f"This is not a schema: {described(value)}. Give a pydantic class, a JSON-schema dict, or the name of one."
 
 
 def no_text(value: Any) -> str:
     """The text of a reply is no text."""
-    return f"This is not text: {_described(value)}. Reply(text) takes a str; a structured reply is Reply(data=…)."
+    return f"This is not text: {described(value)}. Reply(text) takes a str; a structured reply is Reply(data=…)."
 
 
 def no_usage(value: Any) -> str:
     """The usage of a reply is none."""
     return (
-        f"This is not usage: {_described(value)}. Give an llm.Usage, or a dict with input_tokens, output_tokens "
+        f"This is not usage: {described(value)}. Give an llm.Usage, or a dict with input_tokens, output_tokens "
         "and, if wanted, details."
     )
 
 
 def no_tool_call(value: Any) -> str:
     """A tool call of a reply is none."""
-    return f"This is not a tool call: {_described(value)}. Give llm.ToolCall or BrokenToolCall objects, in a list."
+    return f"This is not a tool call: {described(value)}. Give llm.ToolCall or BrokenToolCall objects, in a list."
 
 
 def no_model_name(value: Any) -> str:
     """Something was given where the name of a model belongs."""
-    return f"This is not the name of a model: {_described(value)}. The model comes first, then what it answers."
+    return f"This is not the name of a model: {described(value)}. The model comes first, then what it answers."
 
 
 def no_exception(value: Any) -> str:
     """Something was configured as an error that cannot be raised."""
     return (
-        f"This is not an exception: {_described(value)}. Give an instance or a class, such as "
+        f"This is not an exception: {described(value)}. Give an instance or a class, such as "
         f'ConnectionError("no route to host"). For an answer that describes an error use set().'
     )
 
@@ -389,7 +338,7 @@ def bad_error_after(error_after: Any) -> str:
 
 def no_chunk(chunk: Any) -> str:
     """A chunk of a streamed reply is no text and no stream event."""
-    return f"This is not a chunk: {_described(chunk)}. The chunks of a Reply are str, or llm.parts.StreamEvent objects."
+    return f"This is not a chunk: {described(chunk)}. The chunks of a Reply are str, or llm.parts.StreamEvent objects."
 
 
 def bad_times(times: int) -> str:
@@ -409,7 +358,7 @@ def function_returned_no_reply(function: Any, result: Any) -> str:
     """A reply function returned something that is no reply."""
     hint = " Is a return statement missing?" if result is None else ""
     return (
-        f"The reply function {_compact(function)} returned what is not a reply: {_described(result)}.{hint} "
+        f"The reply function {compact(function)} returned what is not a reply: {described(result)}.{hint} "
         "It may return a str, a dict or a list, a pydantic instance, an exception, or a Reply."
     )
 
@@ -417,7 +366,7 @@ def function_returned_no_reply(function: Any, result: Any) -> str:
 def coroutine_in_running_loop(coroutine: Any) -> str:
     """A coroutine function was configured for a synchronous call inside a running event loop."""
     return (
-        f"The reply function {_compact(coroutine)} is async, but the model was called synchronously inside a running "
+        f"The reply function {compact(coroutine)} is async, but the model was called synchronously inside a running "
         "event loop, where it cannot be awaited. Use a plain function, or call the model from llm.get_async_model()."
     )
 
@@ -467,7 +416,7 @@ def bad_dimensions(dimensions: Any, vectors: int) -> str:
 
 def not_embeddable(item: Any) -> str:
     """Something was to be embedded that is neither text nor bytes."""
-    return f"Only str and bytes can be embedded, not {_described(item)}."
+    return f"Only str and bytes can be embedded, not {described(item)}."
 
 
 def no_price_library(model: str) -> str:
@@ -518,14 +467,6 @@ def over_tokens(total: int, limit: int) -> str:
     return f"took {total} tokens (budget {limit})"
 
 
-def dollars(amount: Decimal | None) -> str:
-    """An amount of US dollars to six digits, and at least to the cent; `unknown` for None."""
-    if amount is None:
-        return "unknown"
-    whole, _, places = f"{amount:.{max(2, 5 - amount.adjusted()) if amount else 2}f}".partition(".")
-    return f"${whole}.{places[:2]}{places[2:].rstrip('0')}"
-
-
 def _bills(bills: Sequence[Bill], with_cost: bool = True) -> str:
     """Calls with what they used: those of an unknown price, then the largest; of very many the first of these."""
     if not bills:
@@ -547,12 +488,12 @@ def _bill_row(bill: Bill) -> tuple[str, ...]:
 
 def bad_amount(value: Any, what: str) -> str:
     """Something was given as an amount of money that is none."""
-    return f"This is not an amount of US dollars: {_described(value)}, given as {what}. Write a number from 0, as 0.05."
+    return f"This is not an amount of US dollars: {described(value)}, given as {what}. Write a number from 0, as 0.05."
 
 
 def bad_token_count(value: Any, what: str) -> str:
     """Something was given as a number of tokens that is none."""
-    return f"This is not a number of tokens: {_described(value)}, given as {what}. Write a whole number from 0."
+    return f"This is not a number of tokens: {described(value)}, given as {what}. Write a whole number from 0."
 
 
 def bad_price_line(line: str) -> str:
@@ -565,12 +506,12 @@ def bad_price_line(line: str) -> str:
 
 def bad_latency(name: str, value: Any, wanted: str) -> str:
     """A part of a latency is none."""
-    return f"Latency({name}={_described(value)}): give {wanted}."
+    return f"Latency({name}={described(value)}): give {wanted}."
 
 
 def no_latency(value: Any) -> str:
     """Something was given as a latency that is none."""
-    return f"This is not a latency: {_described(value)}. Give a Latency(first_chunk=…, chunks_per_second=…, …)."
+    return f"This is not a latency: {described(value)}. Give a Latency(first_chunk=…, chunks_per_second=…, …)."
 
 
 def bad_report_name(name: str) -> str:

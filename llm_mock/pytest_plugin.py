@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from llm_mock.behaviour.misbehaviour import Misbehaviour
     from llm_mock.cassettes import Cassette, CassetteConfig
-    from llm_mock.cost import Prices
-    from llm_mock.history import CallRecord
-    from llm_mock.misbehaviour import Misbehaviour
+    from llm_mock.core.records import CallRecord
+    from llm_mock.cost.prices import Prices
 
 
 class _OwnModules:
@@ -30,14 +30,15 @@ class _OwnModules:
 
 sys.meta_path.insert(0, _OwnModules)
 try:
-    from llm_mock import boundary, explain
-    from llm_mock.activation import TestRun, mock_of_test
-    from llm_mock.check import Settings
-    from llm_mock.configurator import ResponseConfigurator
+    from llm_mock import explain
+    from llm_mock.boundaries.activation import TestRun, mock_of_test
+    from llm_mock.boundaries.llm import boundary
+    from llm_mock.boundaries.llm.registry import MockGetModel
+    from llm_mock.core.checks import Settings
+    from llm_mock.core.configurator import ResponseConfigurator
+    from llm_mock.core.records import add_totals
     from llm_mock.errors import LLMMockError
-    from llm_mock.history import add_totals
-    from llm_mock.legacy import LegacyMockDetector
-    from llm_mock.registry import MockGetModel
+    from llm_mock.plugin.legacy import LegacyMockDetector
 finally:
     sys.meta_path.remove(_OwnModules)
 
@@ -147,19 +148,19 @@ def pytest_configure(config: pytest.Config) -> None:
         run.user_environment = config.workerinput["llm_mock_environment"]
     config.pluginmanager.register(_EveryTest() if run.mock else _OnRequest(), "llm_mock_fixtures")
     if config.getoption("--llm-mock-report") or config.getoption("xmlpath", None):
-        from llm_mock.report import plugins
+        from llm_mock.plugin import report as plugins
 
         plugins.register(config, run)
     if any(config.getini(f"llm_mock_{name}") for name in ("max_cost", "max_tokens", "prices")):
-        from llm_mock.budget import budget_of_run
+        from llm_mock.plugin.budget import budget_of_run
 
         config.pluginmanager.register(budget_of_run(config, run.mock), BUDGET_OF_RUN)
     if config.getini("llm_mock_suites"):
-        from llm_mock.suites.pytest_items import SuiteCollector
+        from llm_mock.plugin.suite_items import SuiteCollector
 
         config.pluginmanager.register(SuiteCollector(config, run), "llm_mock_suites")
     if config.getoption("--llm"):
-        from llm_mock.specs.pytest_items import SpecCollector
+        from llm_mock.plugin.spec_items import SpecCollector
 
         config.pluginmanager.register(SpecCollector(config, run), "llm_mock_specs")
     try:
@@ -233,7 +234,7 @@ def _prices(config: pytest.Config) -> Prices:
     lines = config.getini("llm_mock_prices")
     if not lines:
         return ()
-    from llm_mock.cost import prices_from
+    from llm_mock.cost.prices import prices_from
 
     try:
         return prices_from(lines)
@@ -330,7 +331,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         node = node.parent
     if not markers:
         return
-    from llm_mock.misbehaviour import marked
+    from llm_mock.behaviour.misbehaviour import marked
 
     try:
         chosen = marked(markers)
@@ -360,13 +361,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             _use_cassette(item)
             with_cassette.append(item)
     if with_cassette:
-        from llm_mock.cassettes.for_test import conflicting_claims
+        from llm_mock.plugin.cassette_of_test import conflicting_claims
 
         config.stash[CASSETTE_CLAIMS] = conflicting_claims(with_cassette)
 
 
 def _watch_budget(item: pytest.Item) -> None:
-    from llm_mock.budget import BudgetsOfTests, budget_of
+    from llm_mock.plugin.budget import BudgetsOfTests, budget_of
 
     budget_of(item)  # a marker that gives none is an error before the first test
     manager = item.config.pluginmanager
@@ -443,7 +444,7 @@ def pytest_runtest_makereport(
         if mock is not None and mock.misbehaviour is not None:
             report.sections.append(("LLM misbehaviour", explain.misbehaviour_applied(mock.misbehaviour)))
         if (calls := _calls_of_test(item)) and not hasattr(item, "failure_shows_calls"):
-            from llm_mock.redaction import default_redactor
+            from llm_mock.support.redaction import default_redactor
 
             redactor = getattr(mock, "redactor", None) or default_redactor()
             report.sections.append(("LLM calls", redactor.clean(explain.call_list(calls))))
@@ -507,7 +508,7 @@ def llm_mock_cassette_config() -> CassetteConfig:
 @pytest.fixture
 def llm_mock_cassette(request: pytest.FixtureRequest, mock_llm_calls: MockGetModel) -> Iterator[Cassette]:
     """The cassette of this test: its calls are replayed from it, and recorded in it; see `--llm-mock-record`."""
-    from llm_mock.cassettes.for_test import CassetteOfTest
+    from llm_mock.plugin.cassette_of_test import CassetteOfTest
 
     config = request.config
     unused = config.stash.setdefault(UNUSED_RECORDINGS, [])

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
-from llm_mock import boundary
-from llm_mock.replies import Reply, as_answer, json_text
+from llm_mock.boundaries.llm import boundary
+from llm_mock.core.reply import Reply, as_answer, json_text
 
 if TYPE_CHECKING:
     import llm

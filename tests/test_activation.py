@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_mock.activation import is_requested
+from llm_mock.boundaries.activation import is_requested
 
 from .conftest import RunPython
 

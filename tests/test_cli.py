@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import llm_mock
-from llm_mock.catalogue import CATALOGUE
+from llm_mock.behaviour.catalogue import CATALOGUE
 from llm_mock.cli import main
 
 from .conftest import RunPython
@@ -50,5 +50,6 @@ def test_the_command_is_installed() -> None:
 
 
 def test_the_command_does_not_import_llm(run_python: RunPython) -> None:
-    code = "import sys, llm_mock.cli, llm_mock.misbehaviour; print({'llm', 'pytest', 'openai'} & set(sys.modules))"
+    modules = "llm_mock.cli, llm_mock.behaviour.misbehaviour"
+    code = f"import sys, {modules}; print({{'llm', 'pytest', 'openai'}} & set(sys.modules))"
     assert run_python(code, PFLOW_TESTING=None).stdout == "set()\n"

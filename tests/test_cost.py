@@ -17,8 +17,8 @@ from llm_mock import (
     assert_tokens_below,
     create_mock_get_model,
 )
-from llm_mock.cost import available, cost_of, prices_from
-from llm_mock.explain import dollars
+from llm_mock.cost.prices import available, cost_of, prices_from
+from llm_mock.support.text import dollars
 from tests.conftest import RunPython
 
 needs_prices = pytest.mark.skipif(not available(), reason="needs genai-prices")
@@ -167,7 +167,7 @@ def test_nothing_is_fetched(run_python: RunPython) -> None:
             if event in ("socket.connect", "socket.getaddrinfo", "urllib.Request", "subprocess.Popen"):
                 raise SystemExit(f"reached out: {event} {arguments}")
         from llm_mock import create_mock_get_model
-        from llm_mock.cost import cost_of
+        from llm_mock.cost.prices import cost_of
         sys.addaudithook(refuse)
         mock = create_mock_get_model()
         mock("gpt-4o-mini").prompt("Hi")

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import AnyUrl, Base64Str, BaseModel, ConfigDict, Field, Json, RootModel, SecretStr, conint
 
-from llm_mock import generate
+from llm_mock.behaviour import generate
+from llm_mock.behaviour.generate import generated_reply, instance
 from llm_mock.errors import LLMMockError
-from llm_mock.generate import generated_reply, instance
 from tests.conftest import RunPython
 
 
@@ -253,9 +253,8 @@ def test_every_process_generates_the_same_and_imports_hypothesis_for_patterns_on
     schemas = [model.model_json_schema() for model in MODELS if model not in (Patterns, Containers)]
     schemas.append({"type": "string", "pattern": r"^[A-Z]{2}\d+$"})
     here = [instance(schema) for schema in schemas]
-    code = (
-        f"import json, sys; from llm_mock.generate import instance; *rest, last = json.loads({json.dumps(schemas)!r}); "
-    )
+    code = "import json, sys; from llm_mock.behaviour.generate import instance; "
+    code += f"*rest, last = json.loads({json.dumps(schemas)!r}); "
     code += "values = [instance(schema) for schema in rest]; assert 'hypothesis' not in sys.modules; "
     done = run_python(f"{code}print(json.dumps([*values, instance(last)]))", PYTHONHASHSEED="7")
     assert done.returncode == 0, done.stderr

@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from llm_mock import MockLLMModel, create_mock_get_model
-from llm_mock.history import plain
+from llm_mock.core.records import plain
 
 
 class Answer(BaseModel):

@@ -15,7 +15,7 @@ import sqlite_utils
 from llm.migrations import migrate
 
 from llm_mock import BrokenToolCall, InvalidLatency, Latency, MockGetModel, Reply, create_mock_get_model
-from llm_mock.provider_errors import provider_error
+from llm_mock.behaviour.provider_errors import provider_error
 from tests.conftest import RunPython
 
 TOKENS = ["Hell", "o, w", "orld"]

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from llm_mock import InvalidReply, MockGetModel, UnexpectedCall, create_mock_get_model
-from llm_mock.script import Matchers
+from llm_mock.core.script import Matchers
 
 
 class Answer(BaseModel):

@@ -26,9 +26,9 @@ from llm_mock import (
     UnknownMisbehaviour,
     create_mock_get_model,
 )
-from llm_mock.catalogue import ANOTHER_LANGUAGE, CATALOGUE
-from llm_mock.check import Settings
-from llm_mock.provider_errors import provider_error
+from llm_mock.behaviour.catalogue import ANOTHER_LANGUAGE, CATALOGUE
+from llm_mock.behaviour.provider_errors import provider_error
+from llm_mock.core.checks import Settings
 
 MODEL = "gpt-4o-mini"
 ERRORS = {

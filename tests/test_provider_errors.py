@@ -13,7 +13,7 @@ import openai
 import pytest
 
 from llm_mock import ErrorNotRebuilt, LLMMockError, MockGetModel
-from llm_mock.provider_errors import FAILURES, KINDS, describe, provider_error, rebuild
+from llm_mock.behaviour.provider_errors import FAILURES, KINDS, describe, provider_error, rebuild
 
 SDKS = {"gpt-4o-mini": "openai", "claude-sonnet-4.5": "anthropic"}
 EXPECTED = {
@@ -143,7 +143,7 @@ def test_a_model_of_neither_provider_has_plain_errors() -> None:
 
 
 def test_a_model_outside_the_mock_is_known_by_its_name_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llm_mock.boundary.active", lambda: None)
+    monkeypatch.setattr("llm_mock.boundaries.llm.boundary.active", lambda: None)
     assert type(provider_error("davinci-002", "invalid_key")) is llm.ModelError
 
 

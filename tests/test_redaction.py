@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from llm_mock.redaction import Redactor, default_redactor
+from llm_mock.support.redaction import Redactor, default_redactor
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from llm_mock.cassettes import storage
 from llm_mock.errors import InvalidFile
-from llm_mock.yaml_files import Inline, dump, load
+from llm_mock.support.yaml_files import Inline, dump, load
 
 VALID = """\
 version: 1

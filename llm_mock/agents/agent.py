@@ -10,11 +10,11 @@ from typing import Any, cast
 
 import pydantic
 
-from llm_mock import yaml_files
 from llm_mock.agents import transcript
 from llm_mock.agents.servers import CLIServer, Configuration, MCPServer, Server, Variables
 from llm_mock.errors import InvalidAgent, InvalidFile
-from llm_mock.redaction import Redactor
+from llm_mock.support import yaml_files
+from llm_mock.support.redaction import Redactor
 
 RETRIES = 3
 MAX_TURNS = 10

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import llm
 
-from llm_mock import boundary
 from llm_mock.agents import transcript
 from llm_mock.agents.result import ToolCallRecord
-from llm_mock.history import plain
+from llm_mock.boundaries.llm import boundary
+from llm_mock.core.records import plain
 
 if TYPE_CHECKING:
     from llm_mock.agents.tools import ServerTool, ToolAnswer

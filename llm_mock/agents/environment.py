@@ -12,7 +12,7 @@ from pathlib import Path
 from llm_mock.agents import explain
 from llm_mock.agents.servers import MCPServer, Server
 from llm_mock.errors import ServerError
-from llm_mock.redaction import Redactor, default_redactor, is_secret_name
+from llm_mock.support.redaction import Redactor, default_redactor, is_secret_name
 
 _REFERENCE = re.compile(r"(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 

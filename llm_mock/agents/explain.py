@@ -6,7 +6,7 @@ import signal
 from collections.abc import Sequence
 from typing import Any
 
-from llm_mock.explain import shorten, shorten_name
+from llm_mock.support.text import shorten, shorten_name
 
 SHOWN_LINES = 20
 """How many of the last lines of a server's stderr a message shows."""

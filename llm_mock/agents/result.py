@@ -9,9 +9,10 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from llm_mock import boundary, cost
 from llm_mock.agents import transcript
-from llm_mock.redaction import default_redactor
+from llm_mock.boundaries.llm import boundary
+from llm_mock.cost.prices import cost_of_usage
+from llm_mock.support.redaction import default_redactor
 
 if TYPE_CHECKING:
     import llm
@@ -136,7 +137,7 @@ class AgentResult:
     @functools.cached_property
     def cost(self) -> Decimal | None:
         """What the run cost in US dollars, by the prices that hold where it is first asked for; None where unknown."""
-        costs = [cost.cost_of_usage(self.model, turn.usage, self.started) for turn in self.turns]
+        costs = [cost_of_usage(self.model, turn.usage, self.started) for turn in self.turns]
         return None if None in costs else sum(filter(None, costs), Decimal(0))
 
     # Assertions

@@ -12,7 +12,7 @@ from typing import Any
 
 import tenacity
 
-from llm_mock import boundary
+from llm_mock.boundaries.llm import boundary
 
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 8.0

@@ -11,7 +11,6 @@ from typing import Any
 
 import llm
 
-from llm_mock import boundary
 from llm_mock.agents import summary, transcript
 from llm_mock.agents.agent import Agent, Provider
 from llm_mock.agents.calls import OnToolCall, ToolCalls
@@ -19,6 +18,7 @@ from llm_mock.agents.environment import secrets_of
 from llm_mock.agents.pool import pool_of_process
 from llm_mock.agents.result import AgentResult, Turn, now
 from llm_mock.agents.session import AgentSession
+from llm_mock.boundaries.llm import boundary
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra
 
 try:

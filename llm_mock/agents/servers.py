@@ -12,7 +12,7 @@ from typing import Any
 
 from llm_mock.agents import explain
 from llm_mock.errors import InvalidServer
-from llm_mock.redaction import REDACTED, Redactor, is_secret_name
+from llm_mock.support.redaction import REDACTED, Redactor, is_secret_name
 
 OUTPUT_LIMIT = 100_000
 """How many bytes of the output of a command-line tool are kept unless said otherwise."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from llm_mock import boundary
 from llm_mock.agents import transcript
 from llm_mock.agents.agent import Agent
 from llm_mock.agents.result import AgentResult
+from llm_mock.boundaries.llm import boundary
 from llm_mock.errors import InvalidSession
 
 

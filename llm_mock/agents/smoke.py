@@ -6,10 +6,10 @@ import copy
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from llm_mock import boundary
+from llm_mock.behaviour.generate import instance
+from llm_mock.boundaries.llm import boundary
+from llm_mock.core.reply import Reply
 from llm_mock.errors import LLMMockError
-from llm_mock.generate import instance
-from llm_mock.replies import Reply
 
 if TYPE_CHECKING:
     import llm

@@ -6,10 +6,10 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from llm_mock import schemas
 from llm_mock.agents import explain
 from llm_mock.agents.background import BackgroundLoop, LoopClosed
 from llm_mock.agents.servers import Server
+from llm_mock.support import schemas
 
 if TYPE_CHECKING:
     import llm

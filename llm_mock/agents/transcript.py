@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.explain import columns, count, dollars, escaped, shorten, shorten_name
+from llm_mock.support.text import columns, count, dollars, escaped, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.agents.result import AgentResult, ToolCallRecord, Turn

@@ -11,22 +11,23 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from llm_mock import boundary, provider_errors
+from llm_mock.behaviour import provider_errors
+from llm_mock.boundaries.llm import boundary
 from llm_mock.cassettes import explain, schema, storage
 from llm_mock.cassettes.config import CassetteConfig
 from llm_mock.cassettes.miss import nearest
 from llm_mock.cassettes.recording import AnswerCollector, PlayedAnswer, as_reply, play, request_of
-from llm_mock.delivery import Delivery
+from llm_mock.core.delivery import Delivery
 from llm_mock.errors import CassetteMiss, LLMMockError, NotRecordable
-from llm_mock.redaction import REDACTED_SECRET, default_redactor
+from llm_mock.support.redaction import REDACTED_SECRET, default_redactor
 
 if TYPE_CHECKING:
     import llm
 
-    from llm_mock.answering import AnsweringMock
-    from llm_mock.history import CallRecord
-    from llm_mock.redaction import Redactor
-    from llm_mock.replies import Reply
+    from llm_mock.core.answering import AnsweringMock
+    from llm_mock.core.records import CallRecord
+    from llm_mock.core.reply import Reply
+    from llm_mock.support.redaction import Redactor
 
 RecordMode = Literal["none", "once", "new_episodes", "all", "rewrite"]
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.explain import shorten, shorten_name
-from llm_mock.yaml_files import dump
+from llm_mock.support.text import shorten, shorten_name
+from llm_mock.support.yaml_files import dump
 
 if TYPE_CHECKING:
-    from llm_mock.history import CallRecord
+    from llm_mock.core.records import CallRecord
 
 SHOWN_LINES = 40
 

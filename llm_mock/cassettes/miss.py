@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from llm_mock.yaml_files import dump
+from llm_mock.support.yaml_files import dump
 
 if TYPE_CHECKING:
     from llm_mock.cassettes.config import CassetteConfig

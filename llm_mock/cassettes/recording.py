@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import pydantic
 
-from llm_mock import boundary, provider_errors
+from llm_mock.behaviour import provider_errors
+from llm_mock.boundaries.llm import boundary
+from llm_mock.boundaries.llm.response import StreamEvent
 from llm_mock.cassettes import explain, schema
+from llm_mock.core.records import plain
+from llm_mock.core.reply import Reply
 from llm_mock.errors import CassetteMiss, NotRecordable
-from llm_mock.history import plain
-from llm_mock.replies import Reply
-from llm_mock.response import StreamEvent
-from llm_mock.yaml_files import Inline
+from llm_mock.support.yaml_files import Inline
 
 if TYPE_CHECKING:
     import llm
 
-    from llm_mock.history import CallRecord
+    from llm_mock.core.records import CallRecord
 
 
 def request_of(record: CallRecord, prompt: llm.Prompt, conversation: Any) -> schema.Request:

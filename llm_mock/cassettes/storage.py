@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from llm_mock.cassettes import explain, schema
 from llm_mock.errors import InvalidFile, LLMMockError
-from llm_mock.files import write_atomically
-from llm_mock.garbage import no_garbage_collection
-from llm_mock.yaml_files import Document, Inline, dump, load
+from llm_mock.support.files import write_atomically
+from llm_mock.support.garbage import no_garbage_collection
+from llm_mock.support.yaml_files import Document, Inline, dump, load
 
 LARGEST_INLINE = 4096
 """The size in bytes up to which an attachment that came back is kept in the file itself."""

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from llm_mock import cost
+from llm_mock.core.records import plain
+from llm_mock.cost.prices import cost_of as cost_of_call
 from llm_mock.errors import LLMMockError
-from llm_mock.history import plain
 
 if TYPE_CHECKING:
-    from llm_mock.details import Details, Kept
-    from llm_mock.history import CallRecord
+    from llm_mock.core.details import Details, Kept
+    from llm_mock.core.records import CallRecord
 
 _costs: dict[tuple[Any, ...], Decimal | None] = {}
 """Of model, tokens, day and prices: to look a price up takes longer than a mocked call."""
@@ -51,7 +51,7 @@ def cost_of(record: CallRecord, mock: Any) -> Decimal | None:
     alike = record["model_id"], record["input_tokens"], record["output_tokens"], record["timestamp"][:10], prices
     if alike not in _costs:
         try:
-            _costs[alike] = cost.cost_of(record, mock)
+            _costs[alike] = cost_of_call(record, mock)
         except LLMMockError:  # the prices of the providers are not installed
             _costs[alike] = None
     return _costs[alike]

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from llm_mock import boundary
-from llm_mock.details import Kept, KeptCalls
-from llm_mock.registry import MockGetModel
+from llm_mock.boundaries.llm import boundary
+from llm_mock.boundaries.llm.registry import MockGetModel
+from llm_mock.core.details import Kept, KeptCalls
 from llm_mock.report.calls import as_json, cost_of
 
 MOCK = pytest.StashKey[MockGetModel]()

@@ -19,12 +19,12 @@ from typing import Any
 import pytest
 
 from llm_mock import explain
-from llm_mock.activation import TestRun
-from llm_mock.files import write_atomically
-from llm_mock.garbage import no_garbage_collection
-from llm_mock.redaction import default_redactor
+from llm_mock.boundaries.activation import TestRun
 from llm_mock.report.collect import SHIPPED, CallCollector
 from llm_mock.report.page import page
+from llm_mock.support.files import write_atomically
+from llm_mock.support.garbage import no_garbage_collection
+from llm_mock.support.redaction import default_redactor
 
 VERSION = 1
 """Of the format of the JSON. What is added later is added beside what there is."""
@@ -147,7 +147,7 @@ class ReportWriter:
                 self._lines.append(explain.report_not_written(str(path), error))
 
     def report(self) -> dict[str, Any]:
-        """What is written: see "Seeing what happened" in the README."""
+        """What is written: see `docs/report.md`."""
         self._unpack()
         groups = [*self._tests, *self._outside]
         report = {

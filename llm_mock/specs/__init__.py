@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llm_mock.lazy_names import lazy_names
+from llm_mock.support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from llm_mock.plugin.spec_items import LLMTestFailed as LLMTestFailed
+    from llm_mock.plugin.spec_items import LLMTestFile as LLMTestFile
+    from llm_mock.plugin.spec_items import LLMTestItem as LLMTestItem
     from llm_mock.specs.models import Step as Step
     from llm_mock.specs.models import StepResult as StepResult
     from llm_mock.specs.models import TestMeta as TestMeta
@@ -17,17 +20,14 @@ if TYPE_CHECKING:
     from llm_mock.specs.models import Verdict as Verdict
     from llm_mock.specs.models import VerdictSpec as VerdictSpec
     from llm_mock.specs.plugin_base import LLMPlugin as LLMPlugin
-    from llm_mock.specs.pytest_items import LLMTestFailed as LLMTestFailed
-    from llm_mock.specs.pytest_items import LLMTestFile as LLMTestFile
-    from llm_mock.specs.pytest_items import LLMTestItem as LLMTestItem
     from llm_mock.specs.runner import load_spec as load_spec
     from llm_mock.specs.runner import run_llm_test as run_llm_test
 
 _MODULES = {
     "LLMPlugin": "plugin_base",
-    "LLMTestFailed": "pytest_items",
-    "LLMTestFile": "pytest_items",
-    "LLMTestItem": "pytest_items",
+    "LLMTestFailed": "llm_mock.plugin.spec_items",
+    "LLMTestFile": "llm_mock.plugin.spec_items",
+    "LLMTestItem": "llm_mock.plugin.spec_items",
     "Step": "models",
     "StepResult": "models",
     "TestMeta": "models",

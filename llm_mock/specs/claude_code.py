@@ -17,12 +17,12 @@ from llm_mock.agents.kept_process import KeptProcess
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.agents.servers import CLIServer
 from llm_mock.errors import DriverError, ServerError, TimeIsUp
-from llm_mock.redaction import default_redactor
 from llm_mock.specs import explain
 from llm_mock.specs.drivers import Task
 from llm_mock.specs.evidence import checked
 from llm_mock.specs.models import Verdict
 from llm_mock.specs.verdicts import parse_verdict
+from llm_mock.support.redaction import default_redactor
 
 SERVER = "llm_mock"
 """What the tools' server is called there."""

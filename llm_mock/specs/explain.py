@@ -6,8 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.agents.explain import exit_status
-from llm_mock.explain import shorten, shorten_name
-from llm_mock.validation import nearest
+from llm_mock.support.text import nearest, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.agents.result import ToolCallRecord

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from llm_mock.explain import shorten, shorten_name
+from llm_mock.support.text import shorten, shorten_name
 
 SHOWN_ERROR = 1_000
 

@@ -15,7 +15,6 @@ import llm
 from llm_mock.agents import Agent, AgentResult, Provider, aitest_run_sync
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.errors import DriverError, LLMMockError, TimeIsUp
-from llm_mock.redaction import default_redactor
 from llm_mock.specs import explain
 from llm_mock.specs.drivers import Task
 from llm_mock.specs.evidence import checked
@@ -23,6 +22,7 @@ from llm_mock.specs.models import Verdict
 from llm_mock.specs.prompt import render_question
 from llm_mock.specs.steps import calls_of
 from llm_mock.specs.verdicts import SCHEMA, has_verdict, parse_verdict
+from llm_mock.support.redaction import default_redactor
 
 MORE_TURNS = 10
 """How many answers a model may give besides one for each call."""

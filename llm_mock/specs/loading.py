@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from llm_mock import yaml_files
 from llm_mock.errors import InvalidFile
 from llm_mock.specs import explain
 from llm_mock.specs.models import Step, TestSpec
 from llm_mock.specs.references import name_in, references_in
+from llm_mock.support import yaml_files
 
 Place = tuple[str | int, ...]
 """Keys and positions that lead to a part of a file."""

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llm_mock import yaml_files
 from llm_mock.errors import MissingExtra
 from llm_mock.specs import explain
 from llm_mock.specs.models import Step, StepResult, TestSpec
+from llm_mock.support import yaml_files
 
 if TYPE_CHECKING:
     from llm_mock.agents.result import ToolCallRecord

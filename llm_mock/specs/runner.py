@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.errors import TimeIsUp
-from llm_mock.redaction import default_redactor
 from llm_mock.specs import explain
 from llm_mock.specs.deadline import Deadline
 from llm_mock.specs.drivers import Driver, DryRun, Task
@@ -17,6 +16,7 @@ from llm_mock.specs.loading import load_spec as load_spec
 from llm_mock.specs.models import StepResult, TestSpec, Verdict
 from llm_mock.specs.project import find_project_root
 from llm_mock.specs.steps import Report, Steps, calls_of, named
+from llm_mock.support.redaction import default_redactor
 
 if TYPE_CHECKING:
     from llm_mock.specs.allowed_hosts import AllowedHosts

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llm_mock.lazy_names import lazy_names
+from llm_mock.support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from llm_mock.suites.assertions import evaluate_assertion as evaluate_assertion

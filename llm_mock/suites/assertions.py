@@ -10,13 +10,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
-from llm_mock import schemas
 from llm_mock.agents.result import AgentResult
 from llm_mock.suites import explain_assertions as explain
 from llm_mock.suites import functions, judge, schema
 from llm_mock.suites.outcome import Outcome
 from llm_mock.suites.results import AssertionResult
 from llm_mock.suites.schema import Assertion
+from llm_mock.support import schemas
 
 
 @dataclass(frozen=True)

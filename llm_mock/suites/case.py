@@ -27,7 +27,7 @@ from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, TurnRe
 from llm_mock.suites.schema import TestCase, ToolCallsAssertion, Turn
 
 if TYPE_CHECKING:
-    from llm_mock.model import MockLLMModel
+    from llm_mock.boundaries.llm.model import MockLLMModel
 
 Settled = tuple[TestCase, int, float]
 """A case, how often it is run, and the share of these runs that must pass."""

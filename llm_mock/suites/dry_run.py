@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from llm_mock.registry import create_mock_get_model
+from llm_mock.boundaries.llm.registry import create_mock_get_model
 from llm_mock.suites.schema import TestCase
 
 if TYPE_CHECKING:
     from llm_mock.agents.agent import Agent
-    from llm_mock.model import MockLLMModel
+    from llm_mock.boundaries.llm.model import MockLLMModel
 
 DRY_RUN_OUTPUT = "[dry-run] Simulated response."
 """What the model answers where a case does not say what is expected."""

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple, TypeVar
 
 import pydantic
 
-from llm_mock import yaml_files
 from llm_mock.errors import InvalidFile
-from llm_mock.explain import shorten_name
 from llm_mock.suites import explain
 from llm_mock.suites.schema import Assertion, Defaults, TestCase, TestSuiteDefinition, Turn
 from llm_mock.suites.variables import Variables, has_reference, text_of
-from llm_mock.validation import problems_of
+from llm_mock.support import yaml_files
+from llm_mock.support.text import shorten_name
+from llm_mock.support.validation import problems_of
 
 SHOWN_VALUES = 60
 """How many characters of the values of a row stand in the name of its case."""

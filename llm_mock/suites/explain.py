@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from llm_mock.explain import shorten, shorten_name
-from llm_mock.validation import described, suggestion
+from llm_mock.support.text import shorten, shorten_name, suggestion
+from llm_mock.support.validation import described
 
 _SHAPE = "a suite holds apiVersion, kind: TestSuite, metadata and cases"
 

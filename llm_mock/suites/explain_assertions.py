@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from llm_mock.agents.result import without_secrets
-from llm_mock.explain import dollars, escaped, shorten, shorten_name
-from llm_mock.validation import suggestion
+from llm_mock.support.text import dollars, escaped, shorten, shorten_name, suggestion
 
 SHOWN = 120
 

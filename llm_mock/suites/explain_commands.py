@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
 
-from llm_mock.explain import count, dollars, shorten, shorten_name
 from llm_mock.suites.results import SuiteResult
+from llm_mock.support.text import count, dollars, shorten, shorten_name
 
 SHOWN_NAMES = 20
 

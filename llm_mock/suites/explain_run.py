@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.explain import dollars, shorten, shorten_name
-from llm_mock.validation import nearest
+from llm_mock.support.text import dollars, nearest, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.suites.schema import TestCase

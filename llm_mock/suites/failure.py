@@ -11,8 +11,8 @@ from pathlib import Path
 
 from llm_mock.agents import transcript
 from llm_mock.agents.result import without_secrets
-from llm_mock.explain import shorten_name
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult
+from llm_mock.support.text import shorten_name
 
 SIGNS = {True: "✓", False: "✗", None: "–"}  # noqa: RUF001 (as wide as the others)
 SHOWN_PROMPT = 300

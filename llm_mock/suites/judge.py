@@ -7,8 +7,8 @@ import re
 import llm
 import pydantic
 
-from llm_mock import cost
 from llm_mock.agents.result import now
+from llm_mock.cost.prices import cost_of_usage
 from llm_mock.suites import explain_assertions as explain
 from llm_mock.suites.outcome import Outcome
 
@@ -52,7 +52,7 @@ def ask(output: str, criteria: str, model: str | None) -> Outcome:
     except Exception as error:  # whatever a provider raises, the other cases go on
         return Outcome(None, explain.judge_failed(model, error))
     holds, message = _verdict(text, criteria, model)
-    price = cost.cost_of_usage(judging.model_id, usage, started)
+    price = cost_of_usage(judging.model_id, usage, started)
     return Outcome(holds, message, (usage.input or 0) + (usage.output or 0), price)
 
 

@@ -15,11 +15,11 @@ import llm_mock
 from llm_mock.agents.agent import Agent
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.errors import InvalidFile
-from llm_mock.redaction import default_redactor
 from llm_mock.suites import explain_run
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, TurnResult
 from llm_mock.suites.role import Role
 from llm_mock.suites.schema import TestCase, TestSuiteDefinition
+from llm_mock.support.redaction import default_redactor
 
 FOLDER = ".llm_mock_cache"
 """Where the command keeps results, in the current folder; git does not see it."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from llm_mock import yaml_files
 from llm_mock.errors import InvalidFile
-from llm_mock.explain import shorten
-from llm_mock.garbage import no_garbage_collection
 from llm_mock.suites import explain
 from llm_mock.suites.expansion import expand
 from llm_mock.suites.schema import TestSuiteDefinition
-from llm_mock.validation import Location
+from llm_mock.support import yaml_files
+from llm_mock.support.garbage import no_garbage_collection
+from llm_mock.support.text import shorten
+from llm_mock.support.validation import Location
 
 
 def load_suite(path: str | Path) -> TestSuiteDefinition:

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from llm_mock import yaml_files
 from llm_mock.agents.agent import MAX_TURNS, Agent, Provider, Skill
 from llm_mock.agents.servers import CLIServer, MCPServer
 from llm_mock.errors import InvalidFile, InvalidServer
 from llm_mock.suites import explain_run
 from llm_mock.suites.role_file import RoleFile, Tool, check_envelope, ignored_keys
-from llm_mock.yaml_files import Document
+from llm_mock.support import yaml_files
+from llm_mock.support.yaml_files import Document
 
 PLUGINS = {
     "anthropic": "llm-anthropic",

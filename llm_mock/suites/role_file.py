@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field
 
 from llm_mock.errors import InvalidFile
 from llm_mock.suites import explain_run
-from llm_mock.yaml_files import Document
+from llm_mock.support.yaml_files import Document
 
 OPTIONS = ("temperature", "max_tokens")
 TOOL_TYPES = ("mcp", "cli")

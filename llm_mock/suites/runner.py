@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import llm
 
-from llm_mock import cost
 from llm_mock.agents.agent import Agent
+from llm_mock.cost.prices import amount, cost_of
 from llm_mock.errors import InvalidBudget
 from llm_mock.suites import explain_run, loading
 from llm_mock.suites.case import CaseRunner, Settled, with_settings
@@ -27,7 +27,7 @@ from llm_mock.suites.role import Role, resolve_model
 from llm_mock.suites.schema import TestCase, TestSuiteDefinition
 
 if TYPE_CHECKING:
-    from llm_mock.model import MockLLMModel
+    from llm_mock.boundaries.llm.model import MockLLMModel
 
 INTERRUPT_SECONDS = 0.2
 """How long an interrupt may go unseen while cases run in threads."""
@@ -163,7 +163,7 @@ class _Budget:
     def __init__(self, limit: Decimal | float, model_id: str | None) -> None:
         __tracebackhide__ = True
         self.stopped: str | None = None
-        self._limit = cost.amount(limit, "max_cost")
+        self._limit = amount(limit, "max_cost")
         self._spent = Decimal(0)
         if model_id is not None and not _has_price(model_id):
             raise InvalidBudget(explain_run.limit_without_price(model_id))
@@ -185,7 +185,7 @@ class _Budget:
 def _has_price(model_id: str) -> bool:
     now = datetime.now().isoformat()
     call: Any = {"model_id": model_id, "timestamp": now, "input_tokens": 1, "output_tokens": 1}
-    return cost.cost_of(call) is not None
+    return cost_of(call) is not None
 
 
 def _next_of(done: queue.SimpleQueue[Any]) -> Any:

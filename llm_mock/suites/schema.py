@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 import pydantic
 from pydantic import ConfigDict, Field, PrivateAttr
 
-from llm_mock import schemas
 from llm_mock.agents.result import Mode
+from llm_mock.support import schemas
 
 Threshold = Annotated[float, Field(ge=0, le=1)]
 """A share, from 0 to 1."""

@@ -14,8 +14,9 @@ import llm
 import pytest
 from llm.default_plugins.openai_models import AsyncChat, Chat
 
-from llm_mock import MockGetModel, ResponseConfigurator, boundary
+from llm_mock import MockGetModel, ResponseConfigurator
 from llm_mock.agents import Agent, CLIServer, Provider, retry
+from llm_mock.boundaries.llm import boundary
 from llm_mock.cassettes import Cassette
 from tests.agents.flaky_server import FlakyServer, flaky_server
 from tests.agents.runs import Run

@@ -9,16 +9,7 @@ import llm
 import pytest
 from llm.models import ToolCall
 
-from llm_mock import (
-    BrokenToolCall,
-    MockGetModel,
-    MockLLMModel,
-    Reply,
-    ResponseConfigurator,
-    UnexpectedCall,
-    agents,
-    boundary,
-)
+from llm_mock import BrokenToolCall, MockGetModel, MockLLMModel, Reply, ResponseConfigurator, UnexpectedCall, agents
 from llm_mock.agents import (
     Agent,
     AgentSession,
@@ -30,6 +21,7 @@ from llm_mock.agents import (
     aitest_run,
     aitest_run_sync,
 )
+from llm_mock.boundaries.llm import boundary
 from llm_mock.errors import InvalidAgent, InvalidSession, ServerError
 from tests.agents.runs import Run
 from tests.conftest import RunPython

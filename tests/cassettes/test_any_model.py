@@ -11,11 +11,12 @@ from typing import Any
 import llm
 import pytest
 
-from llm_mock import MockGetModel, boundary
+from llm_mock import MockGetModel
+from llm_mock.boundaries.llm import boundary
+from llm_mock.boundaries.llm.response import StreamEvent
 from llm_mock.cassettes import Cassette, CassetteConfig
 from llm_mock.cassettes.cassette import RecordMode
 from llm_mock.errors import CassetteMiss, InvalidFile, LLMMockError
-from llm_mock.response import StreamEvent
 
 Execute = Callable[[Any, Any], Iterator[Any]]
 PNG = b"\x89PNG\r\n\x1a\n0000"

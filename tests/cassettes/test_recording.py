@@ -12,10 +12,10 @@ import llm
 import pytest
 from llm.default_plugins.openai_models import AsyncChat, Chat
 
-from llm_mock import boundary
+from llm_mock.boundaries.llm import boundary
+from llm_mock.boundaries.llm.registry import MockGetModel
 from llm_mock.cassettes import Cassette
 from llm_mock.cassettes.cassette import RecordMode
-from llm_mock.registry import MockGetModel
 from tests.openai_server import OpenAIServer, openai_server
 
 KEY = "loopback-key-0123456789abcdef"

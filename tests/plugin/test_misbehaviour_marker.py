@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llm_mock.catalogue import CATALOGUE
+from llm_mock.behaviour.catalogue import CATALOGUE
 
 APPLICATION = """
     import llm, pytest

@@ -10,8 +10,9 @@ from typing import Any
 import llm
 import pytest
 
-from llm_mock import create_mock_get_model, details
-from llm_mock.details import KeptCalls, describe_request, describe_response
+from llm_mock import create_mock_get_model
+from llm_mock.core import details
+from llm_mock.core.details import KeptCalls, describe_request, describe_response
 from llm_mock.report import calls
 
 NEW_LLM = hasattr(llm, "Message")
@@ -99,7 +100,7 @@ def test_a_call_without_details_is_shown_from_its_record() -> None:
 
 
 def test_a_price_that_nobody_knows_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llm_mock.cost.available", lambda: False)
+    monkeypatch.setattr("llm_mock.cost.prices.available", lambda: False)
     mock = create_mock_get_model()
     mock("gpt-4o-without-prices").prompt("Hi")
     assert calls.cost_of(mock.calls[0], mock) is None

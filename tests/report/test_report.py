@@ -417,7 +417,7 @@ def test_what_cannot_be_described_fails_no_test(pytester: pytest.Pytester) -> No
             content = property(lambda self: 1 / 0, lambda self, value: None)
 
         def test_it(monkeypatch):
-            monkeypatch.setattr("llm_mock.details._tool", None)
+            monkeypatch.setattr("llm_mock.core.details._tool", None)
             llm.get_model("m").prompt("Hi", tools=[test_it]).text()
         """,
     )
@@ -589,7 +589,7 @@ def test_a_run_without_report_imports_nothing_for_it(pytester: pytest.Pytester) 
 
         def test_it():
             llm.get_model("m").prompt("Hi").text()
-            assert not [name for name in sys.modules if name.startswith(("llm_mock.report", "llm_mock.details"))]
+            assert not [name for name in sys.modules if name.startswith(("llm_mock.report", "llm_mock.core.details"))]
         """
     )
     pytester.runpytest_subprocess().assert_outcomes(passed=1)

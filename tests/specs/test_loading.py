@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from llm_mock import yaml_files
 from llm_mock.errors import InvalidFile
 from llm_mock.specs import TestSpec, load_spec
 from llm_mock.specs.loading import is_spec
+from llm_mock.support import yaml_files
 
 Write = Callable[[str], Path]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from llm_mock.errors import InvalidFile
 from llm_mock.suites.loading import load_suite
 from llm_mock.suites.schema import ASSERTION_TYPES
-from llm_mock.yaml_files import dump
+from llm_mock.support.yaml_files import dump
 
 HEAD = "apiVersion: initrunner/v1\nkind: TestSuite\nmetadata: {name: x}\n"
 VALID = f"""\

@@ -1,0 +1,310 @@
+"""The catalogue of what models really do wrong, each as a change to the reply that a test configured."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from llm_mock import templates
+from llm_mock.behaviour.provider_errors import provider_error
+from llm_mock.core.reply import DEFAULT_REPLY, UNSET, BrokenToolCall, Reply
+from llm_mock.errors import LLMMockError
+from llm_mock.support import schemas
+
+if TYPE_CHECKING:
+    import llm
+
+ANOTHER_LANGUAGE = "以下是对您问题的回答。"
+KEPT = ("usage", "resolved_model", "reasoning", "attachments", "latency")
+EXTRA_FIELDS = ("explanation", "comment", "additional_notes")
+
+
+class Case:
+    """A call that a model is about to answer, and what is known of the calls before it.
+
+    Args:
+        model_id: the model.
+        prompt: what `llm` hands to it.
+        reply: what the test configured.
+        first_answer: the first answer of the same model, if there was one.
+        tool_call: the tool call that was scripted last.
+    """
+
+    def __init__(
+        self, model_id: str, prompt: llm.Prompt, reply: Reply, first_answer: Reply | None, tool_call: Any
+    ) -> None:
+        self.model_id = model_id
+        self.prompt = prompt
+        self.reply = reply
+        self.first_answer = first_answer
+        self.last_tool_call = tool_call
+        self.schema = cast("dict[str, Any] | None", prompt.schema or None)
+        self.tools: dict[str, Any] = {tool.name: tool for tool in prompt.tools}
+        self.data = UNSET if reply is DEFAULT_REPLY and not self.schema else _data_in(reply.content)
+        """The object or the list that the reply is; UNSET where it is text."""
+
+    def changed(self, text: str | None = None, **fields: Any) -> Reply:
+        """The reply with another content; what it cost, and who gave it, stays."""
+        kept = {name: getattr(self.reply, name) for name in KEPT}
+        return Reply(text, invalid=True, **{**kept, **fields})
+
+    def breaks_the_schema(self, data: Any) -> bool:
+        """Whether data are wrong; without a schema any are."""
+        return self.schema is None or next(schemas.violations(self.schema, data), None) is not None
+
+    def objects(self) -> list[dict[str, Any]]:
+        """The objects in the data, outer ones first."""
+        return [] if self.data is UNSET else list(_objects(self.data))
+
+    def with_object(self, position: int, replacement: dict[str, Any]) -> Any:
+        """The data with one of its objects replaced."""
+        data = copy.deepcopy(self.data)
+        target = list(_objects(data))[position]
+        target.clear()
+        target.update(replacement)
+        return data
+
+    def tool_call(self) -> tuple[str, dict[str, Any]] | None:
+        """A call of an offered tool; None where the model would make none.
+
+        Once it has a tool's result a model answers, unless the script says that it calls a tool again.
+        """
+        if not self.tools or (self.prompt.tool_results and not self.reply.tool_calls):
+            return None
+        return self.any_tool_call()
+
+    def any_tool_call(self) -> tuple[str, dict[str, Any]]:
+        """The tool call that was scripted for this call, or else last, or else one of the first tool on offer."""
+        call = next(iter(self.reply.tool_calls), self.last_tool_call)
+        if call is not None and call.name in self.tools:
+            return call.name, dict(call.arguments)
+        name, tool = next(iter(self.tools.items()))
+        return name, _arguments(tool.input_schema)
+
+
+def _data_in(text: str) -> Any:
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError:
+        return UNSET
+    return data if isinstance(data, (dict, list)) else UNSET
+
+
+def _objects(data: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(data, dict):
+        yield data
+    for item in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
+        yield from _objects(item)
+
+
+def _arguments(schema: Any) -> dict[str, Any]:
+    from llm_mock.behaviour.generate import instance
+
+    try:
+        arguments = instance(schema or {"type": "object"})
+    except LLMMockError:  # such as a pattern, which needs another library
+        return {}
+    return arguments if isinstance(arguments, dict) else {}
+
+
+Change = Callable[[Case], "Reply | None"]
+
+
+class Kind(NamedTuple):
+    """One entry of the catalogue."""
+
+    name: str
+    description: str
+    needs: str
+    """What a call must be like for it."""
+    change: Change | None = None
+    """What becomes of a reply; None where it does not apply to the call."""
+    error: str | None = None
+    """The kind of provider error that is raised, before a reply is used up."""
+
+
+ANY, JSON, TOOLS = "a call", "an answer in JSON", "a call that offers tools"
+CATALOGUE: dict[str, Kind] = {}
+"""Every misbehaviour by its name."""
+
+
+def _kind(name: str, needs: str) -> Callable[[Change], Change]:
+    def register(change: Change) -> Change:
+        CATALOGUE[name] = Kind(name, cast("str", change.__doc__), needs, change)
+        return change
+
+    return register
+
+
+@_kind("fenced-json", JSON)
+def _fenced(case: Case) -> Reply | None:
+    """The JSON stands in a Markdown code fence."""
+    return None if case.data is UNSET else case.changed(f"```json\n{_indented(case.data)}\n```")
+
+
+def _indented(data: Any) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False)
+
+
+@_kind("prose-around-json", JSON)
+def _prose(case: Case) -> Reply | None:
+    """Sentences stand before and after the JSON."""
+    if case.data is UNSET:
+        return None
+    return case.changed(f"Sure! Here is the JSON:\n\n{_indented(case.data)}\n\nLet me know if you need anything else.")
+
+
+@_kind("truncated-json", JSON)
+def _truncated(case: Case) -> Reply | None:
+    """The JSON ends in the middle, at the limit of output tokens."""
+    return None if case.data is UNSET else case.changed(case.reply.content[: len(case.reply.content) * 2 // 3 or 1])
+
+
+@_kind("wrong-types", f"{JSON} whose fields have types")
+def _wrong_types(case: Case) -> Reply | None:
+    """Values in the JSON have other types than were asked for."""
+    for position, target in enumerate(case.objects()):
+        wrong = {
+            name: other
+            for name, value in target.items()
+            for other in _of_other_types(value)
+            if case.breaks_the_schema(case.with_object(position, {**target, name: other}))
+        }
+        if wrong:
+            return case.changed(data=case.with_object(position, {**target, **wrong}))
+    return None
+
+
+def _of_other_types(value: Any) -> Iterator[Any]:
+    """What a model may write instead of a value, the likeliest last."""
+    yield {"value": value}
+    if isinstance(value, str):
+        yield [value]
+    elif isinstance(value, bool):
+        yield f"probably {str(value).lower()}"
+    elif isinstance(value, (int, float)):
+        yield f"about {value}"
+    elif isinstance(value, list):
+        yield ", ".join(str(item) for item in value)
+    elif isinstance(value, dict):
+        yield json.dumps(value, ensure_ascii=False)
+
+
+@_kind("missing-field", f"{JSON} with a field that is required")
+def _missing_field(case: Case) -> Reply | None:
+    """A required field of the JSON is missing."""
+    for position, target in enumerate(case.objects()):
+        for missing in target:
+            rest = {name: value for name, value in target.items() if name != missing}
+            if case.breaks_the_schema(data := case.with_object(position, rest)):
+                return case.changed(data=data)
+    return None
+
+
+@_kind("extra-field", f"{JSON} with an object in it")
+def _extra_field(case: Case) -> Reply | None:
+    """The JSON has a field that nobody asked for."""
+    for position, target in enumerate(case.objects()[:1]):
+        name = next((name for name in EXTRA_FIELDS if name not in target), "notes_on_the_answer")
+        extra = {name: "I chose this because it fits the request best."}
+        return case.changed(data=case.with_object(position, {**target, **extra}))
+    return None
+
+
+@_kind("empty-text", ANY)
+def _empty(case: Case) -> Reply | None:
+    """The answer is empty."""
+    return case.changed("")
+
+
+@_kind("refusal", ANY)
+def _refusal(case: Case) -> Reply | None:
+    """The model declines to answer, in plain text."""
+    return case.changed(templates.REFUSAL)
+
+
+@_kind("wrong-language", "an answer with text that may be anything")
+def _wrong_language(case: Case) -> Reply | None:
+    """The text is in another language, Chinese; in JSON wherever the schema lets it."""
+    if case.data is UNSET:
+        return case.changed(ANOTHER_LANGUAGE) if case.reply.content else None
+    data = copy.deepcopy(case.data)
+    for container, key in list(_texts(data)):
+        text, container[key] = container[key], ANOTHER_LANGUAGE
+        if case.schema is not None and case.breaks_the_schema(data):
+            container[key] = text
+    return None if data == case.data else case.changed(data=data)
+
+
+def _texts(data: Any) -> Iterator[tuple[Any, Any]]:
+    """Where the texts in some data stand."""
+    for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+        if isinstance(value, str):
+            yield data, key
+        elif isinstance(value, (dict, list)):
+            yield from _texts(value)
+
+
+@_kind("unknown-tool", TOOLS)
+def _unknown_tool(case: Case) -> Reply | None:
+    """The model calls a tool that was not offered."""
+    call = case.tool_call()
+    if call is None:
+        return None
+    name = call[0]
+    while name in case.tools:
+        name += "_tool"
+    return case.changed(tool_calls=[BrokenToolCall(name, call[1])])
+
+
+@_kind("bad-tool-arguments", TOOLS)
+def _bad_tool_arguments(case: Case) -> Reply | None:
+    """The model calls a tool with an argument that the tool does not have."""
+    call = case.tool_call()
+    if call is None:
+        return None
+    name, arguments = call
+    first = next(iter(arguments), "input")
+    wrong = {f"{first}_value": arguments.pop(first, ""), **arguments}
+    return case.changed(tool_calls=[BrokenToolCall(name, wrong)])
+
+
+@_kind("endless-tool-calls", TOOLS)
+def _endless_tool_calls(case: Case) -> Reply | None:
+    """The model calls a tool again and again, and never answers."""
+    return case.changed(tool_calls=[BrokenToolCall(*case.any_tool_call())]) if case.tools else None
+
+
+@_kind("repeated-answer", "a call after an answer of the same model that differs")
+def _repeated(case: Case) -> Reply | None:
+    """The model gives its first answer again, whatever it is asked."""
+    first = case.first_answer
+    if first is None or first.content == case.reply.content:
+        return None
+    return case.changed(first.content) if first.data is UNSET else case.changed(data=first.data)
+
+
+@_kind("broken-stream", "an answer with text")
+def _broken_stream(case: Case) -> Reply | None:
+    """The connection breaks when half of the answer was streamed."""
+    content = case.reply.content
+    half = (len(content) + 1) // 2
+    if not half:
+        return None
+    chunks = list(case.reply.chunks or ())
+    if len(chunks) < 2:
+        chunks = [content[:half], content[half:]]
+    error = provider_error(case.model_id, "broken_stream")
+    return case.changed(chunks=chunks, error=error, error_after=(len(chunks) + 1) // 2)
+
+
+for _name, _description, _error in (
+    ("rate-limit", "The provider refuses: too many requests (429, with Retry-After).", "rate_limit"),
+    ("overloaded", "The provider is overloaded (503; Anthropic 529).", "overloaded"),
+    ("timeout", "The provider does not answer in time.", "timeout"),
+    ("context-overflow", "The provider refuses: the prompt is longer than the context (400).", "context_overflow"),
+    ("invalid-key", "The provider refuses: the key is invalid (401).", "invalid_key"),
+):
+    CATALOGUE[_name] = Kind(_name, _description, ANY, error=_error)

@@ -1,0 +1,4 @@
+"""Where applications obtain and execute models.
+
+PYTEST_DONT_REWRITE
+"""

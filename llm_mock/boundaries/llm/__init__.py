@@ -1,0 +1,4 @@
+"""The boundary of the `llm` library; the only package that knows its internals.
+
+PYTEST_DONT_REWRITE
+"""

@@ -1,0 +1,85 @@
+"""What a model that nobody knows accepts: any option, any attachment, any further argument."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import llm
+from pydantic import ConfigDict
+
+from llm_mock.support.schemas import json_schema
+
+LLM_ARGUMENTS = frozenset(inspect.signature(llm.Model.prompt).parameters) | {"key"}
+
+
+class AnyOptions(llm.Options):
+    """Takes any option. A subclass of a mocked model may declare its own, as for any `llm` model."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class AnyAttachmentType(frozenset[str]):
+    """Has every attachment type."""
+
+    def __contains__(self, attachment_type: object) -> bool:
+        return True
+
+    def __bool__(self) -> bool:
+        return True
+
+
+class AcceptsAnything:
+    """What a mocked model accepts, until it takes the traits of a real one."""
+
+    can_stream = True
+    supports_schema = True
+    supports_tools = True
+    attachment_types: frozenset[str] | set[str] = AnyAttachmentType()
+    server_side_tools: tuple[type, ...] = (object,)
+    shown = ""
+    refuses = False
+    """Whether `prompt()` lets `llm` refuse arguments that are no options of the model."""
+
+    @property
+    def supported_server_side_tools(self) -> tuple[type, ...]:
+        """The classes of the provider's own tools that may be offered."""
+        return self.server_side_tools
+
+    def __str__(self) -> str:
+        return self.shown or super().__str__()
+
+    def _validate_attachments(self, attachments: Any = None) -> None:
+        if not isinstance(self.attachment_types, AnyAttachmentType):  # else `llm` would ask a URL for its type
+            super()._validate_attachments(attachments)  # type: ignore[misc]
+
+    def take_traits(self, real: Any) -> None:
+        """Become like a real model in what applications look at: what it supports, its options, its name."""
+        for trait in (
+            *("Options", "attachment_types", "can_stream", "key_env_var", "needs_key"),
+            *("supports_conversation", "supports_schema", "supports_tools"),
+        ):
+            if hasattr(real, trait):
+                setattr(self, trait, getattr(real, trait))
+        self.server_side_tools = getattr(real, "supported_server_side_tools", ())
+        self.shown = str(real)
+        self.refuses = True
+
+
+def split_arguments(model: Any, arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split the keyword arguments of `prompt()` into those that `llm` takes and those only for the history.
+
+    A pydantic class as schema becomes its JSON schema here, which `llm` would generate anew for each call.
+
+    Args:
+        model: a mocked model; what its `Options` do not take `llm` would refuse.
+        arguments: the keyword arguments.
+    """
+    options = model.Options
+    takes_any = model.refuses or options.model_config.get("extra") == "allow"
+    for_llm: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    for name, value in arguments.items():
+        taken = name in LLM_ARGUMENTS or name in options.model_fields or (takes_any and name != "model")
+        (for_llm if taken else others)[name] = json_schema(value) if name == "schema" else value
+    return for_llm, others

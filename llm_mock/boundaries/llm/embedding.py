@@ -1,0 +1,138 @@
+"""The mocked embedding models: real `llm` models with vectors made from the text itself, or set by a test.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from numbers import Real
+from typing import Any
+
+import llm
+
+from llm_mock import explain
+from llm_mock.boundaries.llm.registry import MockGetModel
+from llm_mock.core.reply import exception_from
+from llm_mock.core.vectors import EmbeddingRecord, EmbeddingState
+from llm_mock.errors import InvalidReply
+
+
+class MockEmbeddingModel(llm.EmbeddingModel):  # type: ignore[name-defined, misc]
+    """A real `llm.EmbeddingModel` that needs no network: the same item always gives the same vector.
+
+    A vector that nobody set is made from the words and letters of a text (or the bytes of binary data), is of length
+    1, and lies the nearer to that of another text the more words both have in common. It says nothing of meaning.
+    """
+
+    is_llm_mock = True
+    supports_binary = True
+
+    def __init__(
+        self,
+        model_id: str | None = None,
+        dimensions: int | None = None,
+        *,
+        mock: Callable[[], MockGetModel | None] | None = None,
+    ) -> None:
+        """
+        Args:
+            model_id: the model id; a subclass may give it as a class attribute instead.
+            dimensions: how many numbers a vector has, by default 64.
+            mock: which mock answers when the model is called; by default one of its own.
+        """
+        self.model_id: str = model_id or self.model_id
+        if mock is not None:
+            self.mock = mock  # type: ignore[method-assign]
+        if dimensions is not None:
+            self.dimensions = dimensions
+
+    def mock(self) -> MockGetModel | None:
+        """Says which mock answers when the model is called; None lets the real model of that id answer."""
+        self.mock = MockGetModel().itself  # type: ignore[method-assign]
+        return self.mock()
+
+    @property
+    def _state(self) -> EmbeddingState:
+        return (self.mock() or MockGetModel()).embedding_state(self.model_id)
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has. To be assigned before vectors are set; `InvalidReply` otherwise."""
+        return self._state.dimensions
+
+    @dimensions.setter
+    def dimensions(self, dimensions: int) -> None:
+        __tracebackhide__ = True
+        state = self._state
+        if type(dimensions) is not int or dimensions < 1 or any(len(v) != dimensions for v in state.vectors.values()):
+            raise InvalidReply(explain.bad_dimensions(dimensions, len(state.vectors)))
+        state.dimensions = dimensions
+
+    @property
+    def call_history(self) -> list[EmbeddingRecord]:
+        """Every batch that was embedded, failed ones included, in order; a single `embed` is a batch of one."""
+        return self._state.calls
+
+    def reset_history(self) -> None:
+        """Forget every call of this model."""
+        self._state.calls.clear()
+
+    def set(self, item: str | bytes, vector: Iterable[float]) -> None:
+        """Set the vector of one text or blob; it is given as it is, neither scaled nor rounded.
+
+        Raises:
+            InvalidReply: it is not as many finite numbers as the model has `dimensions`.
+        """
+        __tracebackhide__ = True
+        state = self._state
+        numbers = list(vector) if isinstance(vector, Iterable) and not isinstance(vector, (str, bytes)) else None
+        if not isinstance(item, (str, bytes)):
+            raise InvalidReply(explain.not_embeddable(item))
+        if numbers is None or len(numbers) != state.dimensions or not all(map(_is_number, numbers)):
+            raise InvalidReply(explain.bad_vector(vector if numbers is None else numbers, state.dimensions))
+        state.vectors[item] = [float(number) for number in numbers]
+
+    def set_error(self, exception: BaseException | type[BaseException] | None) -> None:
+        """Have every call raise an exception, given as an instance or a class. None ends it.
+
+        Raises:
+            InvalidReply: it is no exception.
+        """
+        __tracebackhide__ = True
+        if exception is not None:
+            exception_from(exception)
+        self._state.error = exception
+
+    def embed_batch(self, items: Iterable[str | bytes], *, key: str | None = None) -> Iterator[list[float]]:
+        """Called by `llm` to embed. An empty batch is no call.
+
+        Raises:
+            Exception: the error that was set.
+            TypeError: an item is neither text nor bytes.
+        """
+        items, state = list(items), self._state
+        if not items:
+            return
+        shown = [_shown(item) for item in items]
+        now = datetime.now().isoformat()
+        record = EmbeddingRecord(timestamp=now, model_id=self.model_id, items=shown, error=None)
+        state.calls.append(record)
+        try:
+            vectors = [state.embed(item) for item in items]
+        except BaseException as error:
+            record["error"] = str(error) or type(error).__name__
+            raise
+        yield from vectors
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _shown(item: Any) -> str:
+    if not isinstance(item, (str, bytes)):
+        raise TypeError(explain.not_embeddable(item))
+    return item if isinstance(item, str) else f"<{len(item)} bytes>"

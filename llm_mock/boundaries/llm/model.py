@@ -1,0 +1,97 @@
+"""The mocked models: real `llm` models that answer from a script."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Iterator
+from typing import Any
+
+import llm
+
+from llm_mock.boundaries.llm.accept import AcceptsAnything, AnyOptions, split_arguments
+from llm_mock.boundaries.llm.registry import MockGetModel
+from llm_mock.boundaries.llm.response import NOTHING_PASSED, MockResponse, deliver, deliver_async
+from llm_mock.core.answering import ModelState
+from llm_mock.core.records import ModelHistory, plain
+
+
+class _Scripted(AcceptsAnything, ModelHistory):
+    """What both twins share. Their state is kept by their mock, for their model id."""
+
+    def __init__(
+        self,
+        model_name: str | None = None,
+        default_response: Any = None,
+        *,
+        mock: Callable[[], MockGetModel | None] | None = None,
+    ) -> None:
+        """
+        Args:
+            model_name: the model id; a subclass may give it as `model_id` instead.
+            default_response: the reply where nothing else was configured, by default `{"success": True}`.
+            mock: which mock answers when the model is called; by default one of its own.
+        """
+        self.model_id = model_name or self.model_id
+        if mock is not None:
+            self.mock = mock  # type: ignore[method-assign]
+        if default_response is not None:
+            self.default_response = default_response
+
+    @property
+    def _state(self) -> ModelState:
+        return (self.mock() or MockGetModel()).state(self.model_id)
+
+
+class MockLLMModel(_Scripted, llm.Model):
+    """A real `llm.Model` that answers from a script, records every call and never reaches a network."""
+
+    Options = AnyOptions  # type: ignore[assignment]
+
+    def prompt(self, prompt: str | None = None, *, lazy: bool | None = None, **kwargs: Any) -> MockResponse:
+        """Ask the model. The call is counted, recorded and, where an error is configured, failed at once.
+
+        Args:
+            prompt: the text; `prompt_text=` is the same.
+            lazy: True does all that when the response is read, as `llm`'s own models do; by default ini
+                `llm_mock_lazy`.
+            kwargs: what `llm.Model.prompt` takes (`schema`, `system`, `tools`, …), and options. `temperature`
+                (recorded as 0.0 when not passed), `max_tokens` (1000), `model` (None) and any other name are
+                recorded too; they become options only where the model's `Options` take them.
+
+        Raises:
+            Exception: the error that was configured for this call.
+        """
+        __tracebackhide__ = True
+        prompt = kwargs.pop("prompt_text", prompt) if prompt is None else prompt
+        for_llm, others = split_arguments(self, kwargs) if kwargs else ({}, {})
+        response: Any = super().prompt(prompt, **for_llm)
+        mock = self.mock()
+        if mock and mock.cassette is None:  # what was recorded is played back as `llm` gave it
+            response.__class__ = MockResponse
+            response.passed = plain(others) if others else NOTHING_PASSED
+            scripted = type(self).execute is MockLLMModel.execute  # else a subclass answers by itself
+            if scripted and not (mock.settings.lazy if lazy is None else lazy):
+                response.decided = mock.answer(self.model_id, response.prompt, response.passed, None)
+        return response  # type: ignore[no-any-return]
+
+    def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> Iterator[str]:
+        """Called by `llm` to produce the response."""
+        __tracebackhide__ = True
+        answered = getattr(response, "decided", None)
+        if answered is None:
+            mock = self.mock() or MockGetModel()
+            answered = mock.answer(self.model_id, prompt, getattr(response, "passed", None), conversation)
+        return deliver(answered, stream, response)
+
+
+class AsyncMockLLMModel(_Scripted, llm.AsyncModel):
+    """The asynchronous twin of `MockLLMModel`: lazy, as every `llm.AsyncModel`."""
+
+    Options = AnyOptions  # type: ignore[assignment]
+
+    async def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> AsyncGenerator[str, None]:
+        """Called by `llm` to produce the response."""
+        __tracebackhide__ = True
+        mock = self.mock() or MockGetModel()
+        answered = await mock.answer_async(self.model_id, prompt, conversation)
+        async for chunk in deliver_async(answered, stream, response):
+            yield chunk

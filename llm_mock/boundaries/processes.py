@@ -1,0 +1,161 @@
+"""How a test and the processes that it starts share replies and calls: through a folder.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from llm_mock import explain
+from llm_mock.core.script import QueuedReply, Script
+from llm_mock.errors import InvalidReply
+
+if TYPE_CHECKING:
+    from llm_mock.core.records import CallRecord
+
+
+class Exchange:
+    """The folder, seen from one process.
+
+    `script` holds what is configured; it is replaced whole. `used-P-N` says that the queued reply at position P was
+    used for the Nth time: only one process can create it. `sent-PID` holds what a process reports, a JSON object a
+    line, written at once, so that a crash loses nothing.
+
+    Args:
+        folder: where it is.
+        mine: whether this is the process of the test, which receives what the others send.
+    """
+
+    def __init__(self, folder: Path, mine: bool = False) -> None:
+        self.folder = folder
+        self.mine = mine
+        self._positions: dict[Path, int] = {}
+        self._version = (0, 0)
+        self._calls: list[CallRecord] = []
+        self._problems: list[str] = []
+
+    @classmethod
+    def create(cls) -> Exchange:
+        """A new one, that is removed with the object or at the end of the process."""
+        exchange = cls(Path(tempfile.mkdtemp(prefix="llm-mock-exchange-")), mine=True)
+        weakref.finalize(exchange, _remove, exchange.folder, os.getpid())
+        return exchange
+
+    def share(self, mock: Any) -> None:
+        """Write down what a mock and those below it have configured.
+
+        Raises:
+            InvalidReply: a reply is a function, or an exception, that another process cannot be sent.
+        """
+        __tracebackhide__ = True
+        levels = []
+        while mock is not None:
+            _check_sendable(mock._script)
+            levels.append((mock._script, mock._unknown, mock.settings))
+            mock = mock._outer
+        script: Script = levels[0][0]
+        if script.exchange is None:
+            for reply in script.queued():
+                for _ in range(reply.times - reply.remaining):
+                    self.use(reply)
+            script.exchange = self
+        temporary = self.folder / f"script-{os.getpid()}"
+        temporary.write_bytes(pickle.dumps(levels))
+        temporary.replace(self.folder / "script")
+
+    def levels(self) -> list[Any]:
+        """What was configured last: script, unknown models and settings of a mock and of those below it."""
+        levels: list[Any] = pickle.loads((self.folder / "script").read_bytes())
+        levels[0][0].exchange = self
+        return levels
+
+    def version(self) -> tuple[int, int]:
+        """What differs when `share` wrote anew; the same for ever once the test is over."""
+        with contextlib.suppress(FileNotFoundError):
+            status = (self.folder / "script").stat()
+            self._version = (status.st_mtime_ns, status.st_ino)
+        return self._version
+
+    def use(self, reply: QueuedReply) -> bool:
+        """Use a queued reply once more; False where other processes have used it up."""
+        for number in range(reply.times):
+            with contextlib.suppress(FileExistsError):
+                path = self.folder / f"used-{reply.position}-{number}"
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+                return True
+        return False
+
+    def times_used(self, reply: QueuedReply) -> int:
+        """How often all processes together used a queued reply."""
+        return sum((self.folder / f"used-{reply.position}-{number}").exists() for number in range(reply.times))
+
+    def send_call(self, call: CallRecord) -> None:
+        """Report a call that was answered, or that failed, to the process of the test."""
+        self._send({"call": call})
+
+    def send_problem(self, message: str) -> None:
+        """Report what was wrong with a call to the process of the test."""
+        self._send({"problem": message})
+
+    def _send(self, line: dict[str, Any]) -> None:
+        if self.mine:
+            return
+        with contextlib.suppress(OSError):  # the test is over
+            file = os.open(self.folder / f"sent-{os.getpid()}", os.O_CREAT | os.O_APPEND | os.O_WRONLY)
+            os.write(file, json.dumps(line).encode() + b"\n")
+            os.close(file)
+
+    def received_calls(self) -> list[CallRecord]:
+        """The calls that other processes reported since the last time."""
+        self._read()
+        received, self._calls = self._calls, []
+        return received
+
+    def received_problems(self) -> list[str]:
+        """The problems that other processes reported since the last time."""
+        received, self._problems = self._problems, []
+        return received
+
+    def _read(self) -> None:
+        for path in sorted(self.folder.glob("sent-*")):
+            if path.name != f"sent-{os.getpid()}":
+                for line in self._new_lines(path):
+                    if "call" in line:
+                        self._calls.append(line["call"])
+                    else:
+                        self._problems.append(line["problem"])
+        self._calls.sort(key=lambda call: call["timestamp"])
+
+    def _new_lines(self, path: Path) -> Iterator[dict[str, Any]]:
+        start = self._positions.get(path, 0)
+        with path.open("rb") as file:
+            file.seek(start)
+            text = file.read()
+        whole = text.rfind(b"\n") + 1  # the rest is being written, or its process was killed meanwhile
+        self._positions[path] = start + whole
+        for line in text[:whole].splitlines():
+            yield json.loads(line)
+
+
+def _remove(folder: Path, process: int) -> None:
+    if os.getpid() == process:  # not in a forked child
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _check_sendable(script: Script) -> None:
+    __tracebackhide__ = True
+    for described, parts, _ in script.configured():
+        try:
+            pickle.loads(pickle.dumps(parts))
+        except Exception as error:
+            raise InvalidReply(explain.not_sendable(described, error)) from None

@@ -1,0 +1,4 @@
+"""The commands of `llm-mock`.
+
+PYTEST_DONT_REWRITE
+"""

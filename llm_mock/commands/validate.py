@@ -1,0 +1,58 @@
+"""Checks suites, roles and plain-language tests without running them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from llm_mock.specs.loading import is_spec, load_spec
+from llm_mock.specs.models import TestSpec
+from llm_mock.suites.loading import load_suite
+from llm_mock.suites.role import load_role
+from llm_mock.suites.schema import TestSuiteDefinition
+from llm_mock.support import yaml_files
+
+NEITHER = (
+    "is no suite (kind: TestSuite), no role (kind: Agent) and no plain-language test (test, steps and verdict); "
+    "`llm-mock schema suite` and `llm-mock schema spec` print what these hold"
+)
+
+
+def validated(path: Path) -> str:
+    """Check a file.
+
+    Args:
+        path: the file.
+
+    Returns:
+        What it is, such as `suite 'greeting', 3 cases`.
+
+    Raises:
+        InvalidFile: it is wrong; each line of the message names a problem with file and line.
+    """
+    document = yaml_files.load(path)
+    content: Any = document.data
+    kind = content.get("kind") if isinstance(content, dict) else None
+    if kind == "TestSuite":
+        suite = load_suite(path)
+        return f"suite {suite.metadata.name!r}, {_count(len(suite.cases), 'case')}"
+    if kind == "Agent":
+        return f"role {load_role(path).name!r}"
+    if is_spec(content):
+        spec = load_spec(path)
+        return f"plain-language test {spec.test.name!r}, {_count(len(spec.steps), 'step')}"
+    raise document.error(NEITHER)
+
+
+def format_of(kind: str) -> dict[str, Any]:
+    """The JSON Schema of a format.
+
+    Args:
+        kind: `suite` or `spec`.
+    """
+    models: dict[str, Any] = {"suite": TestSuiteDefinition, "spec": TestSpec}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **models[kind].model_json_schema()}
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,4 @@
+"""The mock itself: what is asked, what is answered, what is remembered. It knows no library.
+
+PYTEST_DONT_REWRITE
+"""

@@ -1,0 +1,84 @@
+"""Which vector an item has: the one that was set, or one made from its text or bytes alone.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from typing import TypedDict
+
+from llm_mock.core.reply import exception_from
+
+WORD_WEIGHT = 2
+"""What a word counts against three neighbouring characters, which count 1."""
+SEEN_BYTES = 4096
+"""How much of binary data is compared piece by piece; the rest only makes a difference."""
+
+
+class EmbeddingRecord(TypedDict):
+    """One batch that a model embedded, as plain JSON values."""
+
+    timestamp: str
+    """ISO 8601, local time."""
+    model_id: str
+    items: list[str]
+    """The texts; binary data as `<N bytes>`."""
+    error: str | None
+    """The message of the error that was raised, else None."""
+
+
+class EmbeddingState:
+    """What a mock knows of one embedding model id. What it does not know is looked up in that of its outer mock."""
+
+    def __init__(self, outer: EmbeddingState | None = None) -> None:
+        self.calls: list[EmbeddingRecord] = []
+        self.vectors: dict[str | bytes, list[float]] = {}
+        self.error: BaseException | type[BaseException] | None = None
+        self.dimensions: int = outer.dimensions if outer else 64
+        self._outer = outer
+
+    def embed(self, item: str | bytes) -> list[float]:
+        """The vector for one item, a new list; raises the configured error."""
+        state: EmbeddingState | None = self
+        while state is not None:
+            if state.error is not None:
+                raise exception_from(state.error).with_traceback(None)
+            vector = state.vectors.get(item, ())
+            if len(vector) == self.dimensions:
+                return list(vector)
+            state = state._outer
+        return made_vector(item, self.dimensions)
+
+
+def made_vector(item: str | bytes, dimensions: int) -> list[float]:
+    """The vector of length 1 that an item has where none was set; the same in every process.
+
+    Each feature of the item adds its weight to one of the numbers, or takes it off.
+    """
+    sums = [0] * dimensions
+    for feature, weight in _features_of_text(item) if isinstance(item, str) else _features_of_bytes(item):
+        position, sign = divmod(int.from_bytes(hashlib.blake2b(feature, digest_size=8).digest(), "big"), 2)
+        sums[position % dimensions] += weight if sign else -weight
+    sums[0] = sums[0] if any(sums) else 1
+    length = math.sqrt(sum(number * number for number in sums))
+    return [number / length for number in sums]
+
+
+def _features_of_text(text: str) -> Iterator[tuple[bytes, int]]:
+    words = text.lower().split()
+    padded = f" {' '.join(words)} "
+    yield _encoded("text", text), 1
+    yield from ((_encoded("word", word), WORD_WEIGHT) for word in {*words})
+    yield from ((_encoded("part", part), 1) for part in {padded[i : i + 3] for i in range(len(padded) - 2)})
+
+
+def _encoded(kind: str, text: str) -> bytes:
+    return f"{kind} {text}".encode("utf-8", "surrogatepass")
+
+
+def _features_of_bytes(data: bytes) -> Iterator[tuple[bytes, int]]:
+    yield b"data " + data, 1
+    yield from ((b"bytes " + part, 1) for part in {data[i : i + 4] for i in range(min(len(data), SEEN_BYTES) - 3)})

@@ -1,0 +1,4 @@
+"""What calls cost, and budgets.
+
+PYTEST_DONT_REWRITE
+"""

@@ -1,0 +1,4 @@
+"""The pytest plugin; the only package that imports pytest.
+
+PYTEST_DONT_REWRITE
+"""

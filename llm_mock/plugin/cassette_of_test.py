@@ -1,0 +1,165 @@
+"""The cassette of a pytest test: where it lies, how it records, and what becomes of it when the test ends."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, get_args
+
+import pytest
+
+from llm_mock.boundaries.llm import boundary
+from llm_mock.cassettes import explain
+from llm_mock.cassettes.cassette import Cassette, RecordMode
+from llm_mock.cassettes.config import CassetteConfig
+from llm_mock.errors import LLMMockError
+from llm_mock.support.redaction import default_redactor
+
+if TYPE_CHECKING:
+    from llm_mock.boundaries.activation import TestRun
+
+FOLDER = "cassettes"
+LONGEST_NAME = 120
+MARKER = "llm_mock_cassette"
+
+
+def marker_arguments(item: pytest.Item) -> tuple[str | None, str | None]:
+    """The name of the cassette, and the record mode, as the marker of a test says them."""
+    marker = item.get_closest_marker(MARKER)
+    if marker is None:
+        return None, None
+    unknown = marker.kwargs.keys() - {"name", "record"}
+    if unknown or len(marker.args) > 1 or (marker.args and "name" in marker.kwargs):
+        raise LLMMockError(explain.bad_marker(marker.args, marker.kwargs))
+    return next(iter(marker.args), marker.kwargs.get("name")), marker.kwargs.get("record")
+
+
+def checked_mode(mode: Any) -> RecordMode:
+    """A record mode.
+
+    Raises:
+        LLMMockError: there is no such mode.
+    """
+    if mode not in get_args(RecordMode):
+        raise LLMMockError(explain.bad_record_mode(mode, get_args(RecordMode)))
+    return mode  # type: ignore[no-any-return]
+
+
+def path_of(item: pytest.Item, name: str | None) -> Path:
+    """Where the cassette of a test lies: `cassettes/<module>/<test>.yaml` beside it, or as its marker names it.
+
+    Raises:
+        LLMMockError: the name is none, or leads out of the folder.
+    """
+    folder = item.path.parent / FOLDER
+    if name is None:
+        return folder / item.path.stem / f"{_file_name(item)}.yaml"
+    parts = PurePosixPath(name).parts if isinstance(name, str) else ()
+    if not parts or ".." in parts or PurePosixPath(name).is_absolute() or "\\" in name:
+        raise LLMMockError(explain.bad_cassette_name(name))
+    return folder / (name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")
+
+
+def _file_name(item: pytest.Item) -> str:
+    """The name of a test as that of a file; one that had to be changed for this ends in a hash, to be unique."""
+    full = ".".join(item.nodeid.split("::")[1:]) or item.name
+    name = re.sub(r"[^\w.,=+\[\]-]+", "-", full)
+    if name == full and len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[:LONGEST_NAME]}-{hashlib.sha256(full.encode()).hexdigest()[:8]}"
+
+
+def conflicting_claims(items: Iterable[pytest.Item]) -> dict[str, str]:
+    """Which tests name a cassette that another names too: their ids, with what to say."""
+    claims: dict[Path, list[str]] = {}
+    for item in items:
+        try:
+            claims.setdefault(path_of(item, marker_arguments(item)[0]), []).append(item.nodeid)
+        except LLMMockError:
+            continue  # the test itself says so
+    return {test: explain.two_claims(path, tests) for path, tests in claims.items() if len(tests) > 1 for test in tests}
+
+
+class CassetteOfTest:
+    """The cassette of a test, from its start to its end.
+
+    Args:
+        request: the fixture request of the test, which has the marker `llm_mock_cassette` or not.
+        run: the run, which knows the keys of whoever runs the tests.
+        conflict: what to say where another test claims the same file.
+        report_unused: is told of recorded calls that nobody asked for, unless these are an error.
+
+    Raises:
+        LLMMockError: the marker or the configuration is wrong, or the file cannot be used.
+    """
+
+    def __init__(
+        self, request: pytest.FixtureRequest, run: TestRun, conflict: str | None, report_unused: Callable[[str], None]
+    ) -> None:
+        self._item, self._report_unused = request.node, report_unused
+        self._unused_is_error = request.config.getini("llm_mock_unused_recordings") == "error"
+        self._passed = False
+        self._finished = 0
+        if conflict or self._item.get_closest_marker("llm_live"):
+            raise LLMMockError(conflict or explain.live_with_cassette())
+        name, mode = marker_arguments(self._item)
+        mode = checked_mode(
+            request.config.getoption("--llm-mock-record") or mode or request.config.getini("llm_mock_record")
+        )
+        config = CassetteConfig.from_fixture(request.getfixturevalue("llm_mock_cassette_config"))
+        keys = [] if mode == "none" else run.stored_keys()
+
+        def real_model(prompt: Any, response: Any) -> Any:
+            with run.as_user():
+                return boundary.real_model(prompt, response)
+
+        self.redactor = default_redactor(keys, config.redact)
+        """What is secret in this test; a report hides it, too."""
+        self.cassette = Cassette(path_of(self._item, name), mode, config, self.redactor, real_model)
+
+    def finish(self, passed: bool) -> None:
+        """Write what was recorded. A problem fails a test that passed, and is shown beside the failure of another."""
+        self._passed = passed
+        problem = note = None
+        try:
+            note = self.cassette.save(passed)
+            problem = self.cassette.lost()
+        except LLMMockError as error:
+            problem = str(error)
+        self._finished = len(self.cassette.recorded)
+        if problem and passed:
+            pytest.fail(problem, pytrace=False)
+        if note or problem:
+            self._item.add_report_section("call", "cassette", str(note or problem))
+        if self._unused_is_error and not _has_own_teardown(self._item):
+            self._look_for_unused()
+
+    def end(self) -> None:
+        """The fixtures of the test are torn down, which may have made calls, too: look what was not asked for."""
+        if len(self.cassette.recorded) > self._finished:
+            self.finish(self._passed)
+        self._look_for_unused()
+
+    def _look_for_unused(self) -> None:
+        unused = [call.request.plain() for call in self.cassette.unused()] if self._passed else []
+        if not unused:
+            return
+        self._passed = False  # said once
+        message = explain.unused_recordings(self.cassette.path, unused)
+        if self._unused_is_error:
+            pytest.fail(f"Recorded calls were not asked for:\n{message}\n{explain.remove_unused()}", pytrace=False)
+        self._report_unused(message)
+
+
+def _has_own_teardown(item: Any) -> bool:
+    """Whether the project's fixtures of a test do something after it, such as asking a model."""
+    definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+    functions = [named[-1].func for named in definitions.values() if named[-1].scope == "function"]
+    return any(
+        inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+        for function in functions
+        if function.__module__.split(".")[0] not in ("_pytest", "llm_mock")
+    )

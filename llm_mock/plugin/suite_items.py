@@ -1,0 +1,138 @@
+"""Prompt suites in pytest: each case of a suite file is a test.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from llm_mock.boundaries.activation import TestRun
+from llm_mock.boundaries.llm import boundary
+from llm_mock.errors import LLMMockError
+from llm_mock.plugin.yaml_items import TestFailed, YAMLItem, problems_of_file
+
+if TYPE_CHECKING:
+    from llm_mock.suites.role import Role
+    from llm_mock.suites.schema import TestCase
+
+INI = "llm_mock_suites"
+
+
+class SuiteCollector:
+    """A pytest plugin that collects the suites that ini `llm_mock_suites` names.
+
+    Args:
+        config: the pytest configuration.
+        run: its run.
+
+    Raises:
+        pytest.UsageError: a line of the ini names no files or no role.
+    """
+
+    def __init__(self, config: pytest.Config, run: TestRun) -> None:
+        self._run = run
+        self._role_of: dict[Path, Path] = {}
+        folder = config.inipath.parent if config.inipath else config.rootpath
+        for line in config.getini(INI):
+            files, role = _suites_and_role(line, folder)
+            self._role_of.update(dict.fromkeys(files, role))
+        self.roles = functools.cache(self._role)
+
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        role = self._role_of.get(file_path.resolve())
+        if role is None:
+            return None
+        return SuiteFile.from_parent(parent, path=file_path, role=functools.partial(self.roles, role), run=self._run)
+
+    @staticmethod
+    def _role(path: Path) -> Role:
+        from llm_mock.suites.role import load_role
+
+        return load_role(path)
+
+
+def _suites_and_role(line: str, folder: Path) -> tuple[Sequence[Path], Path]:
+    """The files and the role of a line `GLOB = ROLE`."""
+    pattern, equals, role = (part.strip() for part in line.rpartition("="))
+    if not equals or not pattern or not role:
+        raise pytest.UsageError(f"{INI}: {line!r} must be GLOB = ROLE, such as `suites/*.yaml = role.yaml`")
+    role_path = (folder / role).resolve()
+    try:
+        files = [path.resolve() for path in sorted(folder.glob(pattern))]
+    except (NotImplementedError, ValueError) as error:
+        raise pytest.UsageError(f"{INI}: {pattern!r} is no glob: {error}") from None
+    found = [path for path in files if path.is_file() and path != role_path]
+    if not found:
+        raise pytest.UsageError(f"{INI}: no file in {folder} fits {pattern!r}")
+    if not role_path.is_file():
+        raise pytest.UsageError(f"{INI}: there is no role {role_path}")
+    return found, role_path
+
+
+class SuiteFile(pytest.File):
+    """A suite file; its cases are its tests.
+
+    Args:
+        role: gives the role that its cases are run with.
+        run: the run of pytest.
+    """
+
+    def __init__(self, *, role: Any, run: TestRun, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._role = role
+        self._run = run
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """The cases.
+
+        Raises:
+            pytest.Collector.CollectError: the suite or its role is wrong.
+        """
+        from llm_mock.suites.runner import load_suite
+
+        try:
+            role, suite = self._role(), load_suite(self.path)
+        except LLMMockError as error:
+            raise problems_of_file(error, self.path) from None
+        for case in suite.cases:
+            yield SuiteItem.from_parent(
+                self, name=case.name, case=case, role=role, line=case.line, tags=case.tags, run=self._run
+            )
+
+
+class SuiteItem(YAMLItem):
+    """One case. It is a dry run unless `--llm-mock-live` is given."""
+
+    failure_shows_calls = True
+    """The plugin need not show them once more."""
+
+    def __init__(self, *, case: TestCase, role: Role, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.case = case
+        self.role = role
+
+    def runtest(self) -> None:
+        """Run the case.
+
+        Raises:
+            TestFailed: it failed; the text shows prompt, output and each assertion.
+        """
+        from llm_mock.suites.failure import failed_case
+        from llm_mock.suites.role import resolve_model
+        from llm_mock.suites.runner import run_case
+
+        mock: Any = boundary.active()
+        role = resolve_model(self.role) if self.live else self.role
+        result = run_case(
+            role, self.case, folder=self.path.parent, dry_run=not self.live, get_model=mock and mock.get_model
+        )
+        if result.status == "failed":
+            raise TestFailed(failed_case(result, self.shown_path))
+        if result.status == "skipped":
+            pytest.skip("; ".join(dict.fromkeys(each.message for each in result.assertion_results)))

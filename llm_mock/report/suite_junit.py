@@ -1,0 +1,67 @@
+"""The results of suites as JUnit XML, as CI servers read it."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Any
+from xml.etree import ElementTree
+
+from llm_mock.report import suite_outputs as outputs
+
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def as_junit(data: dict[str, Any]) -> bytes:
+    """The file of data of `outputs.as_data`: a `testsuite` for each suite, a `testcase` for each case.
+
+    A case that was not run counts as skipped. Tokens and cost (US dollars) are properties of a case. Characters that
+    XML does not have are replaced.
+    """
+    root = ElementTree.Element("testsuites", name="llm-mock")
+    for suite in data["suites"]:
+        _add_suite(root, suite)
+    ElementTree.indent(root)
+    text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def _add_suite(root: ElementTree.Element, suite: dict[str, Any]) -> None:
+    skipped = suite["total"] - suite["passed"] - suite["failed"]
+    counts = {"tests": suite["total"], "failures": suite["failed"], "errors": 0, "skipped": skipped}
+    element = _add(root, "testsuite", name=suite["suite"], **counts, time=f"{suite['duration_s']:.3f}")
+    about = {"role": suite["role"], "model": suite["model"], "dry_run": str(suite["dry_run"]).lower()}
+    _add_properties(element, about)
+    for case in suite["cases"]:
+        _add_case(element, suite, case)
+
+
+def _add_case(parent: ElementTree.Element, suite: dict[str, Any], case: dict[str, Any]) -> None:
+    place = {name: case[name] for name in ("file", "line") if case[name] is not None}
+    element = _add(
+        parent, "testcase", classname=suite["suite"], name=case["name"], time=f"{case['duration_s']:.3f}", **place
+    )
+    if case["attempts"]:
+        cost = outputs.cost(case)
+        used = {"tokens": outputs.tokens(case), **({} if cost is None else {"cost_usd": f"{Decimal(str(cost)):f}"})}
+        _add_properties(element, used)
+    remark = outputs.remark(suite, case)
+    if remark is not None:
+        kind = "failure" if case["status"] == "failed" else "skipped"
+        told = _add(element, kind, message=remark)
+        told.text = _clean("\n".join(filter(None, (remark, outputs.conversation(case)))))
+
+
+def _add_properties(parent: ElementTree.Element, values: dict[str, Any]) -> None:
+    properties = _add(parent, "properties")
+    for name, value in values.items():
+        _add(properties, "property", name=name, value=value)
+
+
+def _add(parent: ElementTree.Element, tag: str, **attributes: Any) -> ElementTree.Element:
+    cleaned = {name: _clean(str(value)) for name, value in attributes.items()}
+    return ElementTree.SubElement(parent, tag, cleaned)
+
+
+def _clean(text: str) -> str:
+    return _NOT_XML.sub("\ufffd", text)

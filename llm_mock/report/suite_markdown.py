@@ -1,0 +1,72 @@
+"""The results of suites as Markdown, such as for a comment on a pull request."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from llm_mock.report import suite_outputs as outputs
+from llm_mock.suites import explain_commands
+
+SIGNS = {"passed": "✅ PASS", "failed": "❌ FAIL", "skipped": "⏭️ SKIP", "not run": "⏭️ not run"}
+LONGEST = 4_000
+"""Characters of a block: a comment may not have very many."""
+
+
+def as_markdown(data: dict[str, Any]) -> bytes:
+    """The file of data of `outputs.as_data`: a table for each suite, and what is wrong with its cases, folded.
+
+    Whatever stands in names, prompts and answers is shown as it is: nothing of it is taken for Markdown or HTML.
+    """
+    text = "\n".join(line for suite in data["suites"] for line in _suite(suite))
+    return f"{text}\n".encode(errors="backslashreplace")
+
+
+def _suite(suite: dict[str, Any]) -> Iterator[str]:
+    checked = suite["passed"] + suite["failed"]
+    passed = checked + suite["skipped"] == suite["total"] and not suite["failed"]
+    yield f"### {'✅' if passed else '❌'} {_inert(suite['suite'])}: {suite['passed']}/{checked} passed"
+    yield ""
+    yield _about(suite)
+    yield ""
+    if suite["cases"]:
+        yield "| Case | Status | Duration |"
+        yield "| --- | --- | ---: |"
+    for case in suite["cases"]:
+        duration = explain_commands.duration(case["duration_s"]) if case["attempts"] else ""
+        yield f"| {_inert(case['name'])} | {SIGNS[case['status']]} | {duration} |"
+    yield ""
+    for case in suite["cases"]:
+        if case["status"] == "failed":
+            yield from _failure(suite, case)
+
+
+def _about(suite: dict[str, Any]) -> str:
+    parts = [f"Role {_inert(suite['role'])}", f"model {_inert(suite['model'])}"]
+    if suite["dry_run"]:
+        parts.append("dry run")
+    else:
+        tokens = sum(map(outputs.tokens, suite["cases"]))
+        cost = None if suite["cost_usd"] is None else Decimal(str(suite["cost_usd"]))
+        parts.append(explain_commands.used(tokens, cost))
+    return ", ".join(parts) + (f". {_inert(explain_commands.stopped(suite['stopped']))}" if suite["stopped"] else "")
+
+
+def _failure(suite: dict[str, Any], case: dict[str, Any]) -> Iterator[str]:
+    yield f"<details><summary>{_inert(case['name'])}</summary>"
+    yield ""
+    text = "\n".join(filter(None, (outputs.remark(suite, case), outputs.conversation(case))))
+    cut = f"{text[:LONGEST]}…" if len(text) > LONGEST else text
+    yield f"<pre>\n{html.escape(cut)}\n</pre>"
+    yield ""
+    yield "</details>"
+    yield ""
+
+
+def _inert(text: str) -> str:
+    """A text on one line, of which nothing is Markdown: what could be is written as the number of its character."""
+    shown = re.sub(r"[^\w\s-]|_", lambda match: f"&#{ord(match[0])};", " ".join(text.split()))
+    return f"<code>{shown}</code>"

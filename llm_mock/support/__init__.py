@@ -1,0 +1,4 @@
+"""What the rest stands on, and knows nothing of models.
+
+PYTEST_DONT_REWRITE
+"""

@@ -1,0 +1,97 @@
+"""How values, calls and numbers are written in messages and tables.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+SHOWN_CHARACTERS = 120
+
+
+def shorten(value: Any, length: int = SHOWN_CHARACTERS) -> str:
+    """A value on one line, cut at `length` characters; text in quotes, data as JSON."""
+    return shorten_name(repr(value) if isinstance(value, str) else compact(value), length)
+
+
+def shorten_name(name: str, length: int = SHOWN_CHARACTERS) -> str:
+    """A name or a message on one line, cut at `length` characters; what a terminal could act on is escaped."""
+    text = escaped(" ".join(name.split()))
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def escaped(text: str) -> str:
+    """A text in which everything that is not printable, line breaks too, is escaped."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def compact(value: Any) -> str:
+    """A value as JSON; a function by its name."""
+    if callable(value) or hasattr(value, "__qualname__"):  # a function, or the coroutine that one returned
+        return f"{getattr(value, '__qualname__', type(value).__qualname__)}()"
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        return repr(value)
+
+
+def described(value: Any) -> str:
+    """What was given where something else was wanted: small values as they are, other objects by their type."""
+    if isinstance(value, type):
+        return f"the class {value.__qualname__}"
+    if value is None or isinstance(value, (str, bytes, int, float, dict, list)):
+        return shorten(value) if isinstance(value, (dict, list)) else repr(value)
+    return f"an object of type {type(value).__qualname__}"
+
+
+def count(number: int, noun: str) -> str:
+    """A number with its noun, such as `1 case` and `2,000 cases`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def seconds(duration: float) -> str:
+    """A time as people read it, such as `12 ms`, `1.5 s` or `2 min 5 s`."""
+    if duration >= 60:
+        return f"{int(duration // 60)} min {duration % 60:.0f} s"
+    return f"{duration:.1f} s" if duration >= 1 else f"{duration * 1000:.0f} ms"
+
+
+def dollars(amount: Decimal | None) -> str:
+    """An amount of US dollars to six digits, and at least to the cent; `unknown` for None."""
+    if amount is None:
+        return "unknown"
+    whole, _, places = f"{amount:.{max(2, 5 - amount.adjusted()) if amount else 2}f}".partition(".")
+    return f"${whole}.{places[:2]}{places[2:].rstrip('0')}"
+
+
+def shown_path(path: str | Path) -> str:
+    """A path as seen from the working directory, where it is below it."""
+    path, folder = Path(path), Path.cwd()
+    return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
+
+
+def columns(rows: Sequence[Sequence[str]], leading: int) -> list[str]:
+    """Rows as lines in columns; the first `leading` columns on the left, the others on the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    sides = [str.ljust] * leading + [str.rjust] * (len(widths) - leading)
+    return ["  ".join(side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)) for row in rows]
+
+
+def nearest(unknown: str, known: Iterable[str]) -> str:
+    """How a message goes on where one name may be meant by another; nothing where none is near."""
+    import difflib
+
+    near = difflib.get_close_matches(unknown, list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def suggestion(unknown: str, known: Sequence[str]) -> str:
+    """How a message goes on about a name that is not known: the nearest known one, or all."""
+    return nearest(unknown, known) or (f"; known are {', '.join(known)}" if known else "")

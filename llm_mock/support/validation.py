@@ -1,0 +1,142 @@
+"""What is wrong with data that a model refuses, in words for whoever wrote the file."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pydantic
+
+from llm_mock.support.text import nearest, shorten, suggestion
+
+Location = Sequence[str | int]
+"""Keys and positions that lead to a part of a file."""
+QUOTABLE = (bool, int, float, datetime.date)
+"""What YAML makes of a text that should have been in quotes."""
+SHOWN_NUMBER = 10**20
+
+_WANTED = {
+    **dict.fromkeys(("string_type", "string_unicode"), "text"),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float", "int_parsing_size"), "a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing", "finite_number"), "a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
+    **dict.fromkeys(("tuple_type", "list_type"), "a list"),
+    **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "a mapping (key: value)"),
+}
+_LIMITS: dict[str, Callable[[Any], str]] = {
+    "greater_than": lambda limits: f"should be more than {limits['gt']:g}",
+    "greater_than_equal": lambda limits: f"should be at least {limits['ge']:g}",
+    "less_than": lambda limits: f"should be less than {limits['lt']:g}",
+    "less_than_equal": lambda limits: f"should be at most {limits['le']:g}",
+    **dict.fromkeys(("too_short", "string_too_short"), lambda _: "should not be empty"),
+}
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong."""
+
+    location: tuple[str | int, ...]
+    """Where."""
+    text: str
+    names_place: bool
+    """Whether the text itself names the last key of the location."""
+
+
+def problems_of(error: pydantic.ValidationError, schema: dict[str, Any]) -> Iterator[Problem]:
+    """What an error of pydantic says, a problem for each.
+
+    Args:
+        error: the error.
+        schema: the JSON schema of what refused the data.
+    """
+    for found in error.errors(include_url=False):
+        steps = ["(key)" if step == "[key]" else step for step in found["loc"] if isinstance(step, (str, int))]
+        yield _problem(found, steps, schema)
+
+
+def _problem(found: Any, steps: list[str | int], schema: dict[str, Any]) -> Problem:
+    kind = found["type"]
+    if kind in ("union_tag_invalid", "union_tag_not_found"):
+        location, parts = _followed(steps, schema)
+        return _unknown_tag(found["input"], location, parts)
+    if kind == "extra_forbidden":
+        location, parts = _followed(steps[:-1], schema)
+        known = [name for part in parts for name in part.get("properties", {})]
+        return Problem((*location, steps[-1]), f"unknown key {steps[-1]!r}{suggestion(str(steps[-1]), known)}", True)
+    location, _ = _followed(steps, schema)
+    if kind == "missing":
+        return Problem(location, f"{location[-1]!r} is missing", True)
+    return Problem(location, _text(found), False)
+
+
+def _unknown_tag(given: Any, location: tuple[str | int, ...], parts: Sequence[Any]) -> Problem:
+    union = next(part["discriminator"] for part in parts if "discriminator" in part)
+    key, known = union["propertyName"], list(union["mapping"])
+    there = given.get(key) if isinstance(given, dict) else None
+    listed = ", ".join(known)
+    if there is None:
+        return Problem((*location, key), f"{key!r} is missing; known are {listed}", True)
+    near = nearest(there, known) if isinstance(there, str) else ""
+    listed = f"{near} Known are {listed}" if near else f"; known are {listed}"
+    return Problem((*location, key), f"unknown {key} {described(there)}{listed}", True)
+
+
+def _text(found: Any) -> str:
+    kind, given = found["type"], found["input"]
+    if kind in _WANTED:
+        in_quotes = "; put it in quotes" if _WANTED[kind] == "text" and isinstance(given, QUOTABLE) else ""
+        return f"should be {_WANTED[kind]}, not {described(given)}{in_quotes}"
+    if kind == "literal_error":
+        return f"should be {found['ctx']['expected']}, not {described(given)}"
+    if kind in _LIMITS:
+        return _LIMITS[kind](found["ctx"])
+    if kind == "value_error":
+        return str(found["ctx"]["error"])
+    return str(found["msg"][:1].lower() + found["msg"][1:])
+
+
+def described(value: Any) -> str:
+    """A value of a file as its author knows it."""
+    if value is None:
+        return "empty"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return f"the number {value}" if abs(value) < SHOWN_NUMBER else "a number"
+    if isinstance(value, str):
+        return shorten(value, 60)
+    names = {datetime.date: "a date", dict: "a mapping", list: "a list", bytes: "binary data", set: "a set"}
+    return next((name for kind, name in names.items() if isinstance(value, kind)), f"a {type(value).__name__}")
+
+
+def _followed(steps: Sequence[str | int], schema: dict[str, Any]) -> tuple[tuple[str | int, ...], list[Any]]:
+    """Where steps of pydantic lead in the file, and which parts of the schema hold there.
+
+    Where a key such as `type` says which of several forms a part has, pydantic has a step of its own for the form.
+    """
+    definitions = schema.get("$defs", {})
+    location: tuple[str | int, ...] = ()
+    parts = _alternatives(schema, definitions)
+    for step in steps:
+        forms = [part["discriminator"]["mapping"] for part in parts if "discriminator" in part]
+        form = next((mapping[step] for mapping in forms if step in mapping), None)
+        if form is not None:
+            parts = _alternatives({"$ref": form}, definitions)
+        else:
+            location = (*location, step)
+            inside = [found for part in parts if (found := _inside(part, step)) is not None]
+            parts = [part for found in inside for part in _alternatives(found, definitions)]
+    return location, parts
+
+
+def _alternatives(schema: Any, definitions: Any) -> list[Any]:
+    if "$ref" in schema:
+        schema = definitions[schema["$ref"].rsplit("/", 1)[-1]]
+    if "anyOf" not in schema:
+        return [schema]
+    return [part for branch in schema["anyOf"] for part in _alternatives(branch, definitions)]
+
+
+def _inside(schema: Any, step: str | int) -> Any:
+    return schema.get("items") if isinstance(step, int) else schema.get("properties", {}).get(step)

@@ -1,0 +1,265 @@
+"""YAML files: read with the line of everything, written so that people can read them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from itertools import accumulate, chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pydantic
+import yaml
+
+from llm_mock.errors import InvalidFile
+from llm_mock.support.validation import Location, Problem, problems_of
+
+if TYPE_CHECKING:
+    from yaml import CSafeDumper as SafeDumper
+    from yaml import CSafeLoader as SafeLoader
+else:  # libyaml is ten times as fast, and not everywhere
+    SafeDumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+WIDTH = 110
+LARGEST = 1_000_000
+"""How many nodes a file with references may have when each reference is written out."""
+
+DEEPEST = 300
+"""How deep the parts of a file may be nested. `libyaml` crashes where they are far deeper."""
+LARGEST_NUMBER = 10**4000
+"""Python does not write larger ones as text."""
+SHOWN_PROBLEMS = 50
+
+Model = TypeVar("Model", bound=pydantic.BaseModel)
+Owner = Callable[[Location], tuple[str, int]]
+
+_INDENTED = re.compile(r"^[ \-?:\t]{100}", re.MULTILINE)
+_BRACKETS = {"[": 1, "{": 1, "]": -1, "}": -1}
+
+
+class Document:
+    """The content of a YAML file, and where each part of it stands.
+
+    Args:
+        path: the file.
+        data: its content.
+        root: the syntax tree that it was made of; None for an empty file.
+    """
+
+    def __init__(self, path: Path, data: Any, root: yaml.Node | None) -> None:
+        self.path = path
+        self.data = data
+        self._root = root
+
+    def line_of(self, location: Iterable[str | int]) -> int:
+        """The line, from 1, of the part that keys and positions lead to; as far as they lead anywhere."""
+        node, line = self._root, 1
+        for step in location:
+            node, line = _child(node, step, line)
+        return line
+
+    def error(self, problem: str, location: Iterable[str | int] = ()) -> InvalidFile:
+        """The error to raise for a problem at a place of the file."""
+        return InvalidFile(f"{self.path}:{self.line_of(location)}: {problem}")
+
+    def as_model(self, model: type[Model], owner: Owner | None = None) -> Model:
+        """The content, validated.
+
+        Args:
+            model: what it should be.
+            owner: names the part of the file that a location belongs to, such as a case, and says how many steps lead
+                to it; by default the location is shown as a whole.
+
+        Raises:
+            InvalidFile: it does not fit; the message names the line of each problem, and of an unknown key the nearest
+                known one.
+        """
+        try:
+            return model.model_validate(self.data)
+        except pydantic.ValidationError as error:
+            found = list(problems_of(error, model.model_json_schema()))
+        raise self.errors((problem.location, placed(problem, owner)) for problem in found) from None
+
+    def errors(self, problems: Iterable[tuple[Location, str]]) -> InvalidFile:
+        """The error to raise for problems at places of the file: a line for each, in the order of the file."""
+        found = sorted(((self.line_of(location), text) for location, text in problems), key=lambda problem: problem[0])
+        lines = [f"{self.path}:{line}: {text}" for line, text in found]
+        more = [f"{self.path}: … and {len(lines) - SHOWN_PROBLEMS} more problems"] if lines[SHOWN_PROBLEMS:] else []
+        return InvalidFile("\n".join(lines[:SHOWN_PROBLEMS] + more))
+
+
+def placed(problem: Problem, owner: Owner | None = None) -> str:
+    """What is wrong, with where it is; for `owner` see `Document.as_model`."""
+    name, steps = owner(problem.location) if owner else ("", 0)
+    place = "" if problem.names_place else ".".join(map(str, problem.location[steps:]))
+    return ": ".join(filter(None, (name, place, problem.text)))
+
+
+def _child(node: yaml.Node | None, step: str | int, line: int) -> tuple[yaml.Node | None, int]:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if key.value == str(step):
+                return value, key.start_mark.line + 1
+    elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        child = node.value[step]
+        return child, child.start_mark.line + 1
+    return None, line
+
+
+class _Loader(SafeLoader):
+    """Loads plain data only, and refuses a key that stands twice."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            name = (key.tag, key.value) if isinstance(key, yaml.ScalarNode) else None
+            if name in seen and key.value != "<<":
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key.value!r} stands twice", key.start_mark
+                )
+            seen.add(name)
+        return super().construct_mapping(node, deep)
+
+    def construct_number(self, node: Any) -> int:
+        try:
+            value: int = super().construct_yaml_int(node)
+        except ValueError:
+            value = LARGEST_NUMBER
+        if abs(value) >= LARGEST_NUMBER:
+            problem = "this is no whole number, or too large a one"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+        return value
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_number)
+
+
+def read(path: Path) -> str:
+    """Read a text file.
+
+    Raises:
+        InvalidFile: it cannot be read, or is not UTF-8.
+    """
+    try:
+        content = path.read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a path that no file can have
+        raise InvalidFile(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidFile(f"{path}: is not UTF-8 text: {error.reason} at byte {error.start}") from None
+
+
+def load(path: Path) -> Document:
+    """Read a YAML file.
+
+    Raises:
+        InvalidFile: it cannot be read, or is not YAML; the message names the line.
+    """
+    return parse(path, read(path))
+
+
+def parse(path: Path, text: str) -> Document:
+    """Read YAML from a text: that of a file, or how it begins.
+
+    Raises:
+        InvalidFile: it is not YAML; the message names the line.
+    """
+    try:
+        _check_nesting(text)
+        loader = _Loader(text)
+        try:
+            root = loader.get_single_node()
+            if "&" in text:
+                _check_aliases(root)
+            data = None if root is None else loader.construct_document(root)
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else 1
+        raise InvalidFile(f"{path}:{line}: is not valid YAML: {error.problem or error.context}") from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise InvalidFile(f"{path}:{line}: is not valid YAML: {error.reason}") from None
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        # a value that is not of the type that its tag says; the constructors of PyYAML do not look first
+        raise InvalidFile(f"{path}: is not valid YAML: {error}") from None
+    return Document(path, data, root)
+
+
+def _check_nesting(text: str) -> None:
+    """Refuse what is nested too deep, before `libyaml` makes a tree of it."""
+    if not _INDENTED.search(text) and _open_brackets(text) < 100:
+        return
+    depth = 0
+    for event in yaml.parse(text, Loader=SafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise _nested_too_deep(event)
+
+
+def _open_brackets(text: str) -> int:
+    """How many brackets are open at once, at most; those in texts count too."""
+    steps = (_BRACKETS[bracket] for bracket in re.findall(r"[\[\]{}]", text))
+    return max(accumulate(steps, lambda opened, step: max(0, opened + step), initial=0))
+
+
+def _nested_too_deep(part: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem="it is nested too deep", problem_mark=part.start_mark)
+
+
+def _check_aliases(root: yaml.Node | None) -> None:
+    """Refuse a file that contains itself, or that is small only because it repeats by reference what is large."""
+    measured: dict[int, tuple[int, int]] = {}
+
+    def measure(node: Any) -> tuple[int, int]:
+        """How many nodes there are, and how deep."""
+        if id(node) not in measured:
+            measured[id(node)] = LARGEST, 0  # until it is known: what contains itself is as large as can be
+            sizes, depths = zip((0, 0), *map(measure, _children(node)), strict=True)
+            measured[id(node)] = 1 + sum(sizes), 1 + max(depths)
+        size, depth = measured[id(node)]
+        if size >= LARGEST:
+            problem = "the references in it contain themselves, or expand to too much"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+        if depth > DEEPEST:
+            raise _nested_too_deep(node)
+        return size, depth
+
+    measure(root)
+
+
+def _children(node: yaml.Node | None) -> Iterable[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        return chain.from_iterable(node.value)
+    return node.value if isinstance(node, yaml.SequenceNode) else ()
+
+
+class Inline(list[Any]):
+    """A list that is written on one line."""
+
+
+class _Dumper(SafeDumper):
+    """Writes texts of several lines as blocks, and nothing by reference."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _represent_text(dumper: Any, text: str) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)  # type: ignore[no-any-return]
+
+
+def _represent_inline(dumper: Any, items: Inline) -> yaml.Node:
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=True)  # type: ignore[no-any-return]
+
+
+_Dumper.add_representer(str, _represent_text)
+_Dumper.add_representer(Inline, _represent_inline)
+
+
+def dump(data: Any) -> str:
+    """Data as YAML, in the order that it has."""
+    return yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, default_flow_style=False, width=WIDTH)
