@@ -22,6 +22,7 @@ from llm_mock.specs.drivers import Task, given_up
 from llm_mock.specs.evidence import checked
 from llm_mock.specs.models import SHOWN_OUTPUT, Verdict
 from llm_mock.specs.verdicts import parse_verdict
+from llm_mock.support.interpolation import literal
 from llm_mock.support.redaction import default_redactor
 from llm_mock.support.text import shorten_name
 
@@ -99,9 +100,8 @@ class ClaudeCodeDriver:
 
 async def _execute(words: list[str], task: Task) -> tuple[int | None, str, str]:
     # Claude Code keeps its key where no other server gets it from: this one gets the whole environment.
-    variables = {**os.environ, **VARIABLES}
-    unchanged = {name: value.replace("${", "$${") for name, value in variables.items()}
-    process = KeptProcess(CLIServer("claude", words, env=unchanged, cwd=task.root))
+    variables = {name: literal(value) for name, value in {**os.environ, **VARIABLES}.items()}
+    process = KeptProcess(CLIServer("claude", words, env=variables, cwd=task.root))
     status = None
     try:
         stdout = await process.collect("stdout", STDOUT_KEPT)
@@ -117,7 +117,7 @@ async def _nothing() -> None: ...
 
 @contextlib.contextmanager
 def _configuration(task: Task) -> Iterator[Path]:
-    """A file that tells where the tools are, readable for this user alone."""
+    """A file that says where the tools are, readable for this user alone."""
     server = {"type": "http", "url": task.tools.url, "headers": dict(task.tools.headers)}
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="llm-mock-tools-", suffix=".json") as file:
         json.dump({"mcpServers": {SERVER: server}}, file)
