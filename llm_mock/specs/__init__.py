@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from llm_mock.specs.plugin_base import LLMPlugin as LLMPlugin
     from llm_mock.specs.runner import run_llm_test as run_llm_test
 
+# `specs` imports nothing that needs pytest: where the two names are that do is known only here, as a text.
 _MODULES = {
     "LLMPlugin": "plugin_base",
     "LLMTestFailed": "failure",
