@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import llm
 
-from llm_mock.agents import transcript
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.boundaries.llm import boundary
 from llm_mock.core.records import plain
@@ -109,8 +108,13 @@ class ToolCalls:
         taken = [item for item in answer.attachments if boundary.takes_attachment(self._model, item.type)]
         others = [item for item in answer.attachments if item not in taken]
         text = output_text(answer.text, answer.structured)
-        notes = [transcript.left_out(item.type, len(item.content or b"")) for item in others]
+        notes = [_left_out(item) for item in others]
         return llm.ToolOutput("\n".join(filter(None, [text, *notes])), taken)
+
+
+def _left_out(attachment: Any) -> str:
+    size = f", {len(attachment.content):,} bytes" if attachment.content else ""
+    return f"[{attachment.type or 'an attachment'}{size}: left out, the model does not take it]"
 
 
 def _llm_tool(tool: ServerTool, implementation: Callable[..., Any]) -> Any:
@@ -128,7 +132,7 @@ def _taken(results: list[Any], asked: Any) -> Any:
 
 def _record(call: _Call, result: Any) -> ToolCallRecord:
     failed = result is None or result.exception is not None
-    output = transcript.no_such_tool(call.asked.name) if result is None else str(result.output)
+    output = f'tool "{call.asked.name}" does not exist' if result is None else str(result.output)
     answer = call.answer
     return ToolCallRecord(
         name=call.asked.name,

@@ -9,10 +9,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from llm_mock.agents import explain
 from llm_mock.agents.servers import MCPServer, Server
 from llm_mock.errors import ServerError
 from llm_mock.support.redaction import Redactor, default_redactor, is_secret_name
+from llm_mock.support.text import shorten_name
 
 _REFERENCE = re.compile(r"(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -53,7 +53,11 @@ def _resolve(server: Server, field: str, name: str, value: str) -> str:
         if escaped:
             return match[0][1:]
         if variable not in os.environ:
-            raise ServerError(explain.missing_variable(server.label, field, name, variable))
+            raise ServerError(
+                f"The server {shorten_name(server.label)!r} needs the environment variable {variable} "
+                f"({field}[{name!r}] has ${{{variable}}}), which is not set. Set it, or write $${{{variable}}} if that "
+                "very text is meant."
+            )
         return os.environ[variable]
 
     return _REFERENCE.sub(replace, value)
@@ -91,7 +95,8 @@ def command_of(server: Server, environment: Mapping[str, str]) -> list[str]:
     """
     __tracebackhide__ = True
     if server.cwd is not None and not Path(server.cwd).is_dir():
-        raise ServerError(explain.no_such_folder(server.label, server.cwd))
+        where = f"in {str(server.cwd)!r}: there is no such folder."
+        raise ServerError(f"The server {shorten_name(server.label)!r} cannot run {where}")
     words = [*server.command, *(server.args if isinstance(server, MCPServer) else ())]
     if os.path.dirname(words[0]):
         return [_executable(server, os.path.join(os.path.abspath(server.cwd or ""), words[0]), None), *words[1:]]
@@ -102,5 +107,9 @@ def _executable(server: Server, command: str, path: str | None) -> str:
     __tracebackhide__ = True
     found = shutil.which(command, path=path)
     if found is None:
-        raise ServerError(explain.no_such_command(server.label, command, path))
+        searched = (
+            "there is no such executable file" if path is None else f"it is in none of the folders of PATH: {path}"
+        )
+        what = f"{command!r} was not found; {searched}."
+        raise ServerError(f"The server {shorten_name(server.label)!r} cannot be started: {what}")
     return os.path.abspath(found)

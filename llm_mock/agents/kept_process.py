@@ -10,11 +10,12 @@ import sys
 from collections.abc import Sequence
 from typing import IO, Any, cast
 
-from llm_mock.agents import explain, keeper
+from llm_mock.agents import keeper
 from llm_mock.agents.environment import command_of, environment_of
 from llm_mock.agents.pipes import Input, Output
 from llm_mock.agents.servers import MCPServer, Server
 from llm_mock.errors import ServerError
+from llm_mock.support.text import shorten_name
 
 GRACE = 1.0
 """Seconds that a command has to end by itself, and again after SIGTERM unless a server says otherwise."""
@@ -34,7 +35,10 @@ class KeptProcess:
 
     def __init__(self, server: Server, arguments: Sequence[str] = (), with_input: bool = False) -> None:
         if sys.platform == "win32":
-            raise ServerError(explain.no_process_groups())
+            raise ServerError(
+                "Commands of servers need Linux or macOS: elsewhere nothing ensures that they end with the test run. "
+                "An MCP server at a URL works everywhere."
+            )
         environment = environment_of(server)
         command = [*command_of(server, environment), *arguments]
         stop_timeout = server.stop_timeout if isinstance(server, MCPServer) else GRACE
@@ -56,7 +60,7 @@ class KeptProcess:
             )
         except (OSError, ValueError) as error:
             os.close(self._lifeline)
-            raise ServerError(explain.cannot_run(server.label, error)) from None
+            raise ServerError(f"The server {shorten_name(server.label)!r} cannot be started: {error}.") from None
         finally:
             os.close(reading)
         self._transports: dict[str, Any] = {}

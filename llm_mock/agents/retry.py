@@ -13,6 +13,7 @@ from typing import Any
 import tenacity
 
 from llm_mock.boundaries.llm import boundary
+from llm_mock.support.text import error_text
 
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 8.0
@@ -175,7 +176,7 @@ class _Turn:
 
     def _before_sleep(self, state: tenacity.RetryCallState) -> None:
         error = _error_of(state)
-        self.errors.append(f"{type(error).__name__}: {error}")
+        self.errors.append(error_text(error))
         self._retries.attempts += 1
         self._start_again()
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import llm
 
-from llm_mock.agents import summary, transcript
+from llm_mock.agents import summary
 from llm_mock.agents.agent import Agent, Provider
 from llm_mock.agents.calls import OnToolCall, ToolCalls
 from llm_mock.agents.environment import secrets_of
@@ -20,11 +20,14 @@ from llm_mock.agents.result import AgentResult, Turn, now
 from llm_mock.agents.session import AgentSession
 from llm_mock.boundaries.llm import boundary
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra
+from llm_mock.support.text import error_text, shorten_name
 
 try:
     from llm_mock.agents.retry import Retries
 except ModuleNotFoundError as missing:
-    raise MissingExtra(transcript.needs_agents_extra(str(missing.name))) from None
+    raise MissingExtra(
+        f"Running agents needs {missing.name}, which is not installed. Run: pip install 'pytest-llm-mock[agents]'"
+    ) from None
 
 NO_LIMIT = 0
 """For `llm`, whose own limit is an error also where the last answer asks for no tool: turns are counted here."""
@@ -91,7 +94,10 @@ def aitest_run_in_loop(
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        raise LLMMockError(transcript.not_awaited()) from None
+        raise LLMMockError(
+            "aitest_run is a coroutine function, and this test is not async, so it would not run. Use the fixture "
+            "aitest_run_sync here, or make the test async (with pytest-asyncio or anyio)."
+        ) from None
     return aitest_run(agent, prompt, attachments=attachments, model_override=model_override, on_tool_call=on_tool_call)
 
 
@@ -115,9 +121,10 @@ def aitest_run_sync(
 def _session_of(agent: Any, prompt: Any) -> AgentSession:
     __tracebackhide__ = True
     if not isinstance(agent, (Agent, AgentSession)):
-        raise TypeError(transcript.nothing_to_run(agent))
+        given = f"an object of type {type(agent).__name__}"
+        raise TypeError(f"aitest_run takes an Agent or an AgentSession, not {given}.")
     if not isinstance(prompt, str):
-        raise TypeError(transcript.no_prompt(prompt))
+        raise TypeError(f"The prompt of a run is a text, not an object of type {type(prompt).__name__}.")
     return AgentSession(agent) if isinstance(agent, Agent) else agent
 
 
@@ -168,7 +175,9 @@ def _running(session: AgentSession, model: Any, calls: ToolCalls, prompt: str) -
     """A run with its conversation. Its result is kept however it ends."""
     __tracebackhide__ = True
     if calls.tools and not getattr(model, "supports_tools", False):
-        raise InvalidAgent(transcript.no_tools_supported(model.model_id))
+        raise InvalidAgent(
+            f"The model {model.model_id!r} does not support tools, and the agent has some. Choose another model."
+        )
     run = _Run(session.agent, model, calls, prompt)
     with session.continued(run.model) as conversation:
         try:
@@ -190,7 +199,7 @@ class _Run:
         self._start = self._turn_start = time.perf_counter()
         self._started = now()
         self._success = False
-        self._error: str | None = transcript.interrupted()
+        self._error: str | None = "the run was interrupted"
         self._exception: BaseException | None = None
         self.model = boundary.single_attempts(model)
         self.retries = Retries(agent.asks.retries, boundary.calls_nobody(model))
@@ -229,14 +238,18 @@ class _Run:
             self._success, self._error = True, None
             return True
         if len(self._turns) >= self._agent.max_turns:
-            self._error = transcript.out_of_turns(self._agent.max_turns, [call.name for call in asked])
+            wanted = f"the model still wanted to call {self._names_asked()}"
+            self._error = f"max_turns={self._agent.max_turns} was reached, and {wanted}"
             return True
         return False
 
     def stopped(self) -> None:
         """`llm` ended the chain: before 0.32, where an asynchronous model called only what is no tool."""
-        self._error = transcript.unanswered_calls([call.name for call in self._asked])
+        self._error = f"the model called what is no tool: {self._names_asked()}"
         self._complete([])
+
+    def _names_asked(self) -> str:
+        return ", ".join(shorten_name(name) for name in dict.fromkeys(call.name for call in self._asked))
 
     @contextmanager
     def ending(self) -> Iterator[None]:
@@ -245,10 +258,11 @@ class _Run:
         try:
             yield
         except (LLMMockError, AssertionError, llm.UnknownModelError, llm.NeedsKeyException) as error:
-            self._error = transcript.failed(error, 1)
+            self._error = error_text(error)
             raise
         except Exception as error:
-            self._error, self._exception = transcript.failed(error, self.retries.attempts), error
+            attempts = f" (after {self.retries.attempts} attempts)" if self.retries.attempts > 1 else ""
+            self._error, self._exception = error_text(error) + attempts, error
 
     def result(self) -> AgentResult:
         """What the run gave."""

@@ -6,16 +6,19 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.agents import explain
 from llm_mock.agents.background import BackgroundLoop, LoopClosed
 from llm_mock.agents.servers import Server
 from llm_mock.support import schemas
+from llm_mock.support.text import shorten_name
 
 if TYPE_CHECKING:
     import llm
 
 Execute = Callable[[dict[str, Any], float | None], Coroutine[Any, Any, "ToolAnswer"]]
 """Calls a tool on the background loop: its arguments, and the seconds that it may take (None: the server's own)."""
+
+SHOWN_PROBLEMS = 20
+_POOL_CLOSED = "The servers of this tool were ended. Ask the pool for its tools again."
 
 
 @dataclass
@@ -80,7 +83,7 @@ class ServerTool:
         try:
             return self._loop.run(self._execute(arguments, timeout))
         except LoopClosed:
-            return ToolAnswer(explain.pool_closed(), is_error=True, server_failed=True)
+            return ToolAnswer(_POOL_CLOSED, is_error=True, server_failed=True)
 
     async def call_async(self, arguments: dict[str, Any], timeout: float | None = None) -> ToolAnswer:
         """Like `call`, without blocking the event loop that awaits it."""
@@ -89,8 +92,12 @@ class ServerTool:
         try:
             return await self._loop.run_async(self._execute(arguments, timeout))
         except LoopClosed:
-            return ToolAnswer(explain.pool_closed(), is_error=True, server_failed=True)
+            return ToolAnswer(_POOL_CLOSED, is_error=True, server_failed=True)
 
     def _invalid(self, arguments: dict[str, Any]) -> ToolAnswer | None:
-        problems = list(schemas.violations(self.input_schema, arguments, "the arguments"))
-        return ToolAnswer(explain.invalid_arguments(self.name, problems), is_error=True) if problems else None
+        problems = list(schemas.violations(self.input_schema, arguments, "the arguments"))[:SHOWN_PROBLEMS]
+        if not problems:
+            return None
+        listed = "".join(f"\n  {shorten_name(problem, 300)}" for problem in problems)
+        called = f"The tool {self.name!r} was not called, because its arguments are invalid:{listed}"
+        return ToolAnswer(called, is_error=True)
