@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from llm_mock.agents.servers import MCPServer, Server
 from llm_mock.errors import ServerError
+from llm_mock.support.interpolation import NAME, interpolated, references_in
 from llm_mock.support.redaction import Redactor, default_redactor, is_secret_name
 from llm_mock.support.text import shorten_name
-
-_REFERENCE = re.compile(r"(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def environment_of(server: Server) -> dict[str, str]:
@@ -48,10 +47,9 @@ def resolved(server: Server, field: str) -> dict[str, str]:
 def _resolve(server: Server, field: str, name: str, value: str) -> str:
     __tracebackhide__ = True
 
-    def replace(match: re.Match[str]) -> str:
-        escaped, variable = match.groups()
-        if escaped:
-            return match[0][1:]
+    def value_of(variable: str) -> str | None:
+        if not NAME.fullmatch(variable):
+            return None
         if variable not in os.environ:
             raise ServerError(
                 f"The server {shorten_name(server.label)!r} needs the environment variable {variable} "
@@ -60,7 +58,7 @@ def _resolve(server: Server, field: str, name: str, value: str) -> str:
             )
         return os.environ[variable]
 
-    return _REFERENCE.sub(replace, value)
+    return interpolated(value, value_of)
 
 
 def redactor_of(server: Server) -> Redactor:
@@ -82,9 +80,19 @@ def secrets_of(server: Server) -> list[str]:
     ]
 
 
+def secrets_of_servers(servers: Sequence[Server]) -> list[str]:
+    """The secrets of several servers; one that refers to a variable that is not set will not start, and has none."""
+    secrets = []
+    for server in servers:
+        with contextlib.suppress(ServerError):
+            secrets += secrets_of(server)
+    return secrets
+
+
 def _holds_secret(name: str, value: str) -> bool:
-    referred_to = [match[2] for match in _REFERENCE.finditer(value)]
-    return any(map(is_secret_name, [name, *referred_to])) or Redactor().clean({name: "x" * 20}) != {name: "x" * 20}
+    return any(map(is_secret_name, [name, *references_in(value)])) or Redactor().clean({name: "x" * 20}) != {
+        name: "x" * 20
+    }
 
 
 def command_of(server: Server, environment: Mapping[str, str]) -> list[str]:

@@ -14,13 +14,13 @@ import llm
 from llm_mock.agents import summary
 from llm_mock.agents.agent import Agent, Provider
 from llm_mock.agents.calls import OnToolCall, ToolCalls
-from llm_mock.agents.environment import secrets_of
+from llm_mock.agents.environment import secrets_of_servers
 from llm_mock.agents.pool import pool_of_process
 from llm_mock.agents.result import AgentResult, Turn, now
 from llm_mock.agents.session import AgentSession
 from llm_mock.boundaries.llm import boundary
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra
-from llm_mock.support.text import error_text, shorten_name
+from llm_mock.support.text import described, error_text, shorten_name
 
 try:
     from llm_mock.agents.retry import Retries
@@ -121,10 +121,9 @@ def aitest_run_sync(
 def _session_of(agent: Any, prompt: Any) -> AgentSession:
     __tracebackhide__ = True
     if not isinstance(agent, (Agent, AgentSession)):
-        given = f"an object of type {type(agent).__name__}"
-        raise TypeError(f"aitest_run takes an Agent or an AgentSession, not {given}.")
+        raise TypeError(f"aitest_run takes an Agent or an AgentSession, not {described(agent)}.")
     if not isinstance(prompt, str):
-        raise TypeError(f"The prompt of a run is a text, not an object of type {type(prompt).__name__}.")
+        raise TypeError(f"The prompt of a run is a text, not {described(prompt)}.")
     return AgentSession(agent) if isinstance(agent, Agent) else agent
 
 
@@ -276,5 +275,5 @@ class _Run:
             exception=self._exception,
             duration=time.perf_counter() - self._start,
             started=self._started,
-            secrets=tuple(secret for server in self._agent.servers for secret in secrets_of(server)),
+            secrets=tuple(secrets_of_servers(self._agent.servers)),
         )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from llm_mock.errors import InvalidServer
+from llm_mock.support.interpolation import whole_reference
 from llm_mock.support.redaction import REDACTED, Redactor, is_secret_name
 from llm_mock.support.text import shorten, shorten_name
 
@@ -19,7 +20,6 @@ OUTPUT_LIMIT = 100_000
 
 _TOOL_PREFIX = re.compile(r"[A-Za-z0-9_-]{1,55}")
 """With `_execute` a name that the providers take: 64 characters at most."""
-_ONLY_A_REFERENCE = re.compile(r"(?:[A-Za-z]+ )?\$\{\w+\}")
 
 
 class Variables(Mapping[str, str]):
@@ -47,8 +47,9 @@ class Variables(Mapping[str, str]):
 
 
 def _shown_value(name: str, value: str) -> str:
-    """A value without what is secret; `${TOKEN}` only names a secret."""
-    if _ONLY_A_REFERENCE.fullmatch(value):
+    """A value without what is secret; `${TOKEN}` and `Bearer ${TOKEN}` only name a secret."""
+    scheme, _, reference = value.rpartition(" ")
+    if whole_reference(reference) is not None and (not scheme or scheme.isalpha()):
         return value
     if is_secret_name(name):
         return REDACTED
