@@ -47,17 +47,15 @@ class ToolCalls:
     Args:
         tools: what the servers offer.
         model: the `llm` model, which takes some types of attachments.
-        asynchronous: whether it is an asynchronous one.
         on_tool_call: is told each call once it was made.
     """
 
-    def __init__(
-        self, tools: Sequence[ServerTool], model: Any, asynchronous: bool, on_tool_call: OnToolCall | None = None
-    ) -> None:
+    def __init__(self, tools: Sequence[ServerTool], model: Any, on_tool_call: OnToolCall | None = None) -> None:
         self._model = model
         self._on_tool_call = on_tool_call
         self._turn: list[_Call] = []
-        self.tools = [_llm_tool(tool, self._call_async(tool) if asynchronous else self._call(tool)) for tool in tools]
+        called = self._call_async if boundary.is_async(model) else self._call
+        self.tools = [llm.Tool(tool.name, tool.description or None, tool.input_schema, called(tool)) for tool in tools]
         """Tools for `llm`."""
 
     def begin(self, asked: Sequence[Any]) -> None:
@@ -115,10 +113,6 @@ class ToolCalls:
 def _left_out(attachment: Any) -> str:
     size = f", {len(attachment.content):,} bytes" if attachment.content else ""
     return f"[{attachment.type or 'an attachment'}{size}: left out, the model does not take it]"
-
-
-def _llm_tool(tool: ServerTool, implementation: Callable[..., Any]) -> Any:
-    return llm.Tool(tool.name, tool.description or None, tool.input_schema, implementation)
 
 
 def _taken(results: list[Any], asked: Any) -> Any:

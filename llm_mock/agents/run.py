@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import time
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import aclosing, contextmanager
@@ -70,21 +71,14 @@ async def aitest_run(
     provider, servers = session.agent.asks, session.agent.servers
     model = _model_for_loop(provider) if model_override is None else model_override
     tools = await pool_of_process().tools_async(servers) if servers else []
-    if not boundary.is_async(model):  # some providers have synchronous models only
-        calls = ToolCalls(tools, model, asynchronous=False, on_tool_call=on_tool_call)
-        return await asyncio.to_thread(_run, session, model, calls, prompt, attachments)
-    calls = ToolCalls(tools, model, asynchronous=True, on_tool_call=on_tool_call)
-    return await _run_async(session, model, calls, prompt, attachments)
+    calls = ToolCalls(tools, model, on_tool_call)
+    if boundary.is_async(model):
+        return await _run_async(session, model, calls, prompt, attachments)
+    return await asyncio.to_thread(_run, session, model, calls, prompt, attachments)  # some providers have no other
 
 
-def aitest_run_in_loop(
-    agent: Agent | AgentSession,
-    prompt: str,
-    *,
-    attachments: Sequence[llm.Attachment] = (),
-    model_override: llm.Model | llm.AsyncModel | None = None,
-    on_tool_call: OnToolCall | None = None,
-) -> Coroutine[Any, Any, AgentResult]:
+@functools.wraps(aitest_run)
+def aitest_run_in_loop(*args: Any, **kwargs: Any) -> Coroutine[Any, Any, AgentResult]:
     """The fixture `aitest_run`: as the function, but a test that is not async fails instead of passing unawaited.
 
     Raises:
@@ -98,7 +92,7 @@ def aitest_run_in_loop(
             "aitest_run is a coroutine function, and this test is not async, so it would not run. Use the fixture "
             "aitest_run_sync here, or make the test async (with pytest-asyncio or anyio)."
         ) from None
-    return aitest_run(agent, prompt, attachments=attachments, model_override=model_override, on_tool_call=on_tool_call)
+    return aitest_run(*args, **kwargs)
 
 
 def aitest_run_sync(
@@ -114,8 +108,7 @@ def aitest_run_sync(
     session = _session_of(agent, prompt)
     model = llm.get_model(session.agent.asks.model) if model_override is None else model_override
     tools = pool_of_process().tools(session.agent.servers) if session.agent.servers else []
-    calls = ToolCalls(tools, model, asynchronous=False, on_tool_call=on_tool_call)
-    return _run(session, model, calls, prompt, attachments)
+    return _run(session, model, ToolCalls(tools, model, on_tool_call), prompt, attachments)
 
 
 def _session_of(agent: Any, prompt: Any) -> AgentSession:
@@ -137,16 +130,14 @@ def _model_for_loop(provider: Provider) -> Any:
 
 def _run(session: AgentSession, model: Any, calls: ToolCalls, prompt: str, attachments: Sequence[Any]) -> AgentResult:
     __tracebackhide__ = True
-    with _running(session, model, calls, prompt) as (run, conversation):
-        chain = conversation.chain(prompt, **run.arguments(attachments))
-        with run.ending():
-            for response in chain.responses():
-                run.begin(response)
-                retried = run.retries.read(response)
-                if run.answered(response.text(), response.usage(), response.tool_calls(), retried):
-                    break
-            else:
-                run.stopped()
+    with _running(session, model, calls, prompt, attachments) as (run, responses):
+        for response in responses:
+            run.begin(response)
+            run.retries.read(response)
+            if run.answered(response.text(), response.usage(), response.tool_calls()):
+                break
+        else:
+            run.stopped()
     return session.results[-1]
 
 
@@ -154,24 +145,23 @@ async def _run_async(
     session: AgentSession, model: Any, calls: ToolCalls, prompt: str, attachments: Sequence[Any]
 ) -> AgentResult:
     __tracebackhide__ = True
-    with _running(session, model, calls, prompt) as (run, conversation):
-        chain = conversation.chain(prompt, **run.arguments(attachments))
-        with run.ending():
-            async with aclosing(chain.responses()) as responses:
-                async for response in responses:
-                    run.begin(response)
-                    retried = await run.retries.read_async(response)
-                    text, usage, asked = await response.text(), await response.usage(), await response.tool_calls()
-                    if run.answered(text, usage, asked, retried):
-                        break
-                else:
-                    run.stopped()
+    with _running(session, model, calls, prompt, attachments) as (run, responses):
+        async with aclosing(responses):
+            async for response in responses:
+                run.begin(response)
+                await run.retries.read_async(response)
+                if run.answered(await response.text(), await response.usage(), await response.tool_calls()):
+                    break
+            else:
+                run.stopped()
     return session.results[-1]
 
 
 @contextmanager
-def _running(session: AgentSession, model: Any, calls: ToolCalls, prompt: str) -> Iterator[tuple[_Run, Any]]:
-    """A run with its conversation. Its result is kept however it ends."""
+def _running(
+    session: AgentSession, model: Any, calls: ToolCalls, prompt: str, attachments: Sequence[Any]
+) -> Iterator[tuple[_Run, Any]]:
+    """A run with the responses of its chain. Its result is kept however it ends."""
     __tracebackhide__ = True
     if calls.tools and not getattr(model, "supports_tools", False):
         raise InvalidAgent(
@@ -180,7 +170,9 @@ def _running(session: AgentSession, model: Any, calls: ToolCalls, prompt: str) -
     run = _Run(session.agent, model, calls, prompt)
     with session.continued(run.model) as conversation:
         try:
-            yield run, conversation
+            chain = conversation.chain(prompt, **run.arguments(attachments))
+            with run.ending():
+                yield run, chain.responses()
         finally:
             session.results.append(run.result())
             summary.note(session.results[-1])
@@ -228,9 +220,9 @@ class _Run:
         self._turns[-1] = replace(self._turns[-1], tool_calls=self._calls.records(results))
         self._asked = []
 
-    def answered(self, text: str, usage: Any, asked: Sequence[Any], retried: Sequence[str]) -> bool:
+    def answered(self, text: str, usage: Any, asked: Sequence[Any]) -> bool:
         """The model answered. Returns whether the run is over."""
-        self._turns.append(Turn(text, (), usage, time.perf_counter() - self._turn_start, tuple(retried)))
+        self._turns.append(Turn(text, (), usage, time.perf_counter() - self._turn_start, tuple(self.retries.errors)))
         self._asked = list(asked)
         self._calls.begin(self._asked)
         if not asked:
@@ -260,8 +252,9 @@ class _Run:
             self._error = error_text(error)
             raise
         except Exception as error:
-            attempts = f" (after {self.retries.attempts} attempts)" if self.retries.attempts > 1 else ""
-            self._error, self._exception = error_text(error) + attempts, error
+            retried = len(self.retries.errors)
+            after = f" (after {retried + 1} attempts)" if retried else ""
+            self._error, self._exception = error_text(error) + after, error
 
     def result(self) -> AgentResult:
         """What the run gave."""
