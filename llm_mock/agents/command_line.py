@@ -69,7 +69,7 @@ async def execute(server: CLIServer, arguments: dict[str, Any], timeout: float |
     try:
         process = KeptProcess(server, words)
     except ServerError as error:
-        return ToolAnswer(str(error), is_error=True, server_failed=True)
+        return ToolAnswer(str(error), is_error=True)
     seconds = server.timeout if timeout is None else timeout
     timed_out = True
     try:
@@ -89,4 +89,4 @@ def _answer(server: CLIServer, stdout: Output, stderr: Output, status: int, time
     if timed_out is None:
         return ToolAnswer(f"The command ended {exit_status(status)}.{shown}", is_error=True)
     waited = f"was still running after {timed_out:g} seconds, and was killed."
-    return ToolAnswer(f"The command {server.label!r} {waited}{shown}", is_error=True, server_failed=True)
+    return ToolAnswer(f"The command {server.label!r} {waited}{shown}", is_error=True)

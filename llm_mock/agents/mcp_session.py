@@ -249,7 +249,7 @@ class MCPSession:
         except TimeoutError:
             self._silent = True
             waited = f"did not answer within {round(seconds, 2):g} seconds.{_last_lines(self.stderr())}"
-            return ToolAnswer(f"The tool {tool!r} of the {self._named} {waited}", is_error=True, server_failed=True)
+            return ToolAnswer(f"The tool {tool!r} of the {self._named} {waited}", is_error=True)
         except Exception as error:
             return await self._failed(tool, error)
 
@@ -258,16 +258,14 @@ class MCPSession:
             return await self._dead(during_call=True)
         self._lost = self.server.url is not None and (_is_lost(error) or not self.alive)
         failed = f"The call of the tool {tool!r} of the {self._named} failed: {_said(error)}."
-        return ToolAnswer(self._redactor.clean(failed), is_error=True, server_failed=self._lost)
+        return ToolAnswer(self._redactor.clean(failed), is_error=True)
 
     async def _dead(self, during_call: bool) -> ToolAnswer:
         await self.stop()
         status = self._process.status if self._process else None
         when = "ended during this call" if during_call else "had ended before this call"
         how = "" if status is None else f", {exit_status(status)}"
-        return ToolAnswer(
-            f"The {self._named} {when}{how}.{_last_lines(self.stderr())}", is_error=True, server_failed=True
-        )
+        return ToolAnswer(f"The {self._named} {when}{how}.{_last_lines(self.stderr())}", is_error=True)
 
 
 def _innermost(error: BaseException | None) -> BaseException | None:

@@ -33,8 +33,6 @@ class ToolAnswer:
     """Images, audio and binary resources."""
     is_error: bool = False
     """Whether the tool failed, or could not be called: invalid arguments, a dead server, a timeout."""
-    server_failed: bool = False
-    """Whether it was the server that failed: it died, could not be reached, or did not answer in time."""
 
 
 class ServerTool:
@@ -83,7 +81,7 @@ class ServerTool:
         try:
             return self._loop.run(self._execute(arguments, timeout))
         except LoopClosed:
-            return ToolAnswer(_POOL_CLOSED, is_error=True, server_failed=True)
+            return ToolAnswer(_POOL_CLOSED, is_error=True)
 
     async def call_async(self, arguments: dict[str, Any], timeout: float | None = None) -> ToolAnswer:
         """Like `call`, without blocking the event loop that awaits it."""
@@ -92,7 +90,7 @@ class ServerTool:
         try:
             return await self._loop.run_async(self._execute(arguments, timeout))
         except LoopClosed:
-            return ToolAnswer(_POOL_CLOSED, is_error=True, server_failed=True)
+            return ToolAnswer(_POOL_CLOSED, is_error=True)
 
     def _invalid(self, arguments: dict[str, Any]) -> ToolAnswer | None:
         problems = list(schemas.violations(self.input_schema, arguments, "the arguments"))[:SHOWN_PROBLEMS]
