@@ -6,9 +6,9 @@ import shlex
 from typing import Any
 
 from llm_mock.agents.environment import command_of, environment_of
-from llm_mock.agents.kept_process import KeptProcess
 from llm_mock.agents.pipes import Output
 from llm_mock.agents.servers import CLIServer
+from llm_mock.agents.supervised_process import SupervisedProcess
 from llm_mock.agents.tools import ToolAnswer
 from llm_mock.errors import ServerError
 from llm_mock.support.text import exit_status
@@ -67,7 +67,7 @@ async def execute(server: CLIServer, arguments: dict[str, Any], timeout: float |
     except ValueError as error:
         return ToolAnswer(f"The command was not run, because args cannot be split into words: {error}.", is_error=True)
     try:
-        process = KeptProcess(server, words)
+        process = SupervisedProcess(server, words)
     except ServerError as error:
         return ToolAnswer(str(error), is_error=True)
     seconds = server.timeout if timeout is None else timeout

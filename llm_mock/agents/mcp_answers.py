@@ -45,7 +45,7 @@ def _take(block: Any, attachments: list[llm.Attachment]) -> str | None:
 
 
 def _attach(data: str, mime_type: str, attachments: list[llm.Attachment]) -> str | None:
-    """Add an attachment; where its data is none, a text that says so."""
+    """Add an attachment; where its data cannot be read, a text that says so."""
     import llm
 
     try:

@@ -14,11 +14,11 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
 from llm_mock.agents.environment import redactor_of, resolved
-from llm_mock.agents.kept_process import KeptProcess
 from llm_mock.agents.mcp_answers import answer_of
 from llm_mock.agents.mcp_stdio import STDERR_KEPT, Stdio
 from llm_mock.agents.pipes import Output
 from llm_mock.agents.servers import MCPServer
+from llm_mock.agents.supervised_process import SupervisedProcess
 from llm_mock.agents.tools import ToolAnswer
 from llm_mock.errors import ServerError
 from llm_mock.support.text import exit_status, shorten, shorten_name
@@ -27,8 +27,8 @@ MOST_PAGES = 100
 """After so many pages of tools, a server is taken to have no last one."""
 PROBE_TIMEOUT = 5.0
 """Seconds that a server which left a call unanswered has to show that it still lives."""
-FAREWELL = 2.0
-"""Seconds that the protocol may take to take leave of a server."""
+CLOSING = 2.0
+"""Seconds that the protocol may take to close a session."""
 ENDING = 0.5
 """Seconds that a server which has closed its stdout has until it counts as one that does not end by itself."""
 ENDING_AT_URL = 8.0
@@ -59,12 +59,12 @@ class MCPSession:
         self._stop = asyncio.Event()
         self._opened = asyncio.Event()
         self._client: Client | None = None
-        self._process: KeptProcess | None = None
+        self._process: SupervisedProcess | None = None
         self._stdio: Stdio | None = None
         self._errors: Output | None = None
         self._lost = False
-        self._hurry = False
-        self._silent = False
+        self._at_once = False
+        self._unanswered = False
         self._ended_itself = False
         self._task: asyncio.Task[None] | None = None
 
@@ -118,7 +118,7 @@ class MCPSession:
             async with httpx2.AsyncClient(headers=resolved(self.server, "headers"), timeout=timeout) as client:
                 yield streamable_http_client(self.server.url, http_client=client)
             return
-        self._process = KeptProcess(self.server, with_input=True)
+        self._process = SupervisedProcess(self.server, with_input=True)
         try:
             self._errors = await self._process.collect("stderr", STDERR_KEPT)
             self._stdio = Stdio(self._process)
@@ -126,7 +126,7 @@ class MCPSession:
         finally:
             closed_stdout = self._stdio is not None and self._stdio.ended.is_set()
             self._ended_itself = await self._process.wait(ENDING if closed_stdout else 0) is not None
-            await self._process.end(at_once=self._hurry or not self._opened.is_set())
+            await self._process.end(at_once=self._at_once or not self._opened.is_set())
 
     async def _abandon(self) -> ServerError:
         """End what did not start, and say why it did not."""
@@ -166,11 +166,11 @@ class MCPSession:
 
     def _written(self) -> str:
         """What it wrote while it started, for the end of a message."""
-        garbage = [self._redactor.clean(line) for line in self._stdio.garbage] if self._stdio else []
+        other = [self._redactor.clean(line) for line in self._stdio.other_lines] if self._stdio else []
         stderr = self.stderr()
-        if not garbage:
+        if not other:
             return _last_lines(stderr)
-        shown = "".join(f"\n  {shorten(line)}" for line in garbage)
+        shown = "".join(f"\n  {shorten(line)}" for line in other)
         return f"\nIt wrote to stdout what is no message of MCP:{shown}{_last_lines(stderr) if stderr.strip() else ''}"
 
     def stderr(self) -> str:
@@ -184,12 +184,12 @@ class MCPSession:
         Args:
             at_once: do not let the server end by itself, but kill it.
         """
-        self._hurry = self._hurry or at_once
+        self._at_once = self._at_once or at_once
         self._stop.set()
         if self._task is not None:
             ending = self._process.ending_timeout if self._process else ENDING_AT_URL
-            await asyncio.wait({self._task}, timeout=ending + FAREWELL)
-            self._task.cancel()  # a server at a URL that does not answer its farewell
+            await asyncio.wait({self._task}, timeout=ending + CLOSING)
+            self._task.cancel()  # a server at a URL that does not answer when the session is closed
             await asyncio.wait({self._task})
             if not self._task.cancelled():
                 self._task.exception()  # a server that ends badly has ended all the same
@@ -200,11 +200,11 @@ class MCPSession:
         Raises:
             ServerError: it does not tell, or not within `start_timeout`.
         """
-        seconds = min(self.server.start_timeout, PROBE_TIMEOUT if self._silent else self.server.start_timeout)
+        seconds = min(self.server.start_timeout, PROBE_TIMEOUT if self._unanswered else self.server.start_timeout)
         try:
             with anyio.fail_after(seconds):
                 found = await self._all_tools()
-                self._silent = False
+                self._unanswered = False
                 return found
         except TimeoutError:
             raise self._too_slow(seconds) from None
@@ -247,7 +247,7 @@ class MCPSession:
             with anyio.fail_after(seconds):
                 return answer_of(await client.call_tool(tool, arguments))
         except TimeoutError:
-            self._silent = True
+            self._unanswered = True
             waited = f"did not answer within {round(seconds, 2):g} seconds.{_last_lines(self.stderr())}"
             return ToolAnswer(f"The tool {tool!r} of the {self._named} {waited}", is_error=True)
         except Exception as error:

@@ -14,7 +14,7 @@ class Input(asyncio.BaseProtocol):
         self._room.set()
         self._transport: asyncio.WriteTransport | None = None
         self.lost = asyncio.Event()
-        """Set when nobody reads any more, or the pipe was closed here."""
+        """Set when the pipe has no reader any more, or was closed here."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The pipe can be written to."""
@@ -29,7 +29,7 @@ class Input(asyncio.BaseProtocol):
         self._room.set()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Nobody reads any more, or the pipe was closed here."""
+        """The pipe has no reader any more, or was closed here."""
         self._transport = None
         self._room.set()
         self.lost.set()
@@ -38,7 +38,7 @@ class Input(asyncio.BaseProtocol):
         """Write bytes, and wait while there is no room for more.
 
         Raises:
-            BrokenPipeError: nobody read any more already before.
+            BrokenPipeError: the pipe had no reader any more.
         """
         if self._transport is None:
             raise BrokenPipeError
@@ -59,7 +59,7 @@ class Output(asyncio.Protocol):
         self._tail = bytearray()
         self._received = 0
         self.ended = asyncio.Event()
-        """Set when nobody has the other end of the pipe any more."""
+        """Set when the pipe has ended, because no process has its other end any more."""
 
     def data_received(self, data: bytes) -> None:
         """Keep what is to be kept."""
@@ -79,7 +79,7 @@ class Output(asyncio.Protocol):
         del self._tail[: max(0, len(self._tail) - kept)]
 
     def text(self) -> str:
-        """What was kept, as UTF-8, with U+FFFD where it is none; says how many bytes were cut in the middle."""
+        """What was kept, as UTF-8, with U+FFFD where it is not; says how many bytes were cut in the middle."""
         self._cut()
         cut = self._received - len(self._head) - len(self._tail)
         if not cut:

@@ -218,7 +218,7 @@ class AgentResult:
 
         Raises:
             ValueError: there is no such mode.
-            TypeError: an expected call is none.
+            TypeError: something else was given as an expected call.
         """
         __tracebackhide__ = True
         if mode not in get_args(Mode):
