@@ -12,7 +12,7 @@ from pathlib import Path
 from llm_mock.agents.servers import MCPServer, Server
 from llm_mock.errors import ServerError
 from llm_mock.support.interpolation import NAME, interpolated, references_in
-from llm_mock.support.redaction import Redactor, default_redactor, is_secret_name
+from llm_mock.support.redaction import Redactor, is_secret_name
 from llm_mock.support.text import shorten_name
 
 
@@ -59,11 +59,6 @@ def _resolve(server: Server, field: str, name: str, value: str) -> str:
         return os.environ[variable]
 
     return interpolated(value, value_of)
-
-
-def redactor_of(server: Server) -> Redactor:
-    """A redactor that hides the secrets of this process and those that a server is given."""
-    return default_redactor(secrets_of(server))
 
 
 def secrets_of(server: Server) -> list[str]:

@@ -13,7 +13,7 @@ import mcp_types as types
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
-from llm_mock.agents.environment import redactor_of, resolved
+from llm_mock.agents.environment import resolved, secrets_of
 from llm_mock.agents.mcp_answers import answer_of
 from llm_mock.agents.mcp_stdio import STDERR_KEPT, Stdio
 from llm_mock.agents.pipes import Output
@@ -21,6 +21,7 @@ from llm_mock.agents.servers import MCPServer
 from llm_mock.agents.supervised_process import SupervisedProcess
 from llm_mock.agents.tools import ToolAnswer
 from llm_mock.errors import ServerError
+from llm_mock.support.redaction import default_redactor
 from llm_mock.support.text import exit_status, shorten, shorten_name
 
 MOST_PAGES = 100
@@ -55,7 +56,7 @@ class MCPSession:
     def __init__(self, server: MCPServer) -> None:
         self.server = server
         self._named = f"MCP server {shorten_name(server.label)!r}"
-        self._redactor = redactor_of(server)
+        self._redactor = default_redactor(secrets_of(server))
         self._stop = asyncio.Event()
         self._opened = asyncio.Event()
         self._client: Client | None = None

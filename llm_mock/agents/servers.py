@@ -108,13 +108,13 @@ class MCPServer(Configuration):
     def __post_init__(self) -> None:
         __tracebackhide__ = True
         _set(self, command=_words(self, self.command), args=tuple(map(str, self.args)))
-        _set(self, env=_variables(self, "env"), headers=_variables(self, "headers"), cwd=_folder(self))
-        _set(self, tools=_globs(self.tools))
+        tools = [self.tools] if isinstance(self.tools, str) else self.tools
+        _set(self, cwd=_folder(self), tools=None if tools is None else tuple(tools))
         if bool(self.command) == bool(self.url):
             both = f"The MCP server {shorten_name(self.label)!r} has a command and a URL: give one of the two."
             neither = "MCPServer(): give the command that starts it, or the url where it listens."
             raise InvalidServer(both if self.command else neither)
-        _check_texts(self, "env", "headers")
+        _set(self, env=_variables(self, "env"), headers=_variables(self, "headers"))
         _check_seconds(self, "start_timeout", "call_timeout", "stop_timeout")
 
     @property
@@ -157,7 +157,7 @@ class CLIServer(Configuration):
         __tracebackhide__ = True
         if not isinstance(self.name, str) or not self.name:
             raise _bad_value(self, "name", "a text")
-        _set(self, command=_words(self, self.command), env=_variables(self, "env"), cwd=_folder(self))
+        _set(self, command=_words(self, self.command), cwd=_folder(self))
         _set(self, tool_prefix=self.tool_prefix or self.name)
         if not isinstance(self.tool_prefix, str) or not _TOOL_PREFIX.fullmatch(self.tool_prefix):
             wanted = "a text of letters, digits, _ and - (55 at most)"
@@ -169,7 +169,7 @@ class CLIServer(Configuration):
         if isinstance(self.max_output, bool) or not isinstance(self.max_output, int) or self.max_output < 1:
             given = f"max_output of CLIServer({self.name!r}) is {shorten(self.max_output)}"
             raise InvalidServer(f"{given}; give a number of bytes from 1.")
-        _check_texts(self, "env")
+        _set(self, env=_variables(self, "env"))
         _check_seconds(self, "timeout")
 
     @property
@@ -202,9 +202,14 @@ def _words(server: Any, command: Any) -> tuple[str, ...]:
 
 def _variables(server: Any, name: str) -> Variables:
     __tracebackhide__ = True
-    if not isinstance(getattr(server, name), Mapping):
+    given = getattr(server, name)
+    if not isinstance(given, Mapping):
         raise _bad_value(server, name, "a mapping of names to texts")
-    return Variables(getattr(server, name))
+    for variable, value in given.items():
+        if not isinstance(variable, str) or not isinstance(value, str):
+            where = f"{name}[{variable!r}] of the server {shorten_name(server.label)!r}"
+            raise InvalidServer(f"{where} is {type(value).__name__}; give a text.")
+    return Variables(given)
 
 
 def _folder(server: Any) -> Path | None:
@@ -212,19 +217,6 @@ def _folder(server: Any) -> Path | None:
     if not isinstance(server.cwd, (str, os.PathLike, type(None))):
         raise _bad_value(server, "cwd", "a path")
     return None if server.cwd is None else Path(server.cwd)
-
-
-def _globs(tools: Sequence[str] | None) -> tuple[str, ...] | None:
-    return (tools,) if isinstance(tools, str) else tools if tools is None else tuple(tools)
-
-
-def _check_texts(server: Server, *fields: str) -> None:
-    __tracebackhide__ = True
-    for each in fields:
-        for name, value in getattr(server, each).items():
-            if not isinstance(name, str) or not isinstance(value, str):
-                where = f"{each}[{name!r}] of the server {shorten_name(server.label)!r}"
-                raise InvalidServer(f"{where} is {type(value).__name__}; give a text.")
 
 
 def _check_seconds(server: Server, *names: str) -> None:

@@ -213,7 +213,7 @@ def test_the_tools_of_a_closed_pool_say_so(pool: ServerPool, raw: Raw) -> None:
 
 def test_the_loop_of_a_pool_does_not_wait_for_itself(pool: ServerPool, raw: Raw) -> None:
     tools = tools_of(pool, raw())
-    loop = tools["echo"]._loop
+    loop = tools["echo"].loop
 
     async def call_from_within() -> ToolAnswer:
         return tools["echo"].call({"text": "?"})
