@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from llm_mock.agents.background import BackgroundLoop
-from llm_mock.agents.explain import exit_status
-from llm_mock.agents.kept_process import KeptProcess
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.agents.servers import CLIServer
+from llm_mock.agents.supervised_process import SupervisedProcess
 from llm_mock.errors import DriverError, ServerError
 from llm_mock.specs.drivers import Task, given_up
 from llm_mock.specs.evidence import checked
@@ -24,7 +23,7 @@ from llm_mock.specs.models import SHOWN_OUTPUT, Verdict
 from llm_mock.specs.verdicts import parse_verdict
 from llm_mock.support.interpolation import literal
 from llm_mock.support.redaction import default_redactor
-from llm_mock.support.text import shorten_name
+from llm_mock.support.text import exit_status, shorten_name
 
 SERVER = "llm_mock"
 """What the tools' server is called there."""
@@ -101,7 +100,7 @@ class ClaudeCodeDriver:
 async def _execute(words: list[str], task: Task) -> tuple[int | None, str, str]:
     # Claude Code keeps its key where no other server gets it from: this one gets the whole environment.
     variables = {name: literal(value) for name, value in {**os.environ, **VARIABLES}.items()}
-    process = KeptProcess(CLIServer("claude", words, env=variables, cwd=task.root))
+    process = SupervisedProcess(CLIServer("claude", words, env=variables, cwd=task.root))
     status = None
     try:
         stdout = await process.collect("stdout", STDOUT_KEPT)

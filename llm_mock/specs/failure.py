@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from llm_mock.agents.transcript import indented
 from llm_mock.errors import LLMMockError
 from llm_mock.specs.models import PARTS, Step, StepResult, TestSpec, Verdict
 from llm_mock.specs.steps import WITHIN, named
 from llm_mock.support.redaction import default_redactor
+from llm_mock.support.text import indented
 
 
 class LLMTestFailed(LLMMockError, AssertionError):

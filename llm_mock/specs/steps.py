@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.agents.transcript import call_head
 from llm_mock.errors import TimeIsUp, UnknownReference
 from llm_mock.specs.deadline import Deadline
 from llm_mock.specs.models import SHOWN_OUTPUT, Step, StepResult
 from llm_mock.specs.references import name_in, references_in, resolved
-from llm_mock.support.text import shorten, shorten_name
+from llm_mock.support.text import call_text, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.agents.tools import ServerTool
@@ -97,7 +96,7 @@ class Steps:
         except UnknownReference as error:
             self._add(name, "fail", str(error))
             return
-        called = call_head(step.tool, arguments)
+        called = call_text(step.tool, arguments)
         try:
             output, problem = self._attempt(step, arguments)
         except TimeIsUp as late:
