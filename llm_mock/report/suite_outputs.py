@@ -30,7 +30,12 @@ from llm_mock.support.files import write_atomically
 from llm_mock.support.redaction import Redactor
 
 VERSION = 1
-FORMATS = {".json": "outputs:as_json", ".xml": "junit:as_junit", ".md": "markdown:as_markdown", ".html": "page:as_page"}
+FORMATS = {
+    ".json": "suite_outputs:as_json",
+    ".xml": "suite_junit:as_junit",
+    ".md": "suite_markdown:as_markdown",
+    ".html": "suite_page:as_page",
+}
 """Of each suffix: the module of this package and its function, which makes the file of suites."""
 STATUS = {True: "passed", False: "failed", None: "skipped"}
 
@@ -73,7 +78,7 @@ def write(path: Path, suites: Sequence[FinishedSuite], redactor: Redactor) -> No
         OSError: the file cannot be written.
     """
     module, function = FORMATS[path.suffix.lower()].split(":")
-    make = getattr(importlib.import_module(f"llm_mock.suites.{module}"), function)
+    make = getattr(importlib.import_module(f"llm_mock.report.{module}"), function)
     write_atomically(path, make(redactor.clean(as_data(suites))))
 
 
