@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,7 +23,6 @@ from llm_mock.commands.parts import (
 if TYPE_CHECKING:
     from llm_mock.commands.terminal import Terminal
     from llm_mock.report.suite_outputs import FinishedSuite
-    from llm_mock.suites.kept import KeptResults
     from llm_mock.suites.results import CaseResult, SuiteResult
     from llm_mock.suites.role import Role
     from llm_mock.suites.schema import TestCase, TestSuiteDefinition
@@ -45,18 +43,7 @@ class Options:
     jobs: int
     retry: int
     max_cost: float | None
-    resume: bool
     output: tuple[Path, ...]
-    arguments: Sequence[str]
-    """All that the command was given, as it was."""
-
-
-class _RemembersArguments(click.Command):
-    """Keeps what it was given, for the advice how to go on."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta["llm_mock.arguments"] = tuple(args)
-        return super().parse_args(ctx, args)
 
 
 def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> tuple[Path, ...]:
@@ -74,7 +61,7 @@ def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tupl
     return paths
 
 
-@click.command("test", cls=_RemembersArguments)
+@click.command("test")
 @role_options
 @click.option("suite", "-s", "--suite", multiple=True, required=True, type=click.Path(), help="A suite; repeatable.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what came of each assertion.")
@@ -87,7 +74,6 @@ def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tupl
 @click.option(
     "--max-cost", type=click.FloatRange(min=0), metavar="DOLLARS", help="Start no further case when so much is spent."
 )
-@click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
 @click.option(
     "output",
     "-o",
@@ -97,13 +83,12 @@ def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tupl
     callback=_checked_outputs,
     help="Write the results to a file that ends in .json, .xml (JUnit), .md or .html; repeatable.",
 )
-@click.pass_context
-def test(ctx: click.Context, /, role: str, model: str | None, no_color: bool, **given: Any) -> None:
+def test(role: str, model: str | None, no_color: bool, **given: Any) -> None:
     """Run suites of prompts against the agent of a role file, and check its answers.
 
     Exit codes: 0, all cases passed. 1, one failed or was not run, or a file is wrong. 2, wrong usage. 130, Ctrl-C.
     """
-    options = Options(**given, arguments=ctx.meta["llm_mock.arguments"])
+    options = Options(**given)
     with errors_told():
         from llm_mock.commands.terminal import Terminal
         from llm_mock.support.redaction import default_redactor
@@ -142,7 +127,6 @@ class _Run:
     terminal: Terminal
     redactor: Redactor
     finished: list[FinishedSuite] = field(default_factory=list)
-    kept: list[KeptResults] = field(default_factory=list)
     exit_code: int = 0
 
     @contextmanager
@@ -161,19 +145,12 @@ class _Run:
                     self._tell_error(explain_commands.not_writable(path, error))
 
     def run_all(self) -> None:
-        """Run every suite that can be read; what is wrong with one does not stop the others.
-
-        Results are kept until all suites are complete, so that whoever goes on pays for none of them twice.
-        """
+        """Run every suite that can be read; what is wrong with one does not stop the others."""
         for number, suite in enumerate(self._selected_suites()):
             if number:
                 self.terminal.print()
             with self._errors_told_here():
                 self._run_suite(suite)
-        if not any(suite.result.not_run for suite in self.finished):
-            with self._errors_told_here():
-                for kept in self.kept:
-                    kept.remove()
 
     def _selected_suites(self) -> list[TestSuiteDefinition]:
         from llm_mock.suites import explain_commands
@@ -221,14 +198,10 @@ class _Run:
         table.show_result(self.terminal, result, suite.path, self.options.verbose)
         if not result.all_passed:
             self.exit_code = 1
-        if result.not_run and not self.options.dry_run:
-            self.terminal.print(explain_commands.go_on(self._command_to_go_on()))
 
     def _result(self, suite: TestSuiteDefinition) -> SuiteResult:
-        """Run a suite. Finished cases of a live run are kept."""
         from llm_mock.suites.runner import run_suite
 
-        kept = None if self.options.dry_run else self._kept_results(suite)
         options, done = self.options, _Progress(suite, self.terminal)
         try:
             with done.shown():
@@ -241,7 +214,6 @@ class _Run:
                     jobs=options.jobs,
                     retry=options.retry,
                     max_cost=self._remaining_cost(),
-                    kept=kept,
                     on_start=done.start,
                     on_result=done.finish,
                 )
@@ -249,31 +221,11 @@ class _Run:
             self._interrupted(suite, done.results)
         return result
 
-    def _kept_results(self, suite: TestSuiteDefinition) -> KeptResults | None:
-        """Where finished cases are kept; None where nothing can be, which is no reason not to run them."""
-        from llm_mock.errors import InvalidFile
-        from llm_mock.suites import explain_commands
-        from llm_mock.suites.kept import KeptResults, default_path, forget
-
-        path = default_path(self.role, suite)
-        try:
-            if not self.options.resume:
-                forget(path)
-            kept = KeptResults(path)
-            kept.make()
-        except InvalidFile as error:
-            if self.options.resume:
-                raise
-            tell("Warning", explain_commands.nothing_kept(error))
-            return None
-        self.kept.append(kept)
-        return kept
-
     def _remaining_cost(self) -> Decimal | None:
-        """What the suites before have left of the limit; what an earlier run paid for does not count."""
+        """What the suites before have left of the limit."""
         if self.options.max_cost is None or self.options.dry_run:
             return None
-        results = [result for suite in self.finished for result in suite.result.case_results if not result.kept]
+        results = [result for suite in self.finished for result in suite.result.case_results]
         spent = sum((result.cost or Decimal(0) for result in results), Decimal(0))
         return max(Decimal(str(self.options.max_cost)) - spent, Decimal(0))
 
@@ -283,13 +235,8 @@ class _Run:
         from llm_mock.suites import explain_commands
 
         self.finished.append(FinishedSuite(_partial(self.role, suite, results, self.options.dry_run), suite.path))
-        command = None if self.options.dry_run else self._command_to_go_on()
-        click.echo(explain_commands.interrupted(len(results), len(suite.cases), command), err=True)
+        click.echo(explain_commands.interrupted(len(results), len(suite.cases)), err=True)
         raise SystemExit(INTERRUPTED)
-
-    def _command_to_go_on(self) -> str:
-        given = [argument for argument in self.options.arguments if argument != "--resume"]
-        return self.terminal.line(shlex.join(["llm-mock", "test", *given, "--resume"]))
 
 
 def _partial(role: Role, suite: TestSuiteDefinition, results: Sequence[CaseResult], dry_run: bool) -> SuiteResult:
@@ -331,7 +278,7 @@ class _Progress:
         self._update()
 
     def finish(self, result: CaseResult) -> None:
-        """A case is done, or was already."""
+        """A case is done."""
         self.results.append(result)
         name = self._terminal.line(result.case.name)
         if name in self._running:

@@ -6,7 +6,7 @@ what is not known or not there; durations are seconds, costs US dollars.
 - A suite: `suite` (its name), `file`, `role`, `model`, `dry_run`, `total`, `passed`, `failed`, `skipped`, `stopped`
   (why cases were not run), `duration_s`, `cost_usd`, `cases`.
 - A case: `name`, `file`, `line`, `tags`, `status` (`passed`, `failed`, `skipped` or `not run`), `pass_rate` and
-  `threshold` (0 to 1), `retried`, `kept` (whether the result is from an earlier run), `duration_s`, `attempts`.
+  `threshold` (0 to 1), `retried`, `duration_s`, `attempts`.
 - An attempt: `status`, `error`, `duration_s`, `tokens`, `cost_usd`, `turns`, `assertions`.
 - A turn: `prompt`, `output`, `tool_calls` (`name`, `arguments`, `result`, `error`, `duration_s`), `input_tokens`,
   `output_tokens`, `cost_usd`, `duration_s`.
@@ -118,14 +118,14 @@ def _case(suite: FinishedSuite, result: CaseResult) -> dict[str, Any]:
     return {
         **_head(suite, result.case),
         "status": result.status,
-        **{name: getattr(result, name) for name in ("pass_rate", "threshold", "retried", "kept")},
+        **{name: getattr(result, name) for name in ("pass_rate", "threshold", "retried")},
         "duration_s": round(result.duration, 6),
         "attempts": [_attempt(attempt) for attempt in result.attempts],
     }
 
 
 def _not_run(suite: FinishedSuite, case: TestCase) -> dict[str, Any]:
-    nothing = {"pass_rate": None, "threshold": case.threshold, "retried": 0, "kept": False, "duration_s": 0.0}
+    nothing = {"pass_rate": None, "threshold": case.threshold, "retried": 0, "duration_s": 0.0}
     return {**_head(suite, case), "status": "not run", **nothing, "attempts": []}
 
 

@@ -22,20 +22,11 @@ from llm_mock.errors import LLMMockError
 from llm_mock.suites import explain_run
 from llm_mock.suites.assertions import RunContext, evaluate_assertions
 from llm_mock.suites.dry_run import dry_run_model
-from llm_mock.suites.kept import key_of
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, TurnResult
 from llm_mock.suites.schema import TestCase, ToolCallsAssertion, Turn
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.model import MockLLMModel
-
-Settled = tuple[TestCase, int, float]
-"""A case, how often it is run, and the share of these runs that must pass."""
-
-
-def with_settings(case: TestCase, repeat: int | None, threshold: float | None) -> Settled:
-    share = case.threshold if threshold is None else threshold
-    return case, repeat or case.repeat or 1, 1.0 if share is None else share
 
 
 @dataclass(frozen=True)
@@ -46,6 +37,10 @@ class CaseRunner:
     folder: Path | None
     dry_run: bool
     model_override: Any
+    repeat: int | None
+    """How often a case is run; None is as the case says itself, else once."""
+    threshold: float | None
+    """The share of these runs that must pass; None is as the case says itself, else all."""
     retry: int
     get_model: Callable[[str], MockLLMModel] | None = None
 
@@ -54,10 +49,11 @@ class CaseRunner:
         """The id of the model that is asked."""
         return self.agent.asks.model if self.model_override is None else str(self.model_override.model_id)
 
-    def run(self, case: TestCase, repeat: int, threshold: float) -> CaseResult:
+    def run(self, case: TestCase) -> CaseResult:
         """Run a case as often as is wanted."""
+        threshold = case.threshold if self.threshold is None else self.threshold
         attempts, again = [], []
-        for _ in range(repeat):
+        for _ in range(self.repeat or case.repeat or 1):
             attempt = self._attempt(case)
             for _ in range(self.retry):
                 if attempt.status != "failed":
@@ -67,13 +63,7 @@ class CaseRunner:
             attempts.append(attempt)
         costs = [attempt.cost for attempt in again]
         retried_cost = None if None in costs else sum(filter(None, costs), Decimal(0))
-        return CaseResult(case, tuple(attempts), threshold, len(again), retried_cost)
-
-    def key(self, settled: Settled) -> str:
-        """Under which a result is kept."""
-        case, repeat, threshold = settled
-        settings = {"repeat": repeat, "threshold": threshold, "retry": self.retry, "model": self.model_id}
-        return key_of(self.agent, case, dry_run=self.dry_run, **settings)
+        return CaseResult(case, tuple(attempts), 1.0 if threshold is None else threshold, len(again), retried_cost)
 
     def secrets(self) -> list[str]:
         """What the servers of the agent are given in secret, as far as it is there."""

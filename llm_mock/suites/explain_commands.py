@@ -51,20 +51,9 @@ def stopped(reason: str) -> str:
     return f"Stopped: {reason}"
 
 
-def interrupted(done: int, total: int, command: str | None) -> str:
-    """The user stopped the run; the command goes on with it, where the results are kept."""
-    remedy = f" Go on with: {command}" if command else ""
-    return f"Interrupted: {done} of {count(total, 'case')} {'is' if total == 1 else 'are'} done.{remedy}"
-
-
-def nothing_kept(error: Exception) -> str:
-    """An interrupted run could not go on."""
-    return f"{error}. Should this run be interrupted, it begins anew."
-
-
-def go_on(command: str) -> str:
-    """How cases that were not run are run."""
-    return f"Go on with: {command}"
+def interrupted(done: int, total: int) -> str:
+    """The user stopped the run."""
+    return f"Interrupted: {done} of {count(total, 'case')} {'is' if total == 1 else 'are'} done."
 
 
 def no_case_selected(tags: Sequence[str], text: str | None, known_tags: Iterable[str], names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""The wording of every message about roles, about running a suite and about results that are kept."""
+"""The wording of every message about roles and about running a suite."""
 
 from __future__ import annotations
 
@@ -133,21 +133,3 @@ def stopped_at_cost(cost: Decimal, limit: Decimal) -> str:
 def stopped_without_price(case: TestCase) -> str:
     """No further case is run."""
     return f"what the case {shorten(case.name)} cost is not known, so max_cost cannot be checked"
-
-
-# --- Kept results ---------------------------------------------------------------------------------------------------
-
-
-def damaged_line(path: object, line: int) -> str:
-    """A line that nobody wrote so."""
-    return f"{path}:{line}: is no kept result, or was changed. Remove the file to run all cases anew"
-
-
-def not_removed(path: object, error: OSError) -> str:
-    """What an earlier run left cannot be removed."""
-    return f"{path}: results of an earlier run cannot be removed: {error.strerror or error}"
-
-
-def not_kept(path: object, error: OSError) -> str:
-    """The file cannot be written."""
-    return f"{path}: results cannot be kept: {error.strerror or error}"

@@ -1,4 +1,4 @@
-"""What running a suite gives: plain values, which a file can keep."""
+"""What running a suite gives: plain values."""
 
 from __future__ import annotations
 
@@ -101,8 +101,6 @@ class CaseResult:
     """How many runs failed and were run again."""
     retried_cost: Decimal | None = Decimal(0)
     """What these cost in US dollars; None where a price is not known."""
-    kept: bool = False
-    """Whether it was not run now, but kept from an interrupted run."""
 
     @property
     def status(self) -> Status:
@@ -198,7 +196,7 @@ class SuiteResult:
 
     @property
     def cost(self) -> Decimal | None:
-        """What all cases cost in US dollars, those kept included; None where a price is not known."""
+        """What all cases cost in US dollars; None where a price is not known."""
         return _sum([result.cost for result in self.case_results])
 
     def _count(self, status: Status) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal
 
 import pydantic
 from pydantic import ConfigDict, Field, PrivateAttr
@@ -319,9 +319,3 @@ class TestSuiteDefinition(_Strict):
     def path(self) -> Path | None:
         """The file it was read from; None for a suite that was made in Python."""
         return self._path
-
-
-ASSERTION_TYPES: tuple[str, ...] = tuple(
-    name for kind in get_args(get_args(Assertion)[0]) for name in get_args(kind.model_fields["type"].annotation)
-)
-"""All that `type` may be."""
