@@ -19,7 +19,6 @@ from llm_mock.agents.run import aitest_run_sync
 from llm_mock.agents.session import AgentSession
 from llm_mock.agents.transcript import failed
 from llm_mock.errors import LLMMockError
-from llm_mock.suites import explain_run
 from llm_mock.suites.assertions import RunContext, evaluate_assertions
 from llm_mock.suites.dry_run import dry_run_model
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, TurnResult
@@ -130,7 +129,8 @@ class CaseRunner:
 def _reason(error: Exception) -> str:
     """Why a case could not be run."""
     if isinstance(error, llm.UnknownModelError):
-        return explain_run.unknown_to_llm(str(error.args[0] if error.args else error))
+        advice = "`llm models` lists those that llm knows; `llm install` adds the models of a plugin."
+        return f"{error.args[0] if error.args else error}. {advice}"
     if isinstance(error, (LLMMockError, llm.NeedsKeyException)):  # they say what to do
         return str(error)
     return failed(error, 1)

@@ -17,13 +17,14 @@ import llm
 from llm_mock.agents.agent import Agent
 from llm_mock.cost.prices import amount, cost_of
 from llm_mock.errors import InvalidBudget
-from llm_mock.suites import explain_run, loading
+from llm_mock.suites import loading
 from llm_mock.suites.case import CaseRunner
 from llm_mock.suites.loading import load_suite as load_suite
 from llm_mock.suites.results import CaseResult as CaseResult
 from llm_mock.suites.results import SuiteResult as SuiteResult
 from llm_mock.suites.role import Role, resolve_model
 from llm_mock.suites.schema import TestCase, TestSuiteDefinition
+from llm_mock.support.text import dollars, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.model import MockLLMModel
@@ -137,9 +138,9 @@ def _check_numbers(repeat: int | None, threshold: float | None, retry: int, jobs
     __tracebackhide__ = True
     for name, value, least in (("repeat", repeat, 1), ("retry", retry, 0), ("jobs", jobs, 1)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-            raise ValueError(explain_run.bad_number(name, value, f"a whole number from {least}"))
+            raise ValueError(f"{name} is {shorten(value)}; give a whole number from {least}.")
     if threshold is not None and not 0 <= threshold <= 1:
-        raise ValueError(explain_run.bad_number("threshold", threshold, "a share from 0 to 1"))
+        raise ValueError(f"threshold is {shorten(threshold)}; give a share from 0 to 1.")
 
 
 def _agent_of(agent: Agent | Role, live: bool) -> Agent:
@@ -163,20 +164,24 @@ class _Budget:
         self._limit = amount(limit, "max_cost")
         self._spent = Decimal(0)
         if model_id is not None and not _has_price(model_id):
-            raise InvalidBudget(explain_run.limit_without_price(model_id))
+            raise InvalidBudget(
+                f"max_cost cannot be checked: the price of the model {shorten_name(model_id)!r} is not known. "
+                "Leave the limit out, or choose a model whose price is known."
+            )
         self._stop_at_limit()
 
     def spend(self, result: CaseResult) -> None:
         """Count what a case cost, and stop where no further one may start."""
         if result.cost is None:
-            self.stopped = explain_run.stopped_without_price(result.case)
+            case = shorten(result.case.name)
+            self.stopped = f"what the case {case} cost is not known, so max_cost cannot be checked"
             return
         self._spent += result.cost
         self._stop_at_limit()
 
     def _stop_at_limit(self) -> None:
         if self._spent >= self._limit and self.stopped is None:
-            self.stopped = explain_run.stopped_at_cost(self._spent, self._limit)
+            self.stopped = f"the cases cost {dollars(self._spent)}, and max_cost is {dollars(self._limit)}"
 
 
 def _has_price(model_id: str) -> bool:
