@@ -87,12 +87,17 @@ def errors_told() -> Iterator[None]:
 
 def _output_lost(error: OSError) -> NoReturn:
     """End the command, which can show nothing more: the disk of standard output is full, for example."""
-    from llm_mock.suites import explain_commands
-
     with open(os.devnull, "wb") as nowhere:  # what waits to be written could not be written at the end either
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
-    tell("Error", explain_commands.not_writable(Path(error.filename or "standard output"), error))
+    tell("Error", not_writable(error.filename or "standard output", error))
     raise SystemExit(1) from None
+
+
+def not_writable(path: str | Path, error: OSError) -> str:
+    """What to say of an output that cannot be written."""
+    from llm_mock.support.text import shorten
+
+    return f"{shorten(str(path))} cannot be written: {error.strerror or error}."
 
 
 def tell(kind: str, message: str) -> None:
@@ -116,14 +121,7 @@ def secrets_of_role(role: Role, dry_run: bool) -> list[str]:
         role: the role.
         dry_run: whether the user's folder of `llm` is left alone.
     """
-    from llm_mock.agents.environment import secrets_of
     from llm_mock.boundaries.llm import boundary
-    from llm_mock.errors import LLMMockError
+    from llm_mock.suites.case import secrets_of_servers
 
-    secrets = [] if dry_run else boundary.stored_keys()
-    for server in role.agent.servers:
-        try:
-            secrets += secrets_of(server)
-        except LLMMockError:  # a variable is not set, which the run tells
-            continue
-    return secrets
+    return ([] if dry_run else boundary.stored_keys()) + secrets_of_servers(role.agent)

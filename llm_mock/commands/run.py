@@ -49,11 +49,9 @@ def run(
 
 
 def _from_standard_input() -> str:
-    from llm_mock.suites import explain_commands
-
     text = "" if sys.stdin.isatty() else sys.stdin.read()
     if not text.strip():
-        raise click.UsageError(explain_commands.no_prompt())
+        raise click.UsageError("Give a prompt with -p PROMPT, by standard input, or with -i at the keyboard.")
     return text
 
 
@@ -137,7 +135,6 @@ class _Chat:
 
     def _log_new(self, responses: list[Any]) -> None:
         from llm_mock.boundaries.llm import boundary
-        from llm_mock.suites import explain_commands
 
         if not self._log or not responses:
             return
@@ -145,7 +142,8 @@ class _Chat:
             boundary.log(responses, _logged_name(self._role))
         except Exception as error:  # whatever the database is: the answer is there, and is shown
             self._log = False
-            tell("Warning", explain_commands.not_logged(boundary.log_path(), error))
+            advice = "Leave the log out with --no-audit."
+            tell("Warning", f"The answer could not be logged in {boundary.log_path()}: {error}. {advice}")
 
     def _show_calls(self, result: AgentResult) -> None:
         for call in result.all_tool_calls:
@@ -160,14 +158,19 @@ def _logged_name(role: Role) -> str:
 def _last_conversation(role: Role, model: Any) -> Any:
     from llm_mock.boundaries.llm import boundary
     from llm_mock.errors import InvalidSession
-    from llm_mock.suites import explain_commands
+    from llm_mock.support.text import shorten_name
 
+    name = shorten_name(role.name)
     try:
         conversation = boundary.logged_conversation(_logged_name(role), model)
     except Exception as error:  # such as a file that is no database, or what another version wrote
-        raise InvalidSession(explain_commands.not_resumable(role.name, error)) from None
+        problem = f"{type(error).__name__}: {error}"
+        raise InvalidSession(f"The last conversation of {name} cannot be continued: {problem}") from None
     if conversation is None:
-        raise InvalidSession(explain_commands.no_logged_conversation(role.name, boundary.log_path()))
+        raise InvalidSession(
+            f"There is no logged conversation of {name} in {boundary.log_path()}. Run it once without --resume, and "
+            "without --no-audit. `llm logs status` tells whether llm logs."
+        )
     return conversation
 
 

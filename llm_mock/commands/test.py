@@ -14,6 +14,7 @@ import click
 from llm_mock.commands.parts import (
     INTERRUPTED,
     errors_told,
+    not_writable,
     prepared_role,
     role_options,
     secrets_of_role,
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from llm_mock.suites.role import Role
     from llm_mock.suites.schema import TestCase, TestSuiteDefinition
     from llm_mock.support.redaction import Redactor
+
+
+SHOWN_NAMES = 20
 
 
 @dataclass(frozen=True)
@@ -48,16 +52,16 @@ class Options:
 
 def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> tuple[Path, ...]:
     from llm_mock.report import suite_outputs as outputs
-    from llm_mock.suites import explain_commands
+    from llm_mock.support.text import shorten
 
     paths = tuple(Path(name).expanduser() for name in names)
     for path in paths:
         if path.suffix.lower() not in outputs.FORMATS:
-            raise click.BadParameter(explain_commands.bad_suffix(path, outputs.FORMATS))
+            raise click.BadParameter(f"{shorten(str(path))} should end in {', '.join(outputs.FORMATS)}.")
         try:
             outputs.check_writable(path)
         except OSError as error:
-            raise click.BadParameter(explain_commands.not_writable(path, error)) from None
+            raise click.BadParameter(not_writable(path, error)) from None
     return paths
 
 
@@ -115,6 +119,18 @@ def _selected(suite: TestSuiteDefinition, options: Options) -> TestSuiteDefiniti
     return suite.model_copy(update={"cases": cases})
 
 
+def _no_case_selected(options: Options, cases: Sequence[TestCase]) -> str:
+    """What to say where no case has what was asked for."""
+    from llm_mock.support.text import shorten, shorten_name
+
+    wanted = [f"the tag {' or '.join(map(shorten, options.tag))}"] if options.tag else []
+    wanted += [f"{shorten(options.text)} in its name"] if options.text is not None else []
+    tags = ", ".join(map(shorten_name, sorted({tag for case in cases for tag in case.tags}))) or "none"
+    names = ", ".join(shorten_name(case.name) for case in cases[:SHOWN_NAMES]) or "none"
+    more = f" and {len(cases) - SHOWN_NAMES} more" if len(cases) > SHOWN_NAMES else ""
+    return f"No case has {' and '.join(wanted)}. Tags there are: {tags}. Cases there are: {names}{more}."
+
+
 # --- Running --------------------------------------------------------------------------------------------------------
 
 
@@ -133,7 +149,6 @@ class _Run:
     def outputs_written(self) -> Iterator[None]:
         """Write the files at the end, however it comes."""
         from llm_mock.report import suite_outputs as outputs
-        from llm_mock.suites import explain_commands
 
         try:
             yield
@@ -142,7 +157,7 @@ class _Run:
                 try:
                     outputs.write(path, self.finished, self.redactor)
                 except OSError as error:
-                    self._tell_error(explain_commands.not_writable(path, error))
+                    self._tell_error(not_writable(path, error))
 
     def run_all(self) -> None:
         """Run every suite that can be read; what is wrong with one does not stop the others."""
@@ -153,7 +168,6 @@ class _Run:
                 self._run_suite(suite)
 
     def _selected_suites(self) -> list[TestSuiteDefinition]:
-        from llm_mock.suites import explain_commands
         from llm_mock.suites.runner import load_suite
 
         suites = []
@@ -164,13 +178,10 @@ class _Run:
         if not self.options.tag and self.options.text is None:
             for suite in suites:
                 if not suite.cases:
-                    tell("Warning", explain_commands.no_cases(suite.path))
+                    tell("Warning", f"{suite.path}: the suite has no cases.")
             return selected
         if suites and not any(suite.cases for suite in selected):
-            cases = [case for suite in suites for case in suite.cases]
-            tags = {tag for case in cases for tag in case.tags}
-            names = [case.name for case in cases]
-            self._tell_error(explain_commands.no_case_selected(self.options.tag, self.options.text, tags, names))
+            self._tell_error(_no_case_selected(self.options, [case for suite in suites for case in suite.cases]))
         return [suite for suite in selected if suite.cases]
 
     @contextmanager
@@ -189,10 +200,11 @@ class _Run:
     def _run_suite(self, suite: TestSuiteDefinition) -> None:
         from llm_mock.commands import table
         from llm_mock.report.suite_outputs import FinishedSuite
-        from llm_mock.suites import explain_commands
+        from llm_mock.support.text import count
 
         name, role = self.terminal.line(suite.metadata.name), self.terminal.line(self.role.name)
-        self.terminal.print(explain_commands.running(name, len(suite.cases), role, self.options.dry_run), "bold")
+        how = " (dry-run)" if self.options.dry_run else ""
+        self.terminal.print(f"Running {name} ({count(len(suite.cases), 'case')}) against {role}{how}", "bold")
         result = self._result(suite)
         self.finished.append(FinishedSuite(result, suite.path))
         table.show_result(self.terminal, result, suite.path, self.options.verbose)
@@ -232,10 +244,11 @@ class _Run:
     def _interrupted(self, suite: TestSuiteDefinition, results: Sequence[CaseResult]) -> None:
         """End the command, with what there is."""
         from llm_mock.report.suite_outputs import FinishedSuite
-        from llm_mock.suites import explain_commands
+        from llm_mock.support.text import count
 
         self.finished.append(FinishedSuite(_partial(self.role, suite, results, self.options.dry_run), suite.path))
-        click.echo(explain_commands.interrupted(len(results), len(suite.cases)), err=True)
+        are = "is" if len(suite.cases) == 1 else "are"
+        click.echo(f"Interrupted: {len(results)} of {count(len(suite.cases), 'case')} {are} done.", err=True)
         raise SystemExit(INTERRUPTED)
 
 
@@ -286,6 +299,6 @@ class _Progress:
         self._update()
 
     def _update(self) -> None:
-        from llm_mock.suites import explain_commands
-
-        self._show(explain_commands.running_case(len(self.results), self._total, self._running))
+        others = f" and {len(self._running) - 1} more" if len(self._running) > 1 else ""
+        first = self._running[0] if self._running else ""
+        self._show(f"{len(self.results)}/{self._total} {first}{others}")

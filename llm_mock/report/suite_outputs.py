@@ -23,7 +23,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from llm_mock.suites import explain_commands
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, SuiteResult, TurnResult
 from llm_mock.suites.schema import TestCase
 from llm_mock.support.files import write_atomically
@@ -195,7 +194,7 @@ def remark(suite: dict[str, Any], case: dict[str, Any]) -> str | None:
         return "\n".join(problems(case))
     if case["status"] == "skipped":
         return "\n".join(each["message"] for each in case["attempts"][-1]["assertions"])
-    return None if case["status"] == "passed" else explain_commands.not_run(suite["stopped"])
+    return None if case["status"] == "passed" else f"not run: {suite['stopped'] or 'the run was interrupted'}"
 
 
 def conversation(case: dict[str, Any]) -> str:

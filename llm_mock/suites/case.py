@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -64,13 +65,6 @@ class CaseRunner:
         retried_cost = None if None in costs else sum(filter(None, costs), Decimal(0))
         return CaseResult(case, tuple(attempts), 1.0 if threshold is None else threshold, len(again), retried_cost)
 
-    def secrets(self) -> list[str]:
-        """What the servers of the agent are given in secret, as far as it is there."""
-        try:
-            return [secret for server in self.agent.servers for secret in secrets_of(server)]
-        except LLMMockError:  # a variable is not set, which the run of a case tells
-            return []
-
     def _attempt(self, case: TestCase) -> Attempt:
         start = time.perf_counter()
         session, assertions, error = AgentSession(self.agent), [], None
@@ -87,7 +81,7 @@ class CaseRunner:
         return Attempt(
             tuple(self._turn_result(result) for result in session.results),
             () if error is not None else tuple(assertions),
-            None if error is None else without_secrets(error, self.secrets()),
+            None if error is None else without_secrets(error, secrets_of_servers(self.agent)),
             self._transcript(session, error),
             time.perf_counter() - start,
         )
@@ -124,6 +118,15 @@ class CaseRunner:
             result.duration,
             len(result.turns),
         )
+
+
+def secrets_of_servers(agent: Agent) -> list[str]:
+    """What the servers of an agent are given in secret, as far as it is there."""
+    secrets: list[str] = []
+    for server in agent.servers:
+        with suppress(LLMMockError):  # a variable is not set, which a run tells
+            secrets += secrets_of(server)
+    return secrets
 
 
 def _reason(error: Exception) -> str:
