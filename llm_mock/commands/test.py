@@ -1,4 +1,4 @@
-"""The command `llm-mock test`: runs suites against a role, and shows and writes what came of them."""
+"""What `llm-mock test` does: it runs suites against a role, and shows and writes what came of them."""
 
 from __future__ import annotations
 
@@ -7,38 +7,37 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from llm_mock.commands.parts import (
-    INTERRUPTED,
-    errors_told,
-    not_writable,
-    prepared_role,
-    role_options,
-    secrets_of_role,
-    tell,
-)
-
-if TYPE_CHECKING:
-    from llm_mock.commands.terminal import Terminal
-    from llm_mock.report.suite_outputs import FinishedSuite
-    from llm_mock.suites.results import CaseResult, SuiteResult
-    from llm_mock.suites.role import Role
-    from llm_mock.suites.schema import TestCase, TestSuiteDefinition
-    from llm_mock.support.redaction import Redactor
-
+from llm_mock.boundaries.llm import boundary
+from llm_mock.commands.errors import INTERRUPTED, not_writable, tell
+from llm_mock.commands.role import prepared_role
+from llm_mock.commands.table import show_result
+from llm_mock.commands.terminal import Terminal
+from llm_mock.errors import LLMMockError
+from llm_mock.report import suite_outputs
+from llm_mock.report.suite_outputs import FinishedSuite
+from llm_mock.suites.case import secrets_of_servers
+from llm_mock.suites.results import CaseResult, SuiteResult
+from llm_mock.suites.role import Role
+from llm_mock.suites.runner import load_suite, run_suite
+from llm_mock.suites.schema import TestCase, TestSuiteDefinition
+from llm_mock.support.redaction import Redactor, default_redactor
+from llm_mock.support.text import count, shorten, shorten_name
 
 SHOWN_NAMES = 20
 
 
 @dataclass(frozen=True)
 class Options:
-    """The options of `llm-mock test`."""
+    """The options of `llm-mock test`, called as there."""
 
+    role: str
     suite: tuple[str, ...]
+    model: str | None
     dry_run: bool
+    no_color: bool
     verbose: bool
     tag: tuple[str, ...]
     text: str | None
@@ -50,59 +49,23 @@ class Options:
     output: tuple[Path, ...]
 
 
-def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> tuple[Path, ...]:
-    from llm_mock.report import suite_outputs as outputs
-    from llm_mock.support.text import shorten
+def run_suites(options: Options) -> int:
+    """Run suites, show and write what came of them.
 
-    paths = tuple(Path(name).expanduser() for name in names)
-    for path in paths:
-        if path.suffix.lower() not in outputs.FORMATS:
-            raise click.BadParameter(f"{shorten(str(path))} should end in {', '.join(outputs.FORMATS)}.")
-        try:
-            outputs.check_writable(path)
-        except OSError as error:
-            raise click.BadParameter(not_writable(path, error)) from None
-    return paths
+    Returns:
+        The exit code: 0 where all cases passed, else 1.
 
-
-@click.command("test")
-@role_options
-@click.option("suite", "-s", "--suite", multiple=True, required=True, type=click.Path(), help="A suite; repeatable.")
-@click.option("-v", "--verbose", is_flag=True, help="Show what came of each assertion.")
-@click.option("tag", "--tag", multiple=True, help="Only cases with this tag; repeatable, any of them will do.")
-@click.option("text", "-k", metavar="TEXT", help="Only cases with this in their name, in upper or lower case.")
-@click.option("--repeat", type=click.IntRange(min=1), metavar="N", help="Run each case so often.")
-@click.option("--threshold", type=click.FloatRange(0, 1), metavar="SHARE", help="How many of these must pass, 0 to 1.")
-@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="How many cases run at once.")
-@click.option("--retry", type=click.IntRange(min=0), default=0, metavar="N", help="Run a failed case again so often.")
-@click.option(
-    "--max-cost", type=click.FloatRange(min=0), metavar="DOLLARS", help="Start no further case when so much is spent."
-)
-@click.option(
-    "output",
-    "-o",
-    "--output",
-    multiple=True,
-    metavar="FILE",
-    callback=_checked_outputs,
-    help="Write the results to a file that ends in .json, .xml (JUnit), .md or .html; repeatable.",
-)
-def test(role: str, model: str | None, no_color: bool, **given: Any) -> None:
-    """Run suites of prompts against the agent of a role file, and check its answers.
-
-    Exit codes: 0, all cases passed. 1, one failed or was not run, or a file is wrong. 2, wrong usage. 130, Ctrl-C.
+    Raises:
+        LLMMockError: the role is wrong.
+        click.UsageError: `llm` does not know the model.
     """
-    options = Options(**given)
-    with errors_told():
-        from llm_mock.commands.terminal import Terminal
-        from llm_mock.support.redaction import default_redactor
-
-        loaded = prepared_role(role, model, options.dry_run)
-        redactor = default_redactor(secrets_of_role(loaded, options.dry_run))
-        run = _Run(loaded, options, Terminal(redactor, not no_color), redactor)
-        with run.outputs_written():
-            run.run_all()
-    raise SystemExit(run.exit_code)
+    role = prepared_role(options.role, options.model, options.dry_run)
+    keys = [] if options.dry_run else boundary.stored_keys()
+    redactor = default_redactor(keys + secrets_of_servers(role.agent))
+    run = _Run(role, options, Terminal(redactor, not options.no_color), redactor)
+    with run.outputs_written():
+        run.run_all()
+    return run.exit_code
 
 
 # --- Which cases ----------------------------------------------------------------------------------------------------
@@ -121,8 +84,6 @@ def _selected(suite: TestSuiteDefinition, options: Options) -> TestSuiteDefiniti
 
 def _no_case_selected(options: Options, cases: Sequence[TestCase]) -> str:
     """What to say where no case has what was asked for."""
-    from llm_mock.support.text import shorten, shorten_name
-
     wanted = [f"the tag {' or '.join(map(shorten, options.tag))}"] if options.tag else []
     wanted += [f"{shorten(options.text)} in its name"] if options.text is not None else []
     tags = ", ".join(map(shorten_name, sorted({tag for case in cases for tag in case.tags}))) or "none"
@@ -148,14 +109,12 @@ class _Run:
     @contextmanager
     def outputs_written(self) -> Iterator[None]:
         """Write the files at the end, however it comes."""
-        from llm_mock.report import suite_outputs as outputs
-
         try:
             yield
         finally:
             for path in self.options.output:
                 try:
-                    outputs.write(path, self.finished, self.redactor)
+                    suite_outputs.write(path, self.finished, self.redactor)
                 except OSError as error:
                     self._tell_error(not_writable(path, error))
 
@@ -168,8 +127,6 @@ class _Run:
                 self._run_suite(suite)
 
     def _selected_suites(self) -> list[TestSuiteDefinition]:
-        from llm_mock.suites.runner import load_suite
-
         suites = []
         for name in self.options.suite:
             with self._errors_told_here():
@@ -186,8 +143,6 @@ class _Run:
 
     @contextmanager
     def _errors_told_here(self) -> Iterator[None]:
-        from llm_mock.errors import LLMMockError
-
         try:
             yield
         except LLMMockError as error:
@@ -198,22 +153,16 @@ class _Run:
         self.exit_code = 1
 
     def _run_suite(self, suite: TestSuiteDefinition) -> None:
-        from llm_mock.commands import table
-        from llm_mock.report.suite_outputs import FinishedSuite
-        from llm_mock.support.text import count
-
         name, role = self.terminal.line(suite.metadata.name), self.terminal.line(self.role.name)
         how = " (dry-run)" if self.options.dry_run else ""
         self.terminal.print(f"Running {name} ({count(len(suite.cases), 'case')}) against {role}{how}", "bold")
         result = self._result(suite)
         self.finished.append(FinishedSuite(result, suite.path))
-        table.show_result(self.terminal, result, suite.path, self.options.verbose)
+        show_result(self.terminal, result, suite.path, self.options.verbose)
         if not result.all_passed:
             self.exit_code = 1
 
     def _result(self, suite: TestSuiteDefinition) -> SuiteResult:
-        from llm_mock.suites.runner import run_suite
-
         options, done = self.options, _Progress(suite, self.terminal)
         try:
             with done.shown():
@@ -243,9 +192,6 @@ class _Run:
 
     def _interrupted(self, suite: TestSuiteDefinition, results: Sequence[CaseResult]) -> None:
         """End the command, with what there is."""
-        from llm_mock.report.suite_outputs import FinishedSuite
-        from llm_mock.support.text import count
-
         self.finished.append(FinishedSuite(_partial(self.role, suite, results, self.options.dry_run), suite.path))
         are = "is" if len(suite.cases) == 1 else "are"
         click.echo(f"Interrupted: {len(results)} of {count(len(suite.cases), 'case')} {are} done.", err=True)
@@ -254,8 +200,6 @@ class _Run:
 
 def _partial(role: Role, suite: TestSuiteDefinition, results: Sequence[CaseResult], dry_run: bool) -> SuiteResult:
     """The result of a suite that was interrupted."""
-    from llm_mock.suites.results import SuiteResult
-
     done = {result.case.name for result in results}
     order = {case.name: position for position, case in enumerate(suite.cases)}
     return SuiteResult(
@@ -281,7 +225,7 @@ class _Progress:
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """Show it meanwhile."""
+        """Show it."""
         with self._terminal.status() as self._show:
             yield
 
