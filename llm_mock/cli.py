@@ -54,12 +54,14 @@ def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tupl
 @click.option("-v", "--verbose", is_flag=True, help="Show what came of each assertion.")
 @click.option("tag", "--tag", multiple=True, help="Only cases with this tag; repeatable, any of them will do.")
 @click.option("text", "-k", metavar="TEXT", help="Only cases with this in their name, in upper or lower case.")
-@click.option("--repeat", type=click.IntRange(min=1), metavar="N", help="Run each case so often.")
+@click.option("--repeat", type=click.IntRange(min=1), metavar="N", help="Run each case N times.")
 @click.option("--threshold", type=click.FloatRange(0, 1), metavar="SHARE", help="How many of these must pass, 0 to 1.")
 @click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="How many cases run at once.")
-@click.option("--retry", type=click.IntRange(min=0), default=0, metavar="N", help="Run a failed case again so often.")
 @click.option(
-    "--max-cost", type=click.FloatRange(min=0), metavar="DOLLARS", help="Start no further case when so much is spent."
+    "--retry", type=click.IntRange(min=0), default=0, metavar="N", help="Run a failed case again, up to N times."
+)
+@click.option(
+    "--max-cost", type=click.FloatRange(min=0), metavar="DOLLARS", help="Start no further case once this much is spent."
 )
 @click.option(
     "output",

@@ -79,7 +79,7 @@ class Terminal:
 
     @contextmanager
     def status(self) -> Iterator[Callable[[str], None]]:
-        """What to tell meanwhile how far the work is; it shows nothing where nobody watches."""
+        """What to tell how far the work is; it shows nothing where there is no terminal."""
         if self.is_pipe or not self._console.is_terminal:
             yield lambda text: None
             return

@@ -32,7 +32,7 @@ class Found(NamedTuple):
     text: str
 
 
-def called(name: Any, position: int) -> str:
+def case_label(name: Any, position: int) -> str:
     """How messages call a case."""
     return f"case {shorten(name, 80)}" if isinstance(name, str) and name else f"case {position + 1}"
 
@@ -49,7 +49,8 @@ def expand(suite: TestSuiteDefinition, folder: Path) -> tuple[TestSuiteDefinitio
     for position, case in enumerate(suite.cases):
         expansion = _Expansion(position, case, suite.defaults, folder)
         made += [(position, runnable) for runnable in expansion.cases()]
-        problems += expansion.problems
+        owner = case_label(case.name, position)
+        problems += [Found(location, f"{owner}: {text}") for location, text in expansion.problems]
     problems += _bad_names(made)
     cases = tuple(case for _, case in made)
     return suite.model_copy(update={"defaults": Defaults(), "cases": cases}), list(dict.fromkeys(problems))
@@ -60,10 +61,9 @@ class _Expansion:
 
     def __init__(self, position: int, case: TestCase, defaults: Defaults, folder: Path) -> None:
         self._where: Place = ("cases", position)
-        self._owner = called(case.name, position)
         self._defaults = defaults
         self._folder = folder
-        self.problems = [self._of_case(found) for found in _bad_shape(self._where, case)]
+        self.problems = list(_bad_shape(self._where, case))
         turns = tuple(self._with_files((*self._where, "turns", n), turn) for n, turn in enumerate(case.turns))
         self._case = self._with_files(self._where, case).model_copy(update={"turns": turns})
 
@@ -75,14 +75,8 @@ class _Expansion:
         cases = [self._runnable(name, variables) for name, variables in zip(names, rows, strict=True)]
         known = list(dict.fromkeys([*shared, *(key for row in case.rows for key in row)]))
         for name in dict.fromkeys(name for variables in rows for name in variables.unknown):
-            self._note(self._where, _unknown_variable(name, known))
+            self.problems.append(Found(self._where, _unknown_variable(name, known)))
         return cases
-
-    def _note(self, location: Place, text: str) -> None:
-        self.problems.append(self._of_case(Found(location, text)))
-
-    def _of_case(self, found: Found) -> Found:
-        return Found(found.location, f"{self._owner}: {found.text}")
 
     def _with_files(self, where: Place, turn: AnyTurn) -> AnyTurn:
         """A turn with the texts that it names the files of."""
@@ -97,7 +91,7 @@ class _Expansion:
         try:
             return yaml_files.read(self._folder / name).replace("\r\n", "\n").removesuffix("\n")
         except InvalidFile as error:
-            self._note(where, f"{where[-1]}: {shorten_name(str(error), 500)}")
+            self.problems.append(Found(where, f"{where[-1]}: {shorten_name(str(error), 500)}"))
             return ""
 
     def _runnable(self, name: str, variables: Variables) -> TestCase:
@@ -135,7 +129,7 @@ class _Expansion:
             return _ASSERTION.validate_python(variables.in_assertion(assertion))
         except pydantic.ValidationError as error:
             for problem in problems_of(error, _ASSERTION.json_schema()):
-                self._note((*where, *problem.location), yaml_files.placed(problem))
+                self.problems.append(Found((*where, *problem.location), yaml_files.placed(problem)))
             return assertion
 
 
@@ -175,7 +169,7 @@ def _bad_names(made: Iterable[tuple[int, TestCase]]) -> Iterator[Found]:
     for position, case in made:
         owner, where = first.setdefault(case.name, (position, case)), ("cases", position)
         if not case.name:
-            yield Found(where, f"{called('', position)}: the name is empty where its variables are replaced")
+            yield Found(where, f"{case_label('', position)}: the name is empty where its variables are replaced")
         elif owner[1] is not case:
             yield Found(where, _rows_of_one_name(case) if owner[0] == position else _name_twice(*owner))
 

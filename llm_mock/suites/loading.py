@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from llm_mock.errors import InvalidFile
-from llm_mock.suites.expansion import called, expand
+from llm_mock.suites.expansion import case_label, expand
 from llm_mock.suites.schema import TestSuiteDefinition
 from llm_mock.support import yaml_files
 from llm_mock.support.garbage import no_garbage_collection
@@ -83,4 +83,4 @@ def _case_of(data: dict[str, object], location: Location) -> tuple[str, int]:
     if len(location) < 2 or location[0] != "cases" or not isinstance(cases, list) or not isinstance(location[1], int):
         return "", 0
     case = cases[location[1]]
-    return called(case.get("name") if isinstance(case, dict) else None, location[1]), 2
+    return case_label(case.get("name") if isinstance(case, dict) else None, location[1]), 2

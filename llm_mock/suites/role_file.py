@@ -28,7 +28,7 @@ _OF_CLI = ("type", "name", "command", "tool_prefix", "cwd", "env", "timeout", "d
 
 
 class _Part(pydantic.BaseModel):
-    """A part of a role file. It may have keys that nobody here knows."""
+    """A part of a role file. It may have keys that are not known here."""
 
     model_config = ConfigDict(extra="allow", frozen=True, protected_namespaces=())
 

@@ -219,7 +219,7 @@ class _Work:
             yield self._done(position, self._runner.run(case))
 
     def _at_once(self, jobs: int) -> Iterator[TestCase | CaseResult]:
-        """In threads that end with the process: somebody who interrupts it need not wait for the cases under way."""
+        """In threads that end with the process: an interrupt need not wait for the cases under way."""
         done: queue.SimpleQueue[tuple[int, CaseResult | BaseException]] = queue.SimpleQueue()
         waiting, running = iter(range(len(self._cases))), 0
         while True:

@@ -47,7 +47,7 @@ def _no_constant(name: str) -> NoReturn:
 def _fits(json_schema: dict[str, Any], value: Any) -> Outcome:
     try:
         problems = list(schemas.violations(json_schema, value, called="", strict=True))
-    except (ArithmeticError, RecursionError, ValueError) as error:  # a schema without end, an address that is none
+    except (ArithmeticError, RecursionError, ValueError) as error:  # a schema without end, an invalid address
         return Outcome(None, f"Output cannot be checked by the schema: {reported_error(error)}")
     if not problems:
         return Outcome(True, "Output is JSON that fits the schema")
