@@ -58,7 +58,7 @@ def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tupl
 @click.option("--threshold", type=click.FloatRange(0, 1), metavar="SHARE", help="How many of these must pass, 0 to 1.")
 @click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="How many cases run at once.")
 @click.option(
-    "--retry", type=click.IntRange(min=0), default=0, metavar="N", help="Run a failed case again, up to N times."
+    "--retry", type=click.IntRange(min=0), default=0, metavar="N", help="Run a failed case up to N times more."
 )
 @click.option(
     "--max-cost", type=click.FloatRange(min=0), metavar="DOLLARS", help="Start no further case once this much is spent."

@@ -454,6 +454,10 @@ def test_an_output_cannot_pass_for_the_question(mock_llm_responses: Any, mock_ll
     [
         ('```json\n{"reason": "r", "met": true}\n```', True),
         ('My verdict: {"reason": "r", "met": false}', False),
+        ('Of {what} I saw: {"reason": "r\n", "met": true}, as {"I": "said"}', True),
+        ('{"reason": "not {\\"met\\": false}", "met": true}', True),
+        ('{"reason": "r", "met": false} {"reason": "r", "met": true}', None),
+        ('{"reason": "r", "met": false, {"reason": "r", "met": true}', None),
         ("It is met.", None),
         ('{"reason": "r"}', None),
         ('{"met": "perhaps", "reason": "r"}', None),

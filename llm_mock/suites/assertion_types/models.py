@@ -11,6 +11,7 @@ from pydantic import Field
 from llm_mock.agents.result import now, without_secrets
 from llm_mock.cost.prices import cost_of_usage
 from llm_mock.suites.assertion_types.base import BaseAssertion, Outcome, RunContext, quoted, reported, reported_error
+from llm_mock.support.json_in_text import json_objects_in
 from llm_mock.support.text import shorten_name
 
 Threshold = Annotated[float, Field(ge=0, le=1)]
@@ -96,9 +97,8 @@ class LLMJudgeAssertion(BaseAssertion):
 
     def _verdict(self, text: str, model: str) -> tuple[bool | None, str]:
         """What a judging model answered: whether the criteria are met, and what to say."""
-        try:  # some models put their JSON into a fence or a sentence
-            verdict = Verdict.model_validate_json(text[text.find("{") : text.rfind("}") + 1])
-        except pydantic.ValidationError:
+        verdict = _only_verdict(text)
+        if verdict is None:
             said = quoted(without_secrets(text))
             return None, f"The model {shorten_name(model)!r} that judges gave no verdict, but {said}"
         meets = "meets" if verdict.met else "does not meet"
@@ -112,6 +112,17 @@ class Verdict(pydantic.BaseModel):
     """Why the criteria are met, or which is not."""
     met: bool
     """Whether all are met."""
+
+
+def _only_verdict(text: str) -> Verdict | None:
+    """The verdict, which some models put into a fence or a sentence; None beside what may be another one."""
+    found = list(json_objects_in(text, "met"))
+    if len(found) != 1 or '"met"' in text[: found[0].start] + text[found[0].end :]:
+        return None
+    try:
+        return Verdict.model_validate(found[0].data)
+    except pydantic.ValidationError:
+        return None
 
 
 def _no_schemas(model: str) -> str:
