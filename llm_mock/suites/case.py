@@ -22,7 +22,7 @@ from llm_mock.agents.transcript import failed
 from llm_mock.errors import LLMMockError
 from llm_mock.suites.assertions import RunContext, evaluate_assertions
 from llm_mock.suites.dry_run import dry_run_model
-from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, TurnResult
+from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, TurnResult, total_cost
 from llm_mock.suites.schema import TestCase, ToolCallsAssertion, Turn
 
 if TYPE_CHECKING:
@@ -61,8 +61,7 @@ class CaseRunner:
                 again.append(attempt)
                 attempt = self._attempt(case)
             attempts.append(attempt)
-        costs = [attempt.cost for attempt in again]
-        retried_cost = None if None in costs else sum(filter(None, costs), Decimal(0))
+        retried_cost = total_cost([attempt.cost for attempt in again])
         return CaseResult(case, tuple(attempts), 1.0 if threshold is None else threshold, len(again), retried_cost)
 
     def _attempt(self, case: TestCase) -> Attempt:

@@ -85,7 +85,7 @@ class Attempt:
     @property
     def cost(self) -> Decimal | None:
         """What the run and its assertions cost in US dollars; None where a price is not known."""
-        return _sum([turn.cost for turn in self.turns] + [result.cost for result in self.assertions])
+        return total_cost([turn.cost for turn in self.turns] + [result.cost for result in self.assertions])
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class CaseResult:
     @property
     def cost(self) -> Decimal | None:
         """What all runs cost in US dollars, those included that were run again; None where a price is not known."""
-        return _sum([self.retried_cost, *(attempt.cost for attempt in self.attempts)])
+        return total_cost([self.retried_cost, *(attempt.cost for attempt in self.attempts)])
 
     @property
     def duration(self) -> float:
@@ -197,12 +197,12 @@ class SuiteResult:
     @property
     def cost(self) -> Decimal | None:
         """What all cases cost in US dollars; None where a price is not known."""
-        return _sum([result.cost for result in self.case_results])
+        return total_cost([result.cost for result in self.case_results])
 
     def _count(self, status: Status) -> int:
         return sum(result.status == status for result in self.case_results)
 
 
-def _sum(costs: Sequence[Decimal | None]) -> Decimal | None:
-    """None where one is not known."""
+def total_cost(costs: Sequence[Decimal | None]) -> Decimal | None:
+    """The sum of costs in US dollars; None where one is not known."""
     return None if None in costs else sum(filter(None, costs), Decimal(0))
