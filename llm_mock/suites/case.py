@@ -18,12 +18,12 @@ from llm_mock.agents.pool import pool_of_process
 from llm_mock.agents.result import AgentResult, without_secrets
 from llm_mock.agents.run import aitest_run_sync
 from llm_mock.agents.session import AgentSession
-from llm_mock.agents.transcript import failed
 from llm_mock.errors import LLMMockError
 from llm_mock.suites.assertions import RunContext, evaluate_assertions
 from llm_mock.suites.dry_run import dry_run_model
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, TurnResult, total_cost
 from llm_mock.suites.schema import TestCase, ToolCallsAssertion, Turn
+from llm_mock.support.text import error_text
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.model import MockLLMModel
@@ -135,4 +135,4 @@ def _reason(error: Exception) -> str:
         return f"{error.args[0] if error.args else error}. {advice}"
     if isinstance(error, (LLMMockError, llm.NeedsKeyException)):  # they say what to do
         return str(error)
-    return failed(error, 1)
+    return error_text(error)
