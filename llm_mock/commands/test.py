@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from llm_mock.agents.environment import secrets_of_servers
 from llm_mock.boundaries.llm import boundary
 from llm_mock.commands.errors import INTERRUPTED, not_writable, tell
 from llm_mock.commands.role import prepared_role
@@ -18,7 +19,6 @@ from llm_mock.commands.terminal import Terminal
 from llm_mock.errors import LLMMockError
 from llm_mock.report import suite_outputs
 from llm_mock.report.suite_outputs import FinishedSuite
-from llm_mock.suites.case import secrets_of_servers
 from llm_mock.suites.results import CaseResult, SuiteResult
 from llm_mock.suites.role import Role
 from llm_mock.suites.runner import load_suite, run_suite
@@ -61,7 +61,7 @@ def run_suites(options: Options) -> int:
     """
     role = prepared_role(options.role, options.model, options.dry_run)
     keys = [] if options.dry_run else boundary.stored_keys()
-    redactor = default_redactor(keys + secrets_of_servers(role.agent))
+    redactor = default_redactor(keys + secrets_of_servers(role.agent.servers))
     run = _Run(role, options, Terminal(redactor, not options.no_color), redactor)
     with run.outputs_written():
         run.run_all()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import llm
 
 from llm_mock.agents.agent import Agent
-from llm_mock.agents.environment import secrets_of
+from llm_mock.agents.environment import secrets_of_servers
 from llm_mock.agents.pool import pool_of_process
 from llm_mock.agents.result import AgentResult, without_secrets
 from llm_mock.agents.run import aitest_run_sync
@@ -80,7 +79,7 @@ class CaseRunner:
         return Attempt(
             tuple(self._turn_result(result) for result in session.results),
             () if error is not None else tuple(assertions),
-            None if error is None else without_secrets(error, secrets_of_servers(self.agent)),
+            None if error is None else without_secrets(error, secrets_of_servers(self.agent.servers)),
             self._transcript(session, error),
             time.perf_counter() - start,
         )
@@ -117,15 +116,6 @@ class CaseRunner:
             result.duration,
             len(result.turns),
         )
-
-
-def secrets_of_servers(agent: Agent) -> list[str]:
-    """What the servers of an agent are given in secret, as far as it is there."""
-    secrets: list[str] = []
-    for server in agent.servers:
-        with suppress(LLMMockError):  # a variable is not set, which a run tells
-            secrets += secrets_of(server)
-    return secrets
 
 
 def _reason(error: Exception) -> str:
