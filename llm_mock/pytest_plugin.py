@@ -292,10 +292,10 @@ def pytest_testnodedown(node: Any) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if unused := config.stash.get(UNUSED_RECORDINGS, []):
-        from llm_mock.cassettes.explain import remove_unused
+        from llm_mock.plugin.cassette_of_test import REMOVE_UNUSED
 
         terminalreporter.section("Recorded LLM calls that were not asked for")
-        terminalreporter.write_line("\n".join([*sorted(unused), remove_unused()]))
+        terminalreporter.write_line("\n".join([*sorted(unused), REMOVE_UNUSED]))
     if (agents := config.stash[RUN].agents) and config.get_verbosity() >= 0:
         from llm_mock.agents import summary
 
@@ -418,7 +418,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         if mock is not None and (message := next(iter(mock.problems), None) or mock.unused_replies()):
             pytest.fail(message, pytrace=False)
         if mock is not None and mock.misbehaviour is not None and not mock.misbehaviour.calls:
-            pytest.skip(explain.misbehaviour_not_applied(mock.misbehaviour, mock.calls))
+            pytest.skip(mock.misbehaviour.not_applied(len(mock.calls)))
         passed = True
     finally:
         if CASSETTE in item.stash:
@@ -443,7 +443,7 @@ def pytest_runtest_makereport(
     if report.outcome == "failed" and call.when != "teardown":
         mock: Any = boundary.active()
         if mock is not None and mock.misbehaviour is not None:
-            report.sections.append(("LLM misbehaviour", explain.misbehaviour_applied(mock.misbehaviour)))
+            report.sections.append(("LLM misbehaviour", str(mock.misbehaviour)))
         if (calls := _calls_of_test(item)) and not hasattr(item, "failure_shows_calls"):
             from llm_mock.support.redaction import default_redactor
 
