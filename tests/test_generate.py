@@ -293,6 +293,17 @@ def test_what_cannot_be_generated_is_an_error_that_says_where_and_why(schema: di
     assert str(caught.value).endswith("Configure a reply with set(…, schema=…).")
 
 
+def test_many_kinds_that_hold_each_other_end_soon() -> None:
+    any_kind = {"anyOf": [{"$ref": f"#/$defs/{number}"} for number in range(20)]}
+    kinds: dict[str, Any] = {
+        str(number): {"type": "object", "required": ["a", "b"], "properties": {"a": any_kind, "b": any_kind}}
+        for number in range(19)
+    }
+    schema = {"$ref": "#/$defs/0", "$defs": {**kinds, "19": {"type": "null"}}}
+    inner = {"a": None, "b": None}
+    assert instance(schema) == {"a": inner, "b": inner}
+
+
 @st.composite
 def numbers(draw: st.DrawFn) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": draw(st.sampled_from(["integer", "number"]))}

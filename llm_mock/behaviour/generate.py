@@ -21,6 +21,8 @@ from llm_mock.support import schemas
 from llm_mock.support.text import shorten
 
 MOST_STEPS = 5_000
+ROUNDS = ((1, 3), (1, 6), (2, 12))
+"""How often the way to one place may follow the same reference, and how many it may follow at all."""
 MOST_GUESSES = 50
 """How many values of one type are proposed for one place."""
 FORMATS = {
@@ -73,8 +75,8 @@ def instance(schema: dict[str, Any]) -> Any:
         raise LLMMockError(_not_generated(schema, f"it is no valid JSON schema: {problem}"))
     problems: list[str] = []
     try:
-        for entries in (1, 2):  # into the same reference, on the way to one place
-            for value in _Search(schema, entries, problems).values(schema, "the answer", ("#",)):
+        for entries, depth in ROUNDS:
+            for value in _Search(schema, entries, depth, problems).values(schema, "the answer", ("#",)):
                 return json.loads(json.dumps(value))
         problem = problems[0]
     except Unresolvable as error:
@@ -98,13 +100,13 @@ class _TooMuch(Exception):
 class _Search:
     """Looks for values of the parts of one schema."""
 
-    def __init__(self, root: dict[str, Any], entries: int, problems: list[str]) -> None:
+    def __init__(self, root: dict[str, Any], entries: int, depth: int, problems: list[str]) -> None:
         from referencing import Registry
         from referencing.jsonschema import DRAFT202012
 
         self._validator = schemas.validator_of(json.dumps(root))[0]
         self._resolver = Registry[Any]().resolver_with_root(DRAFT202012.create_resource(root))
-        self._entries = entries
+        self._entries, self._depth = entries, depth
         self._steps = 0
         self._problems = problems  # where there was no value, and why, innermost first
 
@@ -139,7 +141,7 @@ class _Search:
         groups = [[part] for part in schema.get("allOf", ())]
         groups += [schema[key] for key in ("anyOf", "oneOf") if key in schema]
         if (reference := schema.get("$ref")) is not None:
-            if refs.count(reference) >= self._entries:
+            if refs.count(reference) >= self._entries or len(refs) > self._depth:
                 return
             refs = (*refs, reference)
             groups.insert(0, [self._resolver.lookup(reference).contents])

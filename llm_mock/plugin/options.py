@@ -12,6 +12,7 @@ import pytest
 from llm_mock.cassettes.record_modes import RECORD_MODES
 from llm_mock.core.settings import Settings
 from llm_mock.errors import LLMMockError
+from llm_mock.plugin.spec_drivers import DRIVERS
 
 if TYPE_CHECKING:
     from llm_mock.cost.prices import Prices
@@ -52,7 +53,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("llm_mock_max_tokens", "How many tokens the calls of the run may take together.", default="")
     parser.addini("llm_mock_prices", "Prices, each model = input output, US dollars a million.", type="linelist")
     parser.addini("llm_mock_suites", "Suites to collect, and their role, each GLOB = ROLE.", type="linelist")
-    parser.addini("llm_mock_spec_driver", "Who does plain-language tests: llm or claude-code.", default="llm")
+    parser.addini("llm_mock_spec_driver", f"Who does plain-language tests: {' or '.join(DRIVERS)}.", default="llm")
     parser.addini("llm_mock_spec_model", "The model that does plain-language tests.", default="")
     parser.addini("llm_mock_allowed_hosts", "Globs of hosts that plain-language tests may reach.", type="args")
     parser.addini("llm_mock_legacy_modules", "Old mocks to warn of, each module=Text.", type="linelist")

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from llm_mock.report import suite_outputs as outputs
-from llm_mock.suites import explain_commands
+from llm_mock.support.text import count, dollars
 
 SIGNS = {"passed": "✅ PASS", "failed": "❌ FAIL", "skipped": "⏭️ SKIP", "not run": "⏭️ not run"}
 LONGEST = 4_000
@@ -36,8 +36,8 @@ def _suite(suite: dict[str, Any]) -> Iterator[str]:
         yield "| Case | Status | Duration |"
         yield "| --- | --- | ---: |"
     for case in suite["cases"]:
-        duration = explain_commands.duration(case["duration_s"]) if case["attempts"] else ""
-        yield f"| {_inert(case['name'])} | {SIGNS[case['status']]} | {duration} |"
+        took = duration(case["duration_s"]) if case["attempts"] else ""
+        yield f"| {_inert(case['name'])} | {SIGNS[case['status']]} | {took} |"
     yield ""
     for case in suite["cases"]:
         if case["status"] == "failed":
@@ -51,8 +51,15 @@ def _about(suite: dict[str, Any]) -> str:
     else:
         tokens = sum(map(outputs.tokens, suite["cases"]))
         cost = None if suite["cost_usd"] is None else Decimal(str(suite["cost_usd"]))
-        parts.append(explain_commands.used(tokens, cost))
-    return ", ".join(parts) + (f". {_inert(explain_commands.stopped(suite['stopped']))}" if suite["stopped"] else "")
+        parts.append(f"{count(tokens, 'token')}, cost {dollars(cost)}")
+    return ", ".join(parts) + (f". {_inert('Stopped: ' + suite['stopped'])}" if suite["stopped"] else "")
+
+
+def duration(seconds: float) -> str:
+    """A time, as short as a column wants it."""
+    if seconds >= 60:
+        return f"{int(seconds // 60)}m {int(seconds % 60):02}s"
+    return f"{seconds:.1f}s" if round(seconds * 1000) >= 1000 else f"{seconds * 1000:.0f}ms"
 
 
 def _failure(suite: dict[str, Any], case: dict[str, Any]) -> Iterator[str]:

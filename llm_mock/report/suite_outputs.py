@@ -6,7 +6,7 @@ what is not known or not there; durations are seconds, costs US dollars.
 - A suite: `suite` (its name), `file`, `role`, `model`, `dry_run`, `total`, `passed`, `failed`, `skipped`, `stopped`
   (why cases were not run), `duration_s`, `cost_usd`, `cases`.
 - A case: `name`, `file`, `line`, `tags`, `status` (`passed`, `failed`, `skipped` or `not run`), `pass_rate` and
-  `threshold` (0 to 1), `retried`, `kept` (whether the result is from an earlier run), `duration_s`, `attempts`.
+  `threshold` (0 to 1), `retried`, `duration_s`, `attempts`.
 - An attempt: `status`, `error`, `duration_s`, `tokens`, `cost_usd`, `turns`, `assertions`.
 - A turn: `prompt`, `output`, `tool_calls` (`name`, `arguments`, `result`, `error`, `duration_s`), `input_tokens`,
   `output_tokens`, `cost_usd`, `duration_s`.
@@ -23,14 +23,18 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from llm_mock.suites import explain_commands
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, SuiteResult, TurnResult
 from llm_mock.suites.schema import TestCase
 from llm_mock.support.files import write_atomically
 from llm_mock.support.redaction import Redactor
 
 VERSION = 1
-FORMATS = {".json": "outputs:as_json", ".xml": "junit:as_junit", ".md": "markdown:as_markdown", ".html": "page:as_page"}
+FORMATS = {
+    ".json": "suite_outputs:as_json",
+    ".xml": "suite_junit:as_junit",
+    ".md": "suite_markdown:as_markdown",
+    ".html": "suite_page:as_page",
+}
 """Of each suffix: the module of this package and its function, which makes the file of suites."""
 STATUS = {True: "passed", False: "failed", None: "skipped"}
 
@@ -73,7 +77,7 @@ def write(path: Path, suites: Sequence[FinishedSuite], redactor: Redactor) -> No
         OSError: the file cannot be written.
     """
     module, function = FORMATS[path.suffix.lower()].split(":")
-    make = getattr(importlib.import_module(f"llm_mock.suites.{module}"), function)
+    make = getattr(importlib.import_module(f"llm_mock.report.{module}"), function)
     write_atomically(path, make(redactor.clean(as_data(suites))))
 
 
@@ -113,14 +117,14 @@ def _case(suite: FinishedSuite, result: CaseResult) -> dict[str, Any]:
     return {
         **_head(suite, result.case),
         "status": result.status,
-        **{name: getattr(result, name) for name in ("pass_rate", "threshold", "retried", "kept")},
+        **{name: getattr(result, name) for name in ("pass_rate", "threshold", "retried")},
         "duration_s": round(result.duration, 6),
         "attempts": [_attempt(attempt) for attempt in result.attempts],
     }
 
 
 def _not_run(suite: FinishedSuite, case: TestCase) -> dict[str, Any]:
-    nothing = {"pass_rate": None, "threshold": case.threshold, "retried": 0, "kept": False, "duration_s": 0.0}
+    nothing = {"pass_rate": None, "threshold": case.threshold, "retried": 0, "duration_s": 0.0}
     return {**_head(suite, case), "status": "not run", **nothing, "attempts": []}
 
 
@@ -190,7 +194,7 @@ def remark(suite: dict[str, Any], case: dict[str, Any]) -> str | None:
         return "\n".join(problems(case))
     if case["status"] == "skipped":
         return "\n".join(each["message"] for each in case["attempts"][-1]["assertions"])
-    return None if case["status"] == "passed" else explain_commands.not_run(suite["stopped"])
+    return None if case["status"] == "passed" else f"not run: {suite['stopped'] or 'the run was interrupted'}"
 
 
 def conversation(case: dict[str, Any]) -> str:

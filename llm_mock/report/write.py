@@ -147,7 +147,7 @@ class ReportWriter:
                 self._lines.append(explain.report_not_written(str(path), error))
 
     def report(self) -> dict[str, Any]:
-        """What is written: see "Seeing what happened" in the README."""
+        """What is written: see `docs/report.md`."""
         self._unpack()
         groups = [*self._tests, *self._outside]
         report = {
