@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.core.reply import Reply, as_answer, json_text
+from llm_mock.core.json_text import json_text
+from llm_mock.core.reply import Reply, as_answer
 from llm_mock.core.tool_calls import ToolCall
 
 if TYPE_CHECKING:

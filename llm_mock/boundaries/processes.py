@@ -81,7 +81,7 @@ class SharedFolder:
                 for _ in range(reply.times - reply.remaining):
                     self.use(reply)
             script.uses = self
-        details = mock.log is not None and mock.log.detailed
+        details = mock.history.log is not None and mock.history.log.detailed
         write_atomically(self.folder / "script", pickle.dumps((levels, details)), durable=False)
 
     def configured(self) -> tuple[list[Level], bool]:

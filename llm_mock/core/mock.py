@@ -5,23 +5,23 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
-import inspect
 import logging
-from collections.abc import Coroutine, Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.answer import Answer
 from llm_mock.core.checks import check_reply
 from llm_mock.core.configurator import PlainNames, ResponseConfigurator
-from llm_mock.core.records import CallRecord, Numbers, Totals, add_call, call_line, calls_made, new_record
-from llm_mock.core.reply import DEFAULT_REPLY, Reply, ReplyFunction, as_answer, as_reply
+from llm_mock.core.history import History
+from llm_mock.core.records import CallRecord, call_line, calls_made
+from llm_mock.core.reply import DEFAULT_REPLY, Reply, ReplyFunction
+from llm_mock.core.reply_functions import ask, ask_async
 from llm_mock.core.script import ANY_MODEL, Script, unexpected_text, unused_text
 from llm_mock.core.settings import Settings
-from llm_mock.errors import EndlessToolCalls, InvalidReply, UnexpectedCall, UnusedReplies
-from llm_mock.support.text import compact
+from llm_mock.errors import EndlessToolCalls, UnexpectedCall, UnusedReplies
 
 if TYPE_CHECKING:
-    from llm_mock.core.call_log import CallLog, LoggedCall
+    from llm_mock.core.call_log import LoggedCall
     from llm_mock.core.latency import Latency
     from llm_mock.core.protocols import Behaviour, Misbehaviour, Names, RealCall, Recorded, SharedFolder
     from llm_mock.core.request import Request
@@ -29,22 +29,6 @@ if TYPE_CHECKING:
     from llm_mock.support.redaction import Redactor
 
 logger = logging.getLogger("llm_mock")
-
-
-class ModelState:
-    """What a mock knows of one model id; shared by all models of that id that the mock answers for."""
-
-    __slots__ = ("answer", "calls", "default_response")
-
-    def __init__(self, parent: ModelState | None = None) -> None:
-        self.calls: list[CallRecord] = []
-        self.answer: Reply | ReplyFunction | None = parent.answer if parent else None
-        self.default_response: Any = parent.default_response if parent else {"success": True}
-
-    def set_default(self, reply: Any) -> None:
-        """Set what is answered where no reply fits."""
-        self.answer = as_answer(reply)
-        self.default_response = reply
 
 
 class Mock:
@@ -71,25 +55,20 @@ class Mock:
         self.responses = ResponseConfigurator(self.names, self._share, standing_only=standing_only)
         """Says what is answered."""
         self.settings: Settings = settings or (parent.settings if parent else Settings())
-        self.totals: dict[str, Totals] = {}
-        """Of each model: the sums over the tests that ended, where this mock serves the whole run."""
+        self.history: History = History(parent.history if parent else None)
+        """What was called."""
         self.cassette: Recorded | None = None
         """What answers the calls for which this mock has no reply, in place of the parent."""
         self.redactor: Redactor | None = None
         """What more is secret in its calls than a report knows."""
         self.misbehaviour: Misbehaviour | None = None
         """What the models do wrong: it changes the replies to the calls of this mock."""
-        self.log: CallLog | None = None if parent is None or parent.log is None else parent.log.another()
-        """Every call with its details, where a report was asked for."""
         self.folder: SharedFolder | None = None
         """What is shared with other processes, where there are any."""
         self.parent = parent
         self._behaviour = behaviour
-        self._calls: list[CallRecord] = []
         self._problems: list[str] = []
-        self._states: dict[str, ModelState] = {}
         self._embedding_states: dict[str, EmbeddingState] = {}
-        self._numbers = Numbers()
 
     def itself(self) -> Mock:
         """This mock: what answers the models that it handed out, away from the boundaries."""
@@ -101,7 +80,7 @@ class Mock:
     def calls(self) -> list[CallRecord]:
         """Every call of every model, in order, those of other processes included."""
         self._receive()
-        return self._calls
+        return self.history.calls
 
     @property
     def problems(self) -> list[str]:
@@ -117,7 +96,7 @@ class Mock:
     def logged_calls(self, start: int = 0) -> list[LoggedCall]:
         """The calls that are kept for a report, with their details, from a position on."""
         self._receive()
-        return [] if self.log is None else self.log.since(start)
+        return [] if self.history.log is None else self.history.log.since(start)
 
     def calls_of(self, name: str) -> list[CallRecord]:
         """The calls of one model, in order; of a model that was never asked for an empty list.
@@ -125,22 +104,18 @@ class Mock:
         Args:
             name: id or alias.
         """
-        return self.calls_of_id(self.responses.model_id_of(name)) if self._states or self.folder else []
+        asked = self.folder is not None or not self.history.is_empty
+        return self.calls_of_id(self.responses.model_id_of(name)) if asked else []
 
     def calls_of_id(self, model_id: str) -> list[CallRecord]:
         """The calls of one model, in order, by its id."""
         self._receive()
-        return self.state(model_id).calls
+        return self.history.state(model_id).calls
 
     def forget_calls(self, model_id: str) -> None:
         """Forget the calls of one model."""
-        self._calls[:] = [call for call in self.calls if call["model_id"] != model_id]
-        self.state(model_id).calls.clear()
-
-    def add_totals(self, calls: Iterable[CallRecord]) -> None:
-        """Add calls to `totals`."""
-        for call in calls:
-            add_call(self.totals, call)
+        self._receive()
+        self.history.forget(model_id)
 
     def assert_all_replies_used(self) -> None:
         """Assert that every reply queued with `add` was asked for. The plugin does so at the end of each test.
@@ -189,14 +164,6 @@ class Mock:
         self._share()
         return self.misbehaviour
 
-    def state(self, model_id: str) -> ModelState:
-        """What this mock knows of a model id; its default response starts as that of the parent."""
-        known = self._states.get(model_id)
-        if known is not None:
-            return known
-        parent = self.parent._states.get(model_id) if self.parent else None
-        return self._states.setdefault(model_id, ModelState(parent))
-
     def embedding_state(self, model_id: str) -> EmbeddingState:
         """What this mock knows of an embedding model; where it knows nothing, its parent does."""
         from llm_mock.core.vectors import EmbeddingState
@@ -216,10 +183,8 @@ class Mock:
         self.responses.script = Script()
         self.misbehaviour = None
         self._problems.clear()
-        self._states.clear()
         self._embedding_states.clear()
-        self._calls.clear()
-        self._numbers = Numbers()
+        self.history.clear()
         self._share()
 
     # Answering
@@ -242,8 +207,7 @@ class Mock:
         try:
             decided = self._resolve(record, request)
             if not isinstance(decided, Reply) and callable(decided):
-                result = decided(request.native)
-                decided = as_reply(decided, _run(result) if inspect.iscoroutine(result) else result)
+                decided = ask(decided, request.native)
             return self._finish(record, request, decided)
         except BaseException as error:
             self._fail(record, error)
@@ -256,8 +220,7 @@ class Mock:
         try:
             decided = self._resolve(record, request)
             if not isinstance(decided, Reply) and callable(decided):
-                result = decided(request.native)
-                decided = as_reply(decided, await result if inspect.isawaitable(result) else result)
+                decided = await ask_async(decided, request.native)
             return self._finish(record, request, decided)
         except BaseException as error:
             self._fail(record, error)
@@ -266,13 +229,8 @@ class Mock:
     def _begin(self, request: Request) -> CallRecord:
         if self.folder is not None:
             self._receive()
-        record = new_record(self._numbers.next(), request)
         self._note_model(request.model_id)
-        (self._states.get(request.model_id) or self.state(request.model_id)).calls.append(record)
-        self._calls.append(record)
-        if self.log is not None:
-            self.log.asked(record, request)
-        return record
+        return self.history.begin(request)
 
     def _note_model(self, model_id: str) -> None:
         """A model was called."""
@@ -283,7 +241,7 @@ class Mock:
             return error
         if self.cassette is not None:
             return self.responses.script.find(record) or self.cassette.answer(self, record, request)
-        answer = self._find(record) or self._states[record["model_id"]].answer
+        answer = self._find(record) or self.history.state(record["model_id"]).answer
         if answer is not None:
             return answer
         if self.settings.strict:
@@ -320,7 +278,7 @@ class Mock:
         error = None if reply.error is None else reply.exception()
         if error is not None and reply.error_after is None:
             raise error
-        self._complete(record, reply)
+        self.history.complete(record, reply)
         if error is None:
             self._report(record)
         else:
@@ -338,15 +296,9 @@ class Mock:
         latency = (latencies.get(model_id) or latencies.get(ANY_MODEL)) if latencies else None
         return self.parent._latency_of(model_id) if latency is None and self.parent is not None else latency
 
-    def _complete(self, record: CallRecord, reply: Reply) -> None:
-        record["response"] = reply.outcome
-        record["input_tokens"], record["output_tokens"] = reply.tokens(record)
-        if self.log is not None:
-            self.log.answered(record, reply)
-
     def recorded(self, record: CallRecord, reply: Reply) -> None:
         """Complete the record of a call that was made for real."""
-        self._complete(record, reply)
+        self.history.complete(record, reply)
         self._report(record)
 
     def not_recorded(self, record: CallRecord, error: BaseException) -> None:
@@ -354,18 +306,17 @@ class Mock:
         self._fail(record, error)
 
     def _fail(self, record: CallRecord, error: BaseException) -> None:
-        record["error"] = _message(error)
+        self.history.fail(record, error)
         if isinstance(error, EndlessToolCalls):
             self.note_problem(str(error))
-        if self.log is not None:
-            self.log.failed(record, error)
         self._report(record)
 
     # Other processes
 
     def _report(self, record: CallRecord) -> None:
         if self.folder is not None:
-            self.folder.send_call(record if self.log is None else self.log.for_another_process(record))
+            log = self.history.log
+            self.folder.send_call(record if log is None else log.for_another_process(record))
         if logger.isEnabledFor(logging.DEBUG):
             logger.debug(call_line(record))
 
@@ -382,36 +333,11 @@ class Mock:
             self._reload()
             return
         for call in self.folder.received_calls():
-            call["number"] = self._numbers.next()
+            self.history.receive(call)
             if self.misbehaviour is not None:
                 self.misbehaviour.received(call)
-            if self.log is not None:
-                self.log.received(call)
             self._note_model(call["model_id"])
-            self.state(call["model_id"]).calls.append(call)
-            self._calls.append(call)
         self._problems.extend(self.folder.received_problems())
 
     def _reload(self) -> None:
         """Read what the test configured, where that is another process."""
-
-
-def _message(error: BaseException) -> str:
-    try:
-        return str(error) or type(error).__name__
-    except Exception:  # its `__str__` fails
-        return type(error).__name__
-
-
-def _run(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    import asyncio
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(coroutine)
-    coroutine.close()
-    raise InvalidReply(
-        f"The reply function {compact(coroutine)} is async, but the model was called synchronously inside a running "
-        "event loop, where it cannot be awaited. Use a plain function, or call the model from llm.get_async_model()."
-    )

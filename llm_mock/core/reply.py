@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from llm_mock.core.events import is_event, text_of
+from llm_mock.core.json_text import json_text
 from llm_mock.core.tool_calls import checked_tool_calls
 from llm_mock.errors import InvalidReply
-from llm_mock.support.text import compact, described, shorten, shorten_name
+from llm_mock.support.text import described, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.core.latency import Latency
@@ -196,25 +197,6 @@ def estimate_tokens(characters: int) -> int:
     return -(-characters // CHARACTERS_PER_TOKEN) or 1
 
 
-def json_text(value: Any) -> str:
-    """The JSON of a structured reply; pydantic instances, also inside it, are written as their schema has them.
-
-    Raises:
-        InvalidReply: something in it has no JSON form; the message says where.
-    """
-    __tracebackhide__ = True
-    try:
-        return json.dumps(value, ensure_ascii=False, default=_dump, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidReply(_not_json(value, error)) from None
-
-
-def _dump(value: Any) -> Any:
-    if hasattr(type(value), "model_dump"):
-        return value.model_dump(mode="json", by_alias=True)
-    raise TypeError
-
-
 def exception_from(error: Any) -> BaseException:
     """The exception to raise for what was configured: an instance as it is, of a class a new one.
 
@@ -264,26 +246,6 @@ def as_answer(value: Any) -> Answer:
     )
 
 
-def as_reply(function: ReplyFunction, result: Any) -> Reply:
-    """Turn what a reply function returned into a `Reply`.
-
-    Raises:
-        InvalidReply: it is none, or another function.
-    """
-    __tracebackhide__ = True
-    try:
-        answer = as_answer(result)
-    except InvalidReply:
-        answer = None
-    if not isinstance(answer, Reply):
-        hint = " Is a return statement missing?" if result is None else ""
-        raise InvalidReply(
-            f"The reply function {compact(function)} returned what is not a reply: {described(result)}.{hint} "
-            "It may return a str, a dict or a list, a pydantic instance, an exception, or a Reply."
-        )
-    return answer
-
-
 def _checked_latency(latency: Any) -> Latency:
     from llm_mock.core.latency import checked_latency
 
@@ -299,31 +261,6 @@ def answer_text(answer: Answer) -> str:
     raised = f"raises {error.__name__ if isinstance(error, type) else shorten_name(repr(error))}"
     reply = cast("Reply", answer)
     return raised if reply.error_after is None else f"{shorten(reply.outcome)}, then {raised}"
-
-
-def _not_json(value: Any, error: Exception) -> str:
-    for path, item in _leaves(value, "reply", 0):
-        if not (item is None or isinstance(item, (str, int, float)) or hasattr(item, "model_dump")):
-            return (
-                f"{path} is no JSON value: {described(item)}. A structured reply holds only what a model can send: "
-                "str, int, float, bool, None, and dicts and lists of these. Convert it first."
-            )
-    return f"The structured reply has no JSON form: {error}."
-
-
-def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
-    if depth > 50:
-        return
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            if key is not None and not isinstance(key, (str, int, float)):
-                yield f"A key of {path}", key
-            yield from _leaves(item, f"{path}[{key!r}]", depth + 1)
-    elif isinstance(value, (list, tuple)):
-        for index, item in enumerate(value):
-            yield from _leaves(item, f"{path}[{index}]", depth + 1)
-    else:
-        yield path, value
 
 
 def _checked_chunks(chunks: Iterable[Any]) -> tuple[Any, ...]:

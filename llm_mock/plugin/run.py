@@ -136,7 +136,7 @@ def mock_of_test() -> Iterator[MockGetModel]:
     finally:
         activate(previous)
         if mock.calls and parent is not None:
-            parent.add_totals(mock.calls)
+            parent.history.add_totals(mock.calls)
 
 
 def _set_environment(values: Mapping[str, str | None]) -> None:

@@ -36,9 +36,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     run = session.config.stash[RUN]
     output = getattr(session.config, "workeroutput", None)
     if run.mock is not None:
-        run.mock.add_totals(run.mock.calls)
+        run.mock.history.add_totals(run.mock.calls)
         if output is not None:
-            output["llm_mock_totals"] = run.mock.totals
+            output["llm_mock_totals"] = run.mock.history.totals
     if output is not None:
         output["llm_mock_unused"] = session.config.stash.get(UNUSED_RECORDINGS, [])
         output["llm_mock_agents"] = run.agents
@@ -49,7 +49,7 @@ def pytest_testnodedown(node: Any) -> None:
     run = node.config.stash[RUN]
     output = getattr(node, "workeroutput", {})
     if run.mock is not None:
-        add_totals(run.mock.totals, output.get("llm_mock_totals", {}))
+        add_totals(run.mock.history.totals, output.get("llm_mock_totals", {}))
     if agents := output.get("llm_mock_agents"):
         from llm_mock.agents.summary import add
 
@@ -73,13 +73,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 def _write_totals(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     mock = config.stash[RUN].mock
-    if mock is None or not mock.totals:
+    if mock is None or not mock.history.totals:
         return
-    something_to_say = any(sums["unconfigured"] for sums in mock.totals.values())
+    something_to_say = any(sums["unconfigured"] for sums in mock.history.totals.values())
     if config.get_verbosity() > (-1 if something_to_say else 0):
         terminalreporter.section("LLM calls of the run")
         budget = config.pluginmanager.get_plugin(BUDGET_OF_RUN)
-        terminalreporter.write_line(_totals_text(mock.totals, budget and budget.models))
+        terminalreporter.write_line(_totals_text(mock.history.totals, budget and budget.models))
 
 
 def _totals_text(

@@ -47,9 +47,9 @@ class CallCollector:
 
     def attach(self, mock: MockGetModel) -> None:
         """Have a mock, and those that are put on top of it from now on, keep every call."""
-        mock.log = CallLog(self._detailed)
+        mock.history.log = CallLog(self._detailed)
         for call in mock.calls:
-            mock.log.received(call)
+            mock.history.log.received(call)
 
     def pytest_runtest_logstart(self) -> None:
         self._take_outside("between tests" if self._started else "before the first test")

@@ -264,10 +264,10 @@ class MockGetModel(Mock):
             mock = mock.parent
         if self.misbehaviour is None and self.responses.script.misbehaviour is not None:
             self.misbehaviour = behaviour.misbehaving(*self.responses.script.misbehaviour)
-        if details and self.log is None:
+        if details and self.history.log is None:
             from llm_mock.core.call_log import CallLog
 
-            self.log = CallLog()
+            self.history.log = CallLog()
 
     def reset(self) -> None:
         """Forget all models and calls, and all that was configured."""

@@ -6,7 +6,8 @@ from typing import Any
 
 from llm_mock import behaviour
 from llm_mock.core.assertions import assert_called_with
-from llm_mock.core.mock import Mock, ModelState
+from llm_mock.core.history import ModelState
+from llm_mock.core.mock import Mock
 from llm_mock.core.records import CallRecord
 
 
@@ -31,7 +32,7 @@ class ModelHistory:
 
     @property
     def _state(self) -> ModelState:
-        return (self.mock() or Mock(behaviour)).state(self.model_id)
+        return (self.mock() or Mock(behaviour)).history.state(self.model_id)
 
     @property
     def default_response(self) -> Any:

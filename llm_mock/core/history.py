@@ -1,0 +1,116 @@
+"""The calls that a mock saw.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from llm_mock.core.records import CallRecord, Numbers, Totals, add_call, new_record
+from llm_mock.core.reply import Reply, ReplyFunction, as_answer
+
+if TYPE_CHECKING:
+    from llm_mock.core.call_log import CallLog
+    from llm_mock.core.request import Request
+
+
+class ModelState:
+    """What a mock knows of one model id; shared by all models of that id that the mock answers for."""
+
+    __slots__ = ("answer", "calls", "default_response")
+
+    def __init__(self, parent: ModelState | None = None) -> None:
+        self.calls: list[CallRecord] = []
+        self.answer: Reply | ReplyFunction | None = parent.answer if parent else None
+        self.default_response: Any = parent.default_response if parent else {"success": True}
+
+    def set_default(self, reply: Any) -> None:
+        """Set what is answered where no reply fits."""
+        self.answer = as_answer(reply)
+        self.default_response = reply
+
+
+class History:
+    """The calls of a mock, in order, and of each model.
+
+    Args:
+        parent: the history of the mock below.
+    """
+
+    def __init__(self, parent: History | None = None) -> None:
+        self.calls: list[CallRecord] = []
+        self.totals: dict[str, Totals] = {}
+        """Of each model: the sums over the tests that ended, where the mock serves the whole run."""
+        self.log: CallLog | None = None if parent is None or parent.log is None else parent.log.another()
+        """Every call with its details, where a report was asked for."""
+        self._parent = parent
+        self._states: dict[str, ModelState] = {}
+        self._numbers = Numbers()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no model was asked for."""
+        return not self._states
+
+    def state(self, model_id: str) -> ModelState:
+        """What is known of a model id; its default response starts as that of the parent."""
+        known = self._states.get(model_id)
+        if known is not None:
+            return known
+        parent = self._parent._states.get(model_id) if self._parent else None
+        return self._states.setdefault(model_id, ModelState(parent))
+
+    def begin(self, request: Request) -> CallRecord:
+        """Record a call that is about to be answered."""
+        record = new_record(self._numbers.next(), request)
+        self.state(request.model_id).calls.append(record)
+        self.calls.append(record)
+        if self.log is not None:
+            self.log.asked(record, request)
+        return record
+
+    def complete(self, record: CallRecord, reply: Reply) -> None:
+        """Record what a call was answered, or a part of it before an error."""
+        record["response"] = reply.outcome
+        record["input_tokens"], record["output_tokens"] = reply.tokens(record)
+        if self.log is not None:
+            self.log.answered(record, reply)
+
+    def fail(self, record: CallRecord, error: BaseException) -> None:
+        """Record the error of a call."""
+        record["error"] = _message(error)
+        if self.log is not None:
+            self.log.failed(record, error)
+
+    def receive(self, call: CallRecord) -> None:
+        """Take in a call that another process made."""
+        call["number"] = self._numbers.next()
+        if self.log is not None:
+            self.log.received(call)
+        self.state(call["model_id"]).calls.append(call)
+        self.calls.append(call)
+
+    def forget(self, model_id: str) -> None:
+        """Forget the calls of one model."""
+        self.calls[:] = [call for call in self.calls if call["model_id"] != model_id]
+        self.state(model_id).calls.clear()
+
+    def clear(self) -> None:
+        """Forget all calls, and what is known of models."""
+        self.calls.clear()
+        self._states.clear()
+        self._numbers = Numbers()
+
+    def add_totals(self, calls: Iterable[CallRecord]) -> None:
+        """Add calls to `totals`."""
+        for call in calls:
+            add_call(self.totals, call)
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error) or type(error).__name__
+    except Exception:  # its `__str__` fails
+        return type(error).__name__

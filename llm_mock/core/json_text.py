@@ -1,0 +1,57 @@
+"""The JSON of structured replies.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from llm_mock.errors import InvalidReply
+from llm_mock.support.text import described
+
+
+def json_text(value: Any) -> str:
+    """The JSON of a structured reply; pydantic instances, also inside it, are written as their schema has them.
+
+    Raises:
+        InvalidReply: something in it has no JSON form; the message says where.
+    """
+    __tracebackhide__ = True
+    try:
+        return json.dumps(value, ensure_ascii=False, default=_dump, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidReply(_not_json(value, error)) from None
+
+
+def _dump(value: Any) -> Any:
+    if hasattr(type(value), "model_dump"):
+        return value.model_dump(mode="json", by_alias=True)
+    raise TypeError
+
+
+def _not_json(value: Any, error: Exception) -> str:
+    for path, item in _leaves(value, "reply", 0):
+        if not (item is None or isinstance(item, (str, int, float)) or hasattr(item, "model_dump")):
+            return (
+                f"{path} is no JSON value: {described(item)}. A structured reply holds only what a model can send: "
+                "str, int, float, bool, None, and dicts and lists of these. Convert it first."
+            )
+    return f"The structured reply has no JSON form: {error}."
+
+
+def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
+    if depth > 50:
+        return
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if key is not None and not isinstance(key, (str, int, float)):
+                yield f"A key of {path}", key
+            yield from _leaves(item, f"{path}[{key!r}]", depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from _leaves(item, f"{path}[{index}]", depth + 1)
+    else:
+        yield path, value
