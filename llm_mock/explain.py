@@ -514,25 +514,6 @@ def no_latency(value: Any) -> str:
     return f"This is not a latency: {described(value)}. Give a Latency(first_chunk=…, chunks_per_second=…, …)."
 
 
-def bad_report_name(name: str) -> str:
-    """A report was asked for whose name does not say what it is to be."""
-    return f"--llm-mock-report: {name!r} should end in .html for a page, or in .json for the data."
-
-
-def report_mistaken_for_tests(name: str) -> str:
-    """pytest took a report for a file of tests, and perhaps found another configuration file, or none."""
-    return (
-        f"pytest takes {name!r}, which exists, for a file of tests, and looks for its configuration there. "
-        f"Write it with an equals sign: --llm-mock-report={name}"
-    )
-
-
-def report_not_written(name: str, error: Exception) -> str:
-    """A report cannot be written."""
-    reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
-    return f"--llm-mock-report: {name!r} cannot be written: {shorten_name(str(reason))}"
-
-
 def cassette_beside_process() -> str:
     """Another process cannot use the cassette of a test."""
     return (

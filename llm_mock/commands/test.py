@@ -23,7 +23,7 @@ from llm_mock.commands.parts import (
 
 if TYPE_CHECKING:
     from llm_mock.commands.terminal import Terminal
-    from llm_mock.report.suite_outputs import FinishedSuite
+    from llm_mock.report.suite_document import FinishedSuite
     from llm_mock.suites.kept import KeptResults
     from llm_mock.suites.results import CaseResult, SuiteResult
     from llm_mock.suites.role import Role
@@ -62,13 +62,14 @@ class _RemembersArguments(click.Command):
 def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> tuple[Path, ...]:
     from llm_mock.report import suite_outputs as outputs
     from llm_mock.suites import explain_commands
+    from llm_mock.support.files import check_writable
 
     paths = tuple(Path(name).expanduser() for name in names)
     for path in paths:
         if path.suffix.lower() not in outputs.FORMATS:
             raise click.BadParameter(explain_commands.bad_suffix(path, outputs.FORMATS))
         try:
-            outputs.check_writable(path)
+            check_writable(path)
         except OSError as error:
             raise click.BadParameter(explain_commands.not_writable(path, error)) from None
     return paths
@@ -211,7 +212,7 @@ class _Run:
 
     def _run_suite(self, suite: TestSuiteDefinition) -> None:
         from llm_mock.commands import table
-        from llm_mock.report.suite_outputs import FinishedSuite
+        from llm_mock.report.suite_document import FinishedSuite
         from llm_mock.suites import explain_commands
 
         name, role = self.terminal.line(suite.metadata.name), self.terminal.line(self.role.name)
@@ -279,7 +280,7 @@ class _Run:
 
     def _interrupted(self, suite: TestSuiteDefinition, results: Sequence[CaseResult]) -> None:
         """End the command, with what there is."""
-        from llm_mock.report.suite_outputs import FinishedSuite
+        from llm_mock.report.suite_document import FinishedSuite
         from llm_mock.suites import explain_commands
 
         self.finished.append(FinishedSuite(_partial(self.role, suite, results, self.options.dry_run), suite.path))

@@ -15,8 +15,8 @@ import pytest
 from llm_mock.boundaries.activation import TestRun
 from llm_mock.boundaries.llm import boundary
 from llm_mock.errors import LLMMockError, UnexpectedCall
+from llm_mock.plugin.call_collector import STEPS
 from llm_mock.plugin.yaml_items import TestFailed, YAMLItem, problems_of_file
-from llm_mock.report.collect import STEPS
 
 if TYPE_CHECKING:
     from llm_mock.specs.drivers import Driver

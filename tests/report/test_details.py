@@ -91,7 +91,7 @@ def test_a_call_without_details_is_shown_from_its_record() -> None:
     mock("m").prompt("Hi", system="Be brief", tools=[look], schema={"title": "Found", "type": "object"})
     mock("n").prompt("Hi")
     mock("n").prompt("")
-    data, plain, empty = calls.as_json([(record, {}) for record in mock.calls], mock)
+    data, plain, empty = calls.describe_calls([(record, {}) for record in mock.calls], mock)
     assert data["messages"][0] == {"role": "system", "parts": [{"type": "text", "text": "Be brief"}]}
     assert json.loads(data["response"]["text"]) == {"found": True}
     assert (data["schema"], data["tools"][0]["name"]) == ({"name": "Found", "json": None}, "look")
@@ -103,4 +103,5 @@ def test_a_price_that_nobody_knows_is_unknown(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("llm_mock.cost.prices.available", lambda: False)
     mock = create_mock_get_model()
     mock("gpt-4o-without-prices").prompt("Hi")
-    assert calls.cost_of(mock.calls[0], mock) is None
+    [call] = calls.describe_calls([(mock.calls[0], {})], mock)
+    assert call["cost_usd"] is None
