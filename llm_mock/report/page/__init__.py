@@ -10,8 +10,8 @@ import hashlib
 import re
 from pathlib import Path
 
-SCRIPTS = ("page",)
-"""The parts of the script, in their order."""
+SCRIPTS = ("elements", "numbers", "report", "filters", "texts", "calls", "tests", "list", "head", "keys", "start")
+"""The files of the script, in their order."""
 _FOLDER = Path(__file__).parent
 _PLACE = re.compile(rb"\{\{(\w+)\}\}")
 
@@ -37,7 +37,7 @@ def _read(name: str) -> bytes:
 
 
 def _script() -> bytes:
-    """The parts in one block, so that what they declare is seen by each other and by nothing else in the page."""
+    """The files in one block, so that what they declare is seen by each other and by nothing else in the page."""
     return b'"use strict";\n{\n%b}\n' % b"\n".join(_read(f"{name}.js") for name in SCRIPTS)
 
 
