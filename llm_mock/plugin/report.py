@@ -100,7 +100,7 @@ class ReportWriter:
         self._running: dict[tuple[str, str | None], dict[str, Any]] = {}
         self._outside: list[dict[str, Any]] = []
         self._positions: dict[str, int] = {}
-        self._received: list[tuple[dict[str, Any], str]] = []  # parsed at the end: to keep few objects is faster
+        self._received: list[tuple[dict[str, Any], str]] = []  # parsed at the end
         self._lines: list[str] = []
         self._distributed = False
         self._broken: set[str] = set()
@@ -134,20 +134,13 @@ class ReportWriter:
         if shipped := getattr(node, "workeroutput", {}).get(SHIPPED):
             self._received.append(({"calls": [], "worker": node.gateway.id}, shipped))
 
-    def _unpack(self) -> None:
-        for test, shipped in self._received:
-            received = json.loads(shipped)
-            test["calls"] += received["calls"]
-            if received["steps"]:
-                test["steps"] = received["steps"]
-            self._outside += [{"worker": test["worker"], **group} for group in received["outside"]]
-
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if session.config.getoption("collectonly"):
             return
         if not self._distributed:  # else each worker sends its own
             self._received.append(({"calls": [], "worker": None}, self._collector.shipped([])))
+        self._tests.sort(key=lambda test: self._positions.get(test["id"], len(self._positions)))
         data = as_json(self._document())
         for path in self._paths:
             try:
@@ -157,11 +150,17 @@ class ReportWriter:
                 self._lines.append(_not_written(path, error))
 
     def _document(self) -> dict[str, Any]:
-        self._unpack()
-        self._tests.sort(key=lambda test: self._positions.get(test["id"], len(self._positions)))
-        document = new_document(self._tests, self._outside, self._agents(), time.time() - self._start)
-        cleaned: dict[str, Any] = default_redactor(self._run.stored_keys()).clean(document)
-        return cleaned
+        """The document without secrets. The fewer objects there are at once, the less garbage collection takes."""
+        clean = default_redactor(self._run.stored_keys()).clean
+        for test in self._tests:
+            test.update(clean(test))
+        for test, shipped in self._received:
+            received = clean(json.loads(shipped))
+            test["calls"] += received["calls"]
+            if received["steps"]:
+                test["steps"] = received["steps"]
+            self._outside += [{"worker": test["worker"], **group} for group in received["outside"]]
+        return new_document(self._tests, self._outside, clean(self._agents()), time.time() - self._start)
 
     def _agents(self) -> list[dict[str, Any]]:
         if not self._run.agents:
