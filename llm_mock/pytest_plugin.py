@@ -296,10 +296,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.section("Recorded LLM calls that were not asked for")
         terminalreporter.write_line("\n".join([*sorted(unused), remove_unused()]))
     if (agents := config.stash[RUN].agents) and config.get_verbosity() >= 0:
-        from llm_mock.agents import summary, transcript
+        from llm_mock.agents import summary
 
         terminalreporter.section("Agents of the run")
-        terminalreporter.write_line(transcript.table(summary.rows(agents)))
+        terminalreporter.write_line(summary.table(agents))
     _write_totals(terminalreporter, config)
 
 

@@ -1,10 +1,11 @@
-"""Every block of the README and of the migration guide is run.
+"""Every block of the README, of the migration guide and of the pages of the documentation is run.
 
 A section of a document (from a heading to the next) is a folder. A block that begins with a comment such as
 `# app.py` or `# tests/test_it.py` is a file in it; a Python block without one is `test_section.py`. Files that are
-neither tests, conftest nor configuration stay for the sections that follow. Then pytest runs in the folder and must
-pass, unless the section holds a `text` block: that is what pytest must print, line by line, where `...` stands for
-any lines between. A `console` block is run line by line: `$ command`, then what it prints.
+neither tests, conftest nor configuration stay for the sections that follow in the document. Then pytest runs in the
+folder and must pass, unless the section holds a `text` block: that is what pytest must print, line by line, where `...`
+stands for any lines between. Where there is configuration and no test, pytest must accept it. A `console` block is run
+line by line: `$ command`, then what it prints.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,9 +23,13 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
-DOCUMENTS = ("README.md", "MIGRATION_GUIDE.md")
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("**/*.md"))
+DOCUMENTS = ("README.md", "MIGRATION_GUIDE.md", *PAGES)
 PARTS = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$|^#+ (?P<title>[^\n]+)$", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"\A# ([\w./-]+\.(?:py|toml|ini|ya?ml|md))\n")
+
+DURATION = re.compile(r" +\(?(time|\d+(\.\d+)? m?s)\)?$")
+"""At the end of a line of output: a duration, or the heading above a column of them."""
 
 
 @dataclass
@@ -81,17 +87,25 @@ def test_every_block_runs(section: Section, pytester: pytest.Pytester) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     pytester.syspathinsert()
-    if any(Path(name).name.startswith("test_") for name in files):
+    if any(name.endswith((".ini", ".toml")) for name in section.files) and not has_tests(files):
+        pytester.makepyfile("def test_nothing(): pass")
+        run_tests(section, pytester, "--strict-config")
+    elif has_tests(files):
         run_tests(section, pytester)
     for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", section.console, re.MULTILINE):
         assert without_times(run_command(command, pytester.path)) == without_times(expected)
 
 
-def run_tests(section: Section, pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest("-Werror")
+def has_tests(files: Iterable[str]) -> bool:
+    return any(Path(name).name.startswith("test_") for name in files)
+
+
+def run_tests(section: Section, pytester: pytest.Pytester, *options: str) -> None:
+    result = pytester.runpytest("-Werror", *options)
     outcomes = result.parseoutcomes()
     if section.output:
         expected = [line if line != "..." else "*" for line in section.output.splitlines()]
+        expected = [DURATION.sub("*", line) for line in expected]
         result.stdout.fnmatch_lines([re.sub(r"([\[\]])", r"[\1]", line) for line in expected])
     else:
         assert not {"failed", "errors", "error", "warnings", "warning"} & outcomes.keys(), result.outlines
@@ -114,16 +128,35 @@ def run_command(command: str, folder: Path) -> str:
     return process.stdout
 
 
-def test_ci_runs_the_test_command_of_the_readme() -> None:
+def test_the_readme_is_short_and_its_links_work_from_anywhere() -> None:
+    assert len(README.splitlines()) <= 200
+    links = re.findall(r"(?<!!)\[[^\]]+\]\(([^)]+)\)", README)
+    assert links
+    assert all(link.startswith("https://") for link in links)
+
+
+def test_every_file_that_the_readme_names_is_there() -> None:
+    named = re.findall(r"`((?:docs|examples)/[\w./-]+|[A-Z_]+\.md)`|!\[[^\]]+\]\(([^)]+)\)", README)
+    assert named
+    assert [name for pair in named for name in pair if name and not (ROOT / name).is_file()] == []
+
+
+def test_every_page_stands_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
+    assert sorted(re.findall(r"[\w-]+\.md", navigation)) == [Path(page).name for page in PAGES]
+
+
+def test_ci_runs_the_two_commands_of_the_readme() -> None:
     commands = re.findall(r"^```bash\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     assert len(commands) == 2
     for command in commands:
         assert command.strip() in (ROOT / ".ci" / "run").read_text()
 
 
-def test_the_workflow_of_the_readme_is_that_of_the_example_and_passes() -> None:
+def test_the_workflow_of_the_documentation_is_that_of_the_example_and_passes() -> None:
     workflow = ROOT / "examples" / "support" / "ci.yml"
-    shown = next(block for block in re.findall(r"```yaml\n(.*?)```", README, re.DOTALL) if "jobs:" in block)
+    page = (ROOT / "docs" / "suites.md").read_text()
+    shown = next(block for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "jobs:" in block)
     (command,) = re.findall(r"- run: (llm-mock test .*--dry-run)$", shown, re.MULTILINE)
     assert f"- run: {command}\n" in workflow.read_text()
     assert "All tests passed" in run_command(command, ROOT / "examples")

@@ -10,11 +10,11 @@ from typing import Any, cast
 
 import pydantic
 
-from llm_mock.agents import transcript
 from llm_mock.agents.servers import CLIServer, Configuration, MCPServer, Server, Variables
 from llm_mock.errors import InvalidAgent, InvalidFile
 from llm_mock.support import yaml_files
 from llm_mock.support.redaction import Redactor
+from llm_mock.support.text import shorten
 
 RETRIES = 3
 MAX_TURNS = 10
@@ -51,9 +51,9 @@ class Provider:
     def __post_init__(self) -> None:
         __tracebackhide__ = True
         if not isinstance(self.model, str) or not self.model:
-            raise InvalidAgent(transcript.bad_value("Provider", "model", self.model, "the id of a model"))
+            raise _bad_value("Provider", "model", self.model, "the id of a model")
         if not isinstance(self.options, Mapping):
-            raise InvalidAgent(transcript.bad_value("Provider", "options", self.options, "a mapping"))
+            raise _bad_value("Provider", "options", self.options, "a mapping")
         _check_number("Provider", "retries", self.retries, 0)
         object.__setattr__(self, "options", Options(self.options))
 
@@ -96,7 +96,7 @@ class Skill:
         if FENCE.match(text):
             end = FENCE.search(text, text.index("\n"))
             if end is None:
-                raise InvalidFile(transcript.open_front_matter(file))
+                raise InvalidFile(f"{file}:1: the front matter begins with ---, but no line with --- ends it")
             document = yaml_files.parse(file, text[: end.start()])
             front = document.as_model(_FrontMatter) if document.data is not None else front
             text = text[end.end() :]
@@ -140,13 +140,13 @@ class Agent(Configuration):
         if isinstance(self.provider, str):
             object.__setattr__(self, "provider", Provider(self.provider))
         if not isinstance(self.provider, Provider):
-            raise InvalidAgent(transcript.bad_value("Agent", "provider", self.provider, "a Provider or a model id"))
+            raise _bad_value("Agent", "provider", self.provider, "a Provider or a model id")
         for name, kind in (("mcp_servers", MCPServer), ("cli_servers", CLIServer)):
             object.__setattr__(self, name, _all_of(kind, name, getattr(self, name)))
         if not isinstance(self.skill, (Skill, type(None))):
-            raise InvalidAgent(transcript.bad_value("Agent", "skill", self.skill, "a Skill (Skill.from_path(…))"))
+            raise _bad_value("Agent", "skill", self.skill, "a Skill (Skill.from_path(…))")
         if not isinstance(self.system_prompt, (str, type(None))):
-            raise InvalidAgent(transcript.bad_value("Agent", "system_prompt", self.system_prompt, "a text"))
+            raise _bad_value("Agent", "system_prompt", self.system_prompt, "a text")
         _check_number("Agent", "max_turns", self.max_turns, 1)
 
     @property
@@ -174,17 +174,21 @@ class Agent(Configuration):
         return "\n\n".join(filter(None, parts)) or None
 
 
-def _all_of(kind: type, name: str, servers: Any) -> tuple[Any, ...]:
+def _all_of(kind: type, name: str, given: Any) -> tuple[Any, ...]:
     __tracebackhide__ = True
-    listed = tuple(servers) if isinstance(servers, Iterable) and not isinstance(servers, str) else (None,)
-    for server in listed:
-        if not isinstance(server, kind):
-            given = servers if server is None else server
-            raise InvalidAgent(transcript.bad_value("Agent", name, given, f"a list of {kind.__name__}"))
-    return listed
+    listed = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else None
+    for server in (given,) if listed is None else listed:
+        if listed is None or not isinstance(server, kind):
+            raise _bad_value("Agent", name, server, f"a list of {kind.__name__}")
+    return listed or ()
 
 
 def _check_number(owner: str, name: str, value: Any, least: int) -> None:
     __tracebackhide__ = True
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InvalidAgent(transcript.bad_value(owner, name, value, f"a whole number from {least}"))
+        raise _bad_value(owner, name, value, f"a whole number from {least}")
+
+
+def _bad_value(owner: str, name: str, value: Any, wanted: str) -> InvalidAgent:
+    shown = shorten(value) if isinstance(value, (str, int, float, list, dict)) else f"of type {type(value).__name__}"
+    return InvalidAgent(f"{name} of {owner}(…) is {shown}; give {wanted}.")

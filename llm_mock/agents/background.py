@@ -33,7 +33,7 @@ class BackgroundLoop:
         """Run a coroutine, and wait for what it returns or raises.
 
         Raises:
-            LoopClosed: the loop was closed, before or meanwhile.
+            LoopClosed: the loop was closed, before or while it ran.
             RuntimeError: the loop would wait for itself.
         """
         future = self._start(coroutine)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import llm
 
-from llm_mock.agents import transcript
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.boundaries.llm import boundary
 from llm_mock.core.records import plain
@@ -48,17 +47,15 @@ class ToolCalls:
     Args:
         tools: what the servers offer.
         model: the `llm` model, which takes some types of attachments.
-        asynchronous: whether it is an asynchronous one.
         on_tool_call: is told each call once it was made.
     """
 
-    def __init__(
-        self, tools: Sequence[ServerTool], model: Any, asynchronous: bool, on_tool_call: OnToolCall | None = None
-    ) -> None:
+    def __init__(self, tools: Sequence[ServerTool], model: Any, on_tool_call: OnToolCall | None = None) -> None:
         self._model = model
         self._on_tool_call = on_tool_call
         self._turn: list[_Call] = []
-        self.tools = [_llm_tool(tool, self._call_async(tool) if asynchronous else self._call(tool)) for tool in tools]
+        called = self._call_async if boundary.is_async(model) else self._call
+        self.tools = [llm.Tool(tool.name, tool.description or None, tool.input_schema, called(tool)) for tool in tools]
         """Tools for `llm`."""
 
     def begin(self, asked: Sequence[Any]) -> None:
@@ -109,12 +106,13 @@ class ToolCalls:
         taken = [item for item in answer.attachments if boundary.takes_attachment(self._model, item.type)]
         others = [item for item in answer.attachments if item not in taken]
         text = output_text(answer.text, answer.structured)
-        notes = [transcript.left_out(item.type, len(item.content or b"")) for item in others]
+        notes = [_left_out(item) for item in others]
         return llm.ToolOutput("\n".join(filter(None, [text, *notes])), taken)
 
 
-def _llm_tool(tool: ServerTool, implementation: Callable[..., Any]) -> Any:
-    return llm.Tool(tool.name, tool.description or None, tool.input_schema, implementation)
+def _left_out(attachment: Any) -> str:
+    size = f", {len(attachment.content):,} bytes" if attachment.content else ""
+    return f"[{attachment.type or 'an attachment'}{size}: left out, the model does not take it]"
 
 
 def _taken(results: list[Any], asked: Any) -> Any:
@@ -128,7 +126,7 @@ def _taken(results: list[Any], asked: Any) -> Any:
 
 def _record(call: _Call, result: Any) -> ToolCallRecord:
     failed = result is None or result.exception is not None
-    output = transcript.no_such_tool(call.asked.name) if result is None else str(result.output)
+    output = f'tool "{call.asked.name}" does not exist' if result is None else str(result.output)
     answer = call.answer
     return ToolCallRecord(
         name=call.asked.name,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from llm_mock.agents import explain
 from llm_mock.agents.environment import command_of, environment_of
-from llm_mock.agents.kept_process import KeptProcess
 from llm_mock.agents.pipes import Output
 from llm_mock.agents.servers import CLIServer
+from llm_mock.agents.supervised_process import SupervisedProcess
 from llm_mock.agents.tools import ToolAnswer
 from llm_mock.errors import ServerError
+from llm_mock.support.text import exit_status
 
 LONGEST_ARGUMENTS = 100_000
 """Characters; an operating system refuses more, and to split them would take long."""
@@ -60,15 +60,16 @@ async def execute(server: CLIServer, arguments: dict[str, Any], timeout: float |
     """
     args = arguments.get("args", "")
     if len(args) > LONGEST_ARGUMENTS:
-        return ToolAnswer(explain.too_many_arguments(len(args), LONGEST_ARGUMENTS), is_error=True)
+        given = f"args has {len(args):,} characters, and a command takes {LONGEST_ARGUMENTS:,} at most."
+        return ToolAnswer(f"{given} Put long input into a file.", is_error=True)
     try:
         words = shlex.split(args)
     except ValueError as error:
-        return ToolAnswer(explain.unreadable_arguments(error), is_error=True)
+        return ToolAnswer(f"The command was not run, because args cannot be split into words: {error}.", is_error=True)
     try:
-        process = KeptProcess(server, words)
+        process = SupervisedProcess(server, words)
     except ServerError as error:
-        return ToolAnswer(str(error), is_error=True, server_failed=True)
+        return ToolAnswer(str(error), is_error=True)
     seconds = server.timeout if timeout is None else timeout
     timed_out = True
     try:
@@ -83,7 +84,9 @@ async def execute(server: CLIServer, arguments: dict[str, Any], timeout: float |
 def _answer(server: CLIServer, stdout: Output, stderr: Output, status: int, timed_out: float | None) -> ToolAnswer:
     if timed_out is None and status == 0:
         return ToolAnswer(stdout.text())
-    output = explain.command_output(stdout.text(), stderr.text())
+    written = {name: output.text().rstrip() for name, output in (("stdout", stdout), ("stderr", stderr))}
+    shown = "".join(f"\n{name}:\n{text}" for name, text in written.items() if text) or " It wrote nothing."
     if timed_out is None:
-        return ToolAnswer(explain.command_failed(status, output), is_error=True)
-    return ToolAnswer(explain.command_timed_out(server.label, timed_out, output), is_error=True, server_failed=True)
+        return ToolAnswer(f"The command ended {exit_status(status)}.{shown}", is_error=True)
+    waited = f"was still running after {timed_out:g} seconds, and was killed."
+    return ToolAnswer(f"The command {server.label!r} {waited}{shown}", is_error=True)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from llm_mock.agents import explain
 from llm_mock.agents.servers import MCPServer, Server
 from llm_mock.errors import ServerError
-from llm_mock.support.redaction import Redactor, default_redactor, is_secret_name
-
-_REFERENCE = re.compile(r"(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+from llm_mock.support.interpolation import NAME, interpolated, references_in
+from llm_mock.support.redaction import Redactor, is_secret_name
+from llm_mock.support.text import shorten_name
 
 
 def environment_of(server: Server) -> dict[str, str]:
@@ -48,20 +47,18 @@ def resolved(server: Server, field: str) -> dict[str, str]:
 def _resolve(server: Server, field: str, name: str, value: str) -> str:
     __tracebackhide__ = True
 
-    def replace(match: re.Match[str]) -> str:
-        escaped, variable = match.groups()
-        if escaped:
-            return match[0][1:]
+    def value_of(variable: str) -> str | None:
+        if not NAME.fullmatch(variable):
+            return None
         if variable not in os.environ:
-            raise ServerError(explain.missing_variable(server.label, field, name, variable))
+            raise ServerError(
+                f"The server {shorten_name(server.label)!r} needs the environment variable {variable} "
+                f"({field}[{name!r}] has ${{{variable}}}), which is not set. Set it, or write $${{{variable}}} if that "
+                "very text is meant."
+            )
         return os.environ[variable]
 
-    return _REFERENCE.sub(replace, value)
-
-
-def redactor_of(server: Server) -> Redactor:
-    """A redactor that hides the secrets of this process and those that a server is given."""
-    return default_redactor(secrets_of(server))
+    return interpolated(value, value_of)
 
 
 def secrets_of(server: Server) -> list[str]:
@@ -78,9 +75,19 @@ def secrets_of(server: Server) -> list[str]:
     ]
 
 
+def secrets_of_servers(servers: Sequence[Server]) -> list[str]:
+    """The secrets of several servers; one that refers to a variable that is not set will not start, and has none."""
+    secrets = []
+    for server in servers:
+        with contextlib.suppress(ServerError):
+            secrets += secrets_of(server)
+    return secrets
+
+
 def _holds_secret(name: str, value: str) -> bool:
-    referred_to = [match[2] for match in _REFERENCE.finditer(value)]
-    return any(map(is_secret_name, [name, *referred_to])) or Redactor().clean({name: "x" * 20}) != {name: "x" * 20}
+    return any(map(is_secret_name, [name, *references_in(value)])) or Redactor().clean({name: "x" * 20}) != {
+        name: "x" * 20
+    }
 
 
 def command_of(server: Server, environment: Mapping[str, str]) -> list[str]:
@@ -91,7 +98,8 @@ def command_of(server: Server, environment: Mapping[str, str]) -> list[str]:
     """
     __tracebackhide__ = True
     if server.cwd is not None and not Path(server.cwd).is_dir():
-        raise ServerError(explain.no_such_folder(server.label, server.cwd))
+        where = f"in {str(server.cwd)!r}: there is no such folder."
+        raise ServerError(f"The server {shorten_name(server.label)!r} cannot run {where}")
     words = [*server.command, *(server.args if isinstance(server, MCPServer) else ())]
     if os.path.dirname(words[0]):
         return [_executable(server, os.path.join(os.path.abspath(server.cwd or ""), words[0]), None), *words[1:]]
@@ -102,5 +110,9 @@ def _executable(server: Server, command: str, path: str | None) -> str:
     __tracebackhide__ = True
     found = shutil.which(command, path=path)
     if found is None:
-        raise ServerError(explain.no_such_command(server.label, command, path))
+        searched = (
+            "there is no such executable file" if path is None else f"it is in none of the folders of PATH: {path}"
+        )
+        what = f"{command!r} was not found; {searched}."
+        raise ServerError(f"The server {shorten_name(server.label)!r} cannot be started: {what}")
     return os.path.abspath(found)

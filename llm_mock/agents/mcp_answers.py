@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 
-from llm_mock.agents import explain
 from llm_mock.agents.tools import ToolAnswer
 
 if TYPE_CHECKING:
@@ -35,7 +34,8 @@ def _take(block: Any, attachments: list[llm.Attachment]) -> str | None:
     if isinstance(block, types.TextContent):
         return block.text
     if isinstance(block, types.ResourceLink):
-        return explain.resource_link(block.name, block.uri, block.mime_type)
+        kind = f" ({block.mime_type})" if block.mime_type else ""
+        return f"[resource {block.name}: {block.uri}{kind}]"
     if isinstance(block, types.EmbeddedResource):
         resource = block.resource
         if isinstance(resource, types.TextResourceContents):
@@ -45,12 +45,12 @@ def _take(block: Any, attachments: list[llm.Attachment]) -> str | None:
 
 
 def _attach(data: str, mime_type: str, attachments: list[llm.Attachment]) -> str | None:
-    """Add an attachment; where its data is none, a text that says so."""
+    """Add an attachment; where its data cannot be read, a text that says so."""
     import llm
 
     try:
         content = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
-        return explain.unreadable_attachment(mime_type)
+        return f"[{mime_type} left out: its data is no base64]"
     attachments.append(llm.Attachment(type=mime_type, content=content))
     return None

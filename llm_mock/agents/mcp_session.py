@@ -13,28 +13,32 @@ import mcp_types as types
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
-from llm_mock.agents import explain
-from llm_mock.agents.environment import redactor_of, resolved
-from llm_mock.agents.kept_process import KeptProcess
+from llm_mock.agents.environment import resolved, secrets_of
 from llm_mock.agents.mcp_answers import answer_of
 from llm_mock.agents.mcp_stdio import STDERR_KEPT, Stdio
 from llm_mock.agents.pipes import Output
 from llm_mock.agents.servers import MCPServer
+from llm_mock.agents.supervised_process import SupervisedProcess
 from llm_mock.agents.tools import ToolAnswer
 from llm_mock.errors import ServerError
+from llm_mock.support.redaction import default_redactor
+from llm_mock.support.text import exit_status, shorten, shorten_name
 
 MOST_PAGES = 100
 """After so many pages of tools, a server is taken to have no last one."""
 PROBE_TIMEOUT = 5.0
 """Seconds that a server which left a call unanswered has to show that it still lives."""
-FAREWELL = 2.0
-"""Seconds that the protocol may take to take leave of a server."""
+CLOSING = 2.0
+"""Seconds that the protocol may take to close a session."""
 ENDING = 0.5
 """Seconds that a server which has closed its stdout has until it counts as one that does not end by itself."""
 ENDING_AT_URL = 8.0
 """Seconds that a session with a server at a URL may take to end."""
 CONNECT_TIMEOUT = 30.0
 """Seconds for connecting to a URL and for sending; how long an answer may take is up to each call."""
+SHOWN_LINES = 20
+"""How many of the last lines of its stderr a message shows."""
+SHOWN_LINE = 300
 
 
 class MCPSession:
@@ -51,16 +55,17 @@ class MCPSession:
 
     def __init__(self, server: MCPServer) -> None:
         self.server = server
-        self._redactor = redactor_of(server)
+        self._named = f"MCP server {shorten_name(server.label)!r}"
+        self._redactor = default_redactor(secrets_of(server))
         self._stop = asyncio.Event()
         self._opened = asyncio.Event()
         self._client: Client | None = None
-        self._process: KeptProcess | None = None
+        self._process: SupervisedProcess | None = None
         self._stdio: Stdio | None = None
         self._errors: Output | None = None
         self._lost = False
-        self._hurry = False
-        self._silent = False
+        self._at_once = False
+        self._unanswered = False
         self._ended_itself = False
         self._task: asyncio.Task[None] | None = None
 
@@ -114,7 +119,7 @@ class MCPSession:
             async with httpx2.AsyncClient(headers=resolved(self.server, "headers"), timeout=timeout) as client:
                 yield streamable_http_client(self.server.url, http_client=client)
             return
-        self._process = KeptProcess(self.server, with_input=True)
+        self._process = SupervisedProcess(self.server, with_input=True)
         try:
             self._errors = await self._process.collect("stderr", STDERR_KEPT)
             self._stdio = Stdio(self._process)
@@ -122,7 +127,7 @@ class MCPSession:
         finally:
             closed_stdout = self._stdio is not None and self._stdio.ended.is_set()
             self._ended_itself = await self._process.wait(ENDING if closed_stdout else 0) is not None
-            await self._process.end(at_once=self._hurry or not self._opened.is_set())
+            await self._process.end(at_once=self._at_once or not self._opened.is_set())
 
     async def _abandon(self) -> ServerError:
         """End what did not start, and say why it did not."""
@@ -134,22 +139,40 @@ class MCPSession:
         return self._start_failure(_innermost(error), timed_out)
 
     def _start_failure(self, error: BaseException | None, timed_out: bool) -> ServerError:
-        server, label = self.server, self.server.label
         if isinstance(error, ServerError):
             return error
-        if server.url is not None:
-            url = self._redactor.clean(server.url)
-            if timed_out or error is None:
-                return ServerError(explain.start_timed_out_at_url(label, url, server.start_timeout))
-            return ServerError(explain.unreachable(label, url, error))
-        garbage = [self._redactor.clean(line) for line in self._stdio.garbage] if self._stdio else []
+        if self.server.url is not None:
+            url = self._redactor.clean(self.server.url)
+            at = f" at {url}" if self.server.label != url else ""
+            waited = f"did not answer within {self.server.start_timeout:g} seconds (start_timeout)."
+            why = waited if timed_out or error is None else f"cannot be used: {_said(error)}."
+            return ServerError(f"The {self._named}{at} {why}")
         if self._stdio is not None and self._stdio.is_no_server:
-            return ServerError(explain.speaks_garbage(label, self.stderr(), garbage))
+            return ServerError(f"{shorten_name(self.server.label)!r} is no MCP server; it was ended.{self._written()}")
         if self._ended_itself and self._process is not None and self._process.status is not None:
-            return ServerError(explain.exited_at_start(label, self._process.status, self.stderr(), garbage))
+            return self._exited(self._process.status)
         if timed_out or error is None:
-            return ServerError(explain.start_timed_out(label, server.start_timeout, self.stderr(), garbage))
-        return ServerError(explain.start_refused(label, error, self.stderr()))
+            return self._too_slow(self.server.start_timeout)
+        return self._refused(error)
+
+    def _exited(self, status: int) -> ServerError:
+        return ServerError(f"The {self._named} ended when it was started, {exit_status(status)}.{self._written()}")
+
+    def _too_slow(self, seconds: float) -> ServerError:
+        waited = f"did not start within {seconds:g} seconds (start_timeout); it was ended."
+        return ServerError(f"The {self._named} {waited}{self._written()}")
+
+    def _refused(self, error: BaseException) -> ServerError:
+        return ServerError(f"The {self._named} refused to start: {_said(error)}.{_last_lines(self.stderr())}")
+
+    def _written(self) -> str:
+        """What it wrote while it started, for the end of a message."""
+        other = [self._redactor.clean(line) for line in self._stdio.other_lines] if self._stdio else []
+        stderr = self.stderr()
+        if not other:
+            return _last_lines(stderr)
+        shown = "".join(f"\n  {shorten(line)}" for line in other)
+        return f"\nIt wrote to stdout what is no message of MCP:{shown}{_last_lines(stderr) if stderr.strip() else ''}"
 
     def stderr(self) -> str:
         """The first and the last of what the server wrote to stderr, without secrets."""
@@ -162,12 +185,12 @@ class MCPSession:
         Args:
             at_once: do not let the server end by itself, but kill it.
         """
-        self._hurry = self._hurry or at_once
+        self._at_once = self._at_once or at_once
         self._stop.set()
         if self._task is not None:
             ending = self._process.ending_timeout if self._process else ENDING_AT_URL
-            await asyncio.wait({self._task}, timeout=ending + FAREWELL)
-            self._task.cancel()  # a server at a URL that does not answer its farewell
+            await asyncio.wait({self._task}, timeout=ending + CLOSING)
+            self._task.cancel()  # a server at a URL that does not answer when the session is closed
             await asyncio.wait({self._task})
             if not self._task.cancelled():
                 self._task.exception()  # a server that ends badly has ended all the same
@@ -178,25 +201,21 @@ class MCPSession:
         Raises:
             ServerError: it does not tell, or not within `start_timeout`.
         """
-        label, seconds = self.server.label, self.server.start_timeout
-        if self._silent:
-            seconds = min(seconds, PROBE_TIMEOUT)
+        seconds = min(self.server.start_timeout, PROBE_TIMEOUT if self._unanswered else self.server.start_timeout)
         try:
             with anyio.fail_after(seconds):
                 found = await self._all_tools()
-                self._silent = False
+                self._unanswered = False
                 return found
         except TimeoutError:
-            raise ServerError(explain.start_timed_out(label, seconds, self.stderr(), ())) from None
+            raise self._too_slow(seconds) from None
         except ServerError:
             raise
         except Exception as error:
             if not self.alive:
                 await self.stop()
             status = self._process.status if self._process else None
-            if status is not None:
-                raise ServerError(explain.exited_at_start(label, status, self.stderr(), ())) from None
-            raise ServerError(explain.start_refused(label, error, self.stderr())) from None
+            raise (self._refused(error) if status is None else self._exited(status)) from None
 
     async def _all_tools(self) -> list[types.Tool]:
         assert self._client is not None
@@ -208,7 +227,7 @@ class MCPSession:
             cursor = page.next_cursor
             if cursor is None:
                 return found
-        raise ServerError(explain.endless_tools(self.server.label, MOST_PAGES))
+        raise ServerError(f"The {self._named} told {MOST_PAGES} pages of tools, and has still more: it will not end.")
 
     async def call(self, tool: str, arguments: dict[str, Any], timeout: float | None = None) -> ToolAnswer:
         """Call a tool.
@@ -229,9 +248,9 @@ class MCPSession:
             with anyio.fail_after(seconds):
                 return answer_of(await client.call_tool(tool, arguments))
         except TimeoutError:
-            self._silent = True
-            failed = explain.call_timed_out(self.server.label, tool, seconds, self.stderr())
-            return ToolAnswer(failed, is_error=True, server_failed=True)
+            self._unanswered = True
+            waited = f"did not answer within {round(seconds, 2):g} seconds.{_last_lines(self.stderr())}"
+            return ToolAnswer(f"The tool {tool!r} of the {self._named} {waited}", is_error=True)
         except Exception as error:
             return await self._failed(tool, error)
 
@@ -239,14 +258,15 @@ class MCPSession:
         if self.server.url is None and not self.alive:
             return await self._dead(during_call=True)
         self._lost = self.server.url is not None and (_is_lost(error) or not self.alive)
-        text: str = self._redactor.clean(explain.call_failed(self.server.label, tool, error))
-        return ToolAnswer(text, is_error=True, server_failed=self._lost)
+        failed = f"The call of the tool {tool!r} of the {self._named} failed: {_said(error)}."
+        return ToolAnswer(self._redactor.clean(failed), is_error=True)
 
     async def _dead(self, during_call: bool) -> ToolAnswer:
         await self.stop()
         status = self._process.status if self._process else None
-        text = explain.server_ended(self.server.label, status, self.stderr(), during_call)
-        return ToolAnswer(text, is_error=True, server_failed=True)
+        when = "ended during this call" if during_call else "had ended before this call"
+        how = "" if status is None else f", {exit_status(status)}"
+        return ToolAnswer(f"The {self._named} {when}{how}.{_last_lines(self.stderr())}", is_error=True)
 
 
 def _innermost(error: BaseException | None) -> BaseException | None:
@@ -254,6 +274,19 @@ def _innermost(error: BaseException | None) -> BaseException | None:
     while inner := cast("Sequence[BaseException]", getattr(error, "exceptions", ())):
         error = inner[0]
     return error
+
+
+def _said(error: BaseException) -> str:
+    return shorten_name(str(error), SHOWN_LINE).rstrip(".") or type(error).__name__
+
+
+def _last_lines(stderr: str) -> str:
+    """What a server wrote to stderr last, for the end of a message."""
+    lines = stderr.rstrip().splitlines()[-SHOWN_LINES:]
+    if not lines:
+        return " It wrote nothing to stderr."
+    shown = (line[: len(line) - len(line.lstrip())] + shorten_name(line, SHOWN_LINE) for line in lines)
+    return "\nThe last that it wrote to stderr:" + "".join(f"\n  {line}" for line in shown)
 
 
 def _is_lost(error: Exception) -> bool:

@@ -1,4 +1,4 @@
-"""The stdio transport of MCP over a kept process: a JSON-RPC message a line."""
+"""The stdio transport of MCP over a supervised process: a JSON-RPC message a line."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import anyio
 import mcp_types as types
 from mcp.shared.message import SessionMessage
 
-from llm_mock.agents.kept_process import KeptProcess
 from llm_mock.agents.pipes import Input
+from llm_mock.agents.supervised_process import SupervisedProcess
 
 STDERR_KEPT = 32_000
 """How many bytes of a server's stderr are kept: the first and the last half."""
-SHOWN_GARBAGE = 5
-MOST_GARBAGE = 100
+SHOWN_OTHER_LINES = 5
+MOST_OTHER_LINES = 100
 """After so many lines that are no messages, with no message among them, what is started is no MCP server."""
 LONGEST_LINE = 64 * 1024 * 1024
 """Bytes; a server that writes more without a line break is ended."""
@@ -30,11 +30,11 @@ class Stdio:
         process: the server, started with a pipe for its standard input.
     """
 
-    def __init__(self, process: KeptProcess) -> None:
+    def __init__(self, process: SupervisedProcess) -> None:
         self._process = process
         self._messages = 0
-        self._other_lines = 0
-        self.garbage: list[str] = []
+        self._others = 0
+        self.other_lines: list[str] = []
         """The first lines that were no messages."""
         self.is_no_server = False
         """Whether what it wrote shows that it does not speak MCP."""
@@ -85,10 +85,10 @@ class Stdio:
         try:
             message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
-            self._other_lines += 1
-            if len(self.garbage) < SHOWN_GARBAGE:
-                self.garbage.append(line[:500].decode(errors="replace").rstrip())
-            self.is_no_server = not self._messages and self._other_lines >= MOST_GARBAGE
+            self._others += 1
+            if len(self.other_lines) < SHOWN_OTHER_LINES:
+                self.other_lines.append(line[:500].decode(errors="replace").rstrip())
+            self.is_no_server = not self._messages and self._others >= MOST_OTHER_LINES
             return None
         self._messages += 1
         return message

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import cast
 
-from llm_mock.agents import explain
-
 
 class Input(asyncio.BaseProtocol):
     """Writes to a pipe, no faster than it is read."""
@@ -16,7 +14,7 @@ class Input(asyncio.BaseProtocol):
         self._room.set()
         self._transport: asyncio.WriteTransport | None = None
         self.lost = asyncio.Event()
-        """Set when nobody reads any more, or the pipe was closed here."""
+        """Set when the pipe has no reader any more, or was closed here."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The pipe can be written to."""
@@ -31,7 +29,7 @@ class Input(asyncio.BaseProtocol):
         self._room.set()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Nobody reads any more, or the pipe was closed here."""
+        """The pipe has no reader any more, or was closed here."""
         self._transport = None
         self._room.set()
         self.lost.set()
@@ -40,7 +38,7 @@ class Input(asyncio.BaseProtocol):
         """Write bytes, and wait while there is no room for more.
 
         Raises:
-            BrokenPipeError: nobody read any more already before.
+            BrokenPipeError: the pipe had no reader any more.
         """
         if self._transport is None:
             raise BrokenPipeError
@@ -61,7 +59,7 @@ class Output(asyncio.Protocol):
         self._tail = bytearray()
         self._received = 0
         self.ended = asyncio.Event()
-        """Set when nobody has the other end of the pipe any more."""
+        """Set when the pipe has ended, because no process has its other end any more."""
 
     def data_received(self, data: bytes) -> None:
         """Keep what is to be kept."""
@@ -81,10 +79,10 @@ class Output(asyncio.Protocol):
         del self._tail[: max(0, len(self._tail) - kept)]
 
     def text(self) -> str:
-        """What was kept, as UTF-8, with U+FFFD where it is none; says how many bytes were cut in the middle."""
+        """What was kept, as UTF-8, with U+FFFD where it is not; says how many bytes were cut in the middle."""
         self._cut()
         cut = self._received - len(self._head) - len(self._tail)
         if not cut:
             return bytes(self._head + self._tail).decode(errors="replace")
         first, last = (bytes(part).decode(errors="replace") for part in (self._head, self._tail))
-        return first + explain.output_cut(cut, self._limit) + last
+        return first + f"\n[… {cut:,} bytes cut: more than {self._limit:,} …]\n" + last

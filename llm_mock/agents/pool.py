@@ -12,12 +12,13 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.agents import command_line, explain
+from llm_mock.agents import command_line
 from llm_mock.agents.background import BackgroundLoop, LoopClosed
 from llm_mock.agents.environment import resolved
 from llm_mock.agents.servers import CLIServer, MCPServer, Server
 from llm_mock.agents.tools import ServerTool
 from llm_mock.errors import MissingExtra, ServerError
+from llm_mock.support.text import shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.agents.mcp_session import MCPSession
@@ -168,7 +169,10 @@ def _import_mcp(servers: Sequence[Server]) -> None:
         try:
             import llm_mock.agents.mcp_session  # noqa: F401
         except ImportError as error:
-            raise MissingExtra(explain.no_mcp()) from error
+            raise MissingExtra(
+                "MCP servers need the MCP SDK (mcp 2), which is not installed. "
+                "Run: pip install 'pytest-llm-mock[agents]'"
+            ) from error
 
 
 def _one_of(failures: Sequence[BaseException]) -> BaseException:
@@ -188,7 +192,9 @@ def _filtered(server: MCPServer, offered: Sequence[Any]) -> list[Any]:
         return list(offered)
     for pattern in server.tools:
         if not any(fnmatch.fnmatchcase(tool.name, pattern) for tool in offered):
-            raise ServerError(explain.no_tool_fits(server.label, pattern, [tool.name for tool in offered]))
+            has = ", ".join(tool.name for tool in offered) or "none"
+            label = shorten_name(server.label)
+            raise ServerError(f"The server {label!r} has no tool that fits {pattern!r} (tools). It has {has}.")
     return [tool for tool in offered if any(fnmatch.fnmatchcase(tool.name, pattern) for pattern in server.tools)]
 
 
@@ -196,10 +202,19 @@ def _check_names(tools: Sequence[ServerTool]) -> None:
     owners: dict[str, ServerTool] = {}
     for tool in tools:
         owner = owners.setdefault(tool.name, tool)
-        if owner is not tool and owner.server == tool.server:
-            raise ServerError(explain.tool_told_twice(tool.name, tool.server.label))
         if owner is not tool:
-            raise ServerError(explain.tool_of_two_servers(tool.name, owner.server.label, tool.server.label))
+            raise ServerError(_two_tools(tool.name, owner.server, tool.server))
+
+
+def _two_tools(name: str, first: Server, second: Server) -> str:
+    labels = [shorten_name(server.label) for server in (first, second)]
+    if first == second:
+        return f"The server {labels[0]!r} tells two tools named {name!r}. The model could not say which it means."
+    hint = " Two servers with one command are told apart by name=…." if first.label == second.label else ""
+    return (
+        f"Two servers have a tool {name!r}: {labels[0]!r} and {labels[1]!r}. The model could not say which it means. "
+        f"Leave one out with tools=[…] (MCPServer), or change a tool_prefix (CLIServer).{hint}"
+    )
 
 
 _of_process = ServerPool()

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from llm_mock.agents import transcript
 from llm_mock.boundaries.llm import boundary
 from llm_mock.cost.prices import cost_of_usage
 from llm_mock.support.redaction import default_redactor
+from llm_mock.support.text import call_text, count, dollars, indented, seconds, shorten, shorten_name
 
 if TYPE_CHECKING:
     import llm
@@ -21,6 +21,10 @@ Mode = Literal["strict", "in_order", "unordered", "subset", "superset"]
 """How calls are compared with expected ones: see `AgentResult.tool_calls_match`."""
 ExpectedCall = str | tuple[str, Mapping[str, Any]]
 """The name of a tool, or its name and arguments, of which the call may have more."""
+SHOWN_TURNS = 30
+SHOWN_CALLS = 20
+SHOWN_RESULT = 500
+SHOWN_REPR = 180
 
 
 class Finding(int):
@@ -67,7 +71,16 @@ class ToolCallRecord:
     """Images and other content besides text, also what the model does not take."""
 
     def __str__(self) -> str:
-        return without_secrets(transcript.call_line(self))
+        return without_secrets(self.as_text())
+
+    def as_text(self) -> str:
+        """The call with its result or its error; secrets may be in it."""
+        if self.error is not None:
+            said = f"✗ {indented(self.error, '      ', SHOWN_RESULT)}"
+        else:
+            pictures = f" and {count(len(self.attachments), 'attachment')}" if self.attachments else ""
+            said = f"→ {indented((self.result or '').strip() or '(nothing)', '      ', SHOWN_RESULT)}{pictures}"
+        return f"{call_text(self.name, self.arguments)} {said}  ({seconds(self.duration)})"
 
 
 @dataclass(frozen=True)
@@ -83,6 +96,17 @@ class Turn:
     """Seconds that the answer took, tools not included."""
     retried: tuple[str, ...] = ()
     """The errors after which the turn was asked for again."""
+
+    def as_lines(self) -> Iterator[str]:
+        """What was said and called; secrets may be in it."""
+        for error in self.retried:
+            yield f"asked again after {shorten_name(error)}"
+        if self.text or not self.tool_calls:
+            yield indented(self.text or "(nothing said)", "    ")
+        for call in self.tool_calls[:SHOWN_CALLS]:
+            yield call.as_text()
+        if len(self.tool_calls) > SHOWN_CALLS:
+            yield f"… {len(self.tool_calls) - SHOWN_CALLS} more tool calls"
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,10 +136,29 @@ class AgentResult:
         return self.success
 
     def __repr__(self) -> str:
-        return without_secrets(transcript.of_repr(self), self.secrets)
+        how = "succeeded" if self.success else f"failed: {shorten_name(self.error or '', 80)}"
+        calls = ", ".join(call_text(call.name, call.arguments, 60) for call in self.all_tool_calls) or "none"
+        said = f"; final response {shorten(self.final_response, 60)}" if self.final_response else ""
+        shown = f"<AgentResult: {how}; tool calls: {shorten_name(calls, SHOWN_REPR)}{said}>"
+        return without_secrets(shown, self.secrets)
 
     def __str__(self) -> str:
-        return without_secrets(transcript.of_result(self), self.secrets)
+        lines = [f"Agent {shorten_name(self.agent)}: {self._outcome()}"]
+        if self.error is not None:
+            lines.append(f"  {indented(self.error, '    ')}")
+        lines += ["  user:", f"    {indented(self.prompt, '    ')}"]
+        first = max(0, len(self.turns) - SHOWN_TURNS)
+        lines += [f"  … {first} earlier turns"] if first else []
+        for number, turn in enumerate(self.turns[first:], start=first + 1):
+            lines += [f"  turn {number}:", *(f"    {line}" for line in turn.as_lines())]
+        return without_secrets("\n".join(lines), self.secrets)
+
+    def _outcome(self) -> str:
+        used = f"{count(len(self.turns), 'turn')}, {count(len(self.all_tool_calls), 'tool call')}"
+        tokens = count((self.usage.input or 0) + (self.usage.output or 0), "token")
+        cost = "" if self.cost is None else f", {dollars(self.cost)}"
+        how = "succeeded" if self.success else "failed"
+        return f"{how} after {used}, {tokens}{cost}, {seconds(self.duration)}"
 
     @property
     def all_tool_calls(self) -> list[ToolCallRecord]:
@@ -150,8 +193,11 @@ class AgentResult:
             arguments: values that the call had; whatever compares equal, such as matchers of dirty-equals.
         """
         calls = self.all_tool_calls
-        found = any(_fits((name, arguments), call) for call in calls)
-        return Finding(found, transcript.was_called(name, arguments, calls, found))
+        asked = call_text(name, arguments, 100) if arguments else name
+        if any(_fits((name, arguments), call) for call in calls):
+            return Finding(True, f"{asked} was called")
+        alike = ", ".join(call_text(name, call.arguments, 80) for call in self.tool_calls_for(name)[:3])
+        return Finding(False, f"no call of {asked}" + (f", but {alike}" if alike else f"; called: {_names(calls)}"))
 
     def tool_call_count(self, name: str | None = None) -> int:
         """How often a tool was called; without a name, how often any was."""
@@ -172,14 +218,16 @@ class AgentResult:
 
         Raises:
             ValueError: there is no such mode.
-            TypeError: an expected call is none.
+            TypeError: something else was given as an expected call.
         """
         __tracebackhide__ = True
         if mode not in get_args(Mode):
-            raise ValueError(transcript.bad_mode(mode, get_args(Mode)))
+            raise ValueError(f"mode={mode!r}: write one of {', '.join(map(repr, get_args(Mode)))}.")
         wanted, calls = [_expected(call) for call in expected], self.all_tool_calls
         problem = _ordered(wanted, calls, mode) if mode in ("strict", "in_order") else _anyhow(wanted, calls, mode)
-        return Finding(problem is None, transcript.calls_match(mode, calls, problem))
+        if problem is None:
+            return Finding(True, f"the tool calls match ({mode})")
+        return Finding(False, f"{problem}; called: {_names(calls)}")
 
 
 Wanted = tuple[str, Mapping[str, Any]]
@@ -191,7 +239,7 @@ def _expected(call: Any) -> Wanted:
         return call, {}
     if isinstance(call, (tuple, list)) and len(call) == 2 and isinstance(call[0], str) and isinstance(call[1], Mapping):
         return call[0], call[1]
-    raise TypeError(transcript.bad_expected_call(call))
+    raise TypeError(f"{shorten(call)} is no expected call: write a tool's name, or (name, {{argument: value}}).")
 
 
 def _fits(wanted: Wanted, call: ToolCallRecord) -> bool:
@@ -249,4 +297,8 @@ def _pairs(wanted: Sequence[Wanted], calls: Sequence[ToolCallRecord]) -> dict[in
 
 
 def _shown(call: Wanted) -> str:
-    return transcript.call_head(*call, 100) if call[1] else call[0]
+    return call_text(*call, 100) if call[1] else call[0]
+
+
+def _names(calls: Sequence[ToolCallRecord]) -> str:
+    return shorten_name(", ".join(call.name for call in calls), 120) if calls else "no tool"

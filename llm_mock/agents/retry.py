@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-import time
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
@@ -13,6 +11,7 @@ from typing import Any
 import tenacity
 
 from llm_mock.boundaries.llm import boundary
+from llm_mock.support.text import error_text
 
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 8.0
@@ -35,17 +34,13 @@ _STATUS = re.compile(r"\b(?:error code|status(?: code)?|HTTP)\b[:= ]*(\d{3})\b",
 def status_of(error: BaseException) -> int | None:
     """The HTTP status that an error tells of; None for one that tells of none."""
     response = getattr(error, "response", None)
-    for value in (getattr(error, "status_code", None), getattr(response, "status_code", None), _code(error)):
+    code = getattr(error, "code", None)  # where google's SDK and urllib have it
+    for value in (getattr(error, "status_code", None), getattr(response, "status_code", None), code):
         if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599:
             return value
     if type(error).__name__ == "ModelError" and (match := _STATUS.search(str(error))):  # what llm's plugins raise
         return int(match[1])
     return None
-
-
-def _code(error: BaseException) -> Any:
-    """The status where google's SDK and urllib have it."""
-    return getattr(error, "code", None)
 
 
 def is_transient(error: BaseException) -> bool:
@@ -111,83 +106,51 @@ class Retries:
     def __init__(self, most: int, offline: bool) -> None:
         self._most = most
         self._offline = offline
-        self.attempts = 1
-        """How often the current turn was asked for so far."""
+        self.errors: list[str] = []
+        """The errors after which the current turn was asked for again so far."""
+        self._attempts = 0
         self._backoff = tenacity.wait_exponential(FIRST_WAIT, LONGEST_WAIT) + tenacity.wait_random(0, FIRST_WAIT / 2)
 
-    def read(self, response: Any) -> list[str]:
-        """Read an `llm.Response`. Returns the messages of the errors after which it was asked for again.
+    def read(self, response: Any) -> None:
+        """Read an `llm.Response`.
 
         Raises:
             Exception: the provider's error that came last.
         """
         __tracebackhide__ = True
-        self.attempts = 1
-        turn = _Turn(response, self)
-        tenacity.Retrying(sleep=turn.sleep, **turn.options())(response.text)
-        return turn.errors
+        tenacity.Retrying(**self._options(response))(response.text)
 
-    async def read_async(self, response: Any) -> list[str]:
+    async def read_async(self, response: Any) -> None:
         """Like `read`, for an `llm.AsyncResponse`."""
         __tracebackhide__ = True
-        self.attempts = 1
-        turn = _Turn(response, self)
-        await tenacity.AsyncRetrying(sleep=turn.sleep_async, **turn.options())(response.text)
-        return turn.errors
+        await tenacity.AsyncRetrying(**self._options(response))(response.text)
 
-    def seconds(self, state: tenacity.RetryCallState) -> float:
-        """How long to wait before the next attempt."""
-        asked = retry_after(_error_of(state))
-        return self._backoff(state) if asked is None else asked
+    def _options(self, response: Any) -> dict[str, Any]:
+        self.errors, self._attempts = [], 0
+        start_again = boundary.restart_of(response)
 
-    def may_go_on(self, error: BaseException, attempts: int) -> bool:
-        """Whether to try once more after so many attempts."""
-        return attempts <= self._most and (retry_after(error) or 0) <= LONGEST_ASKED
+        def before_sleep(state: tenacity.RetryCallState) -> None:
+            self.errors.append(error_text(_error_of(state)))
+            start_again()
 
-    def waits(self, seconds: float) -> bool:
-        """Whether a wait takes time."""
-        return not self._offline and seconds > 0
-
-
-class _Turn:
-    """The attempts at one turn."""
-
-    def __init__(self, response: Any, retries: Retries) -> None:
-        self.errors: list[str] = []
-        self._retries = retries
-        self._attempts = 0
-        self._start_again = boundary.restart_of(response)
-
-    def options(self) -> dict[str, Any]:
-        """What tenacity is told."""
         return {
             "retry": tenacity.retry_if_exception(is_transient),
             "stop": self._stop,
-            "wait": self._retries.seconds,
-            "before_sleep": self._before_sleep,
+            "wait": self._wait,
+            "before_sleep": before_sleep,
             "reraise": True,
         }
 
     def _stop(self, state: tenacity.RetryCallState) -> bool:
         error = _error_of(state)
         self._attempts += 1 + retries_of_sdk(error)
-        return not self._retries.may_go_on(error, self._attempts)
+        return self._attempts > self._most or (retry_after(error) or 0) > LONGEST_ASKED
 
-    def _before_sleep(self, state: tenacity.RetryCallState) -> None:
-        error = _error_of(state)
-        self.errors.append(f"{type(error).__name__}: {error}")
-        self._retries.attempts += 1
-        self._start_again()
-
-    def sleep(self, seconds: float) -> None:
-        """Wait before the next attempt."""
-        if self._retries.waits(seconds):
-            time.sleep(seconds)
-
-    async def sleep_async(self, seconds: float) -> None:
-        """The same in an event loop."""
-        if self._retries.waits(seconds):
-            await asyncio.sleep(seconds)
+    def _wait(self, state: tenacity.RetryCallState) -> float:
+        if self._offline:
+            return 0
+        asked = retry_after(_error_of(state))
+        return self._backoff(state) if asked is None else asked
 
 
 def _error_of(state: tenacity.RetryCallState) -> BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import time
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import aclosing, contextmanager
@@ -11,20 +12,23 @@ from typing import Any
 
 import llm
 
-from llm_mock.agents import summary, transcript
+from llm_mock.agents import summary
 from llm_mock.agents.agent import Agent, Provider
 from llm_mock.agents.calls import OnToolCall, ToolCalls
-from llm_mock.agents.environment import secrets_of
+from llm_mock.agents.environment import secrets_of_servers
 from llm_mock.agents.pool import pool_of_process
 from llm_mock.agents.result import AgentResult, Turn, now
 from llm_mock.agents.session import AgentSession
 from llm_mock.boundaries.llm import boundary
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra
+from llm_mock.support.text import described, error_text, shorten_name
 
 try:
     from llm_mock.agents.retry import Retries
 except ModuleNotFoundError as missing:
-    raise MissingExtra(transcript.needs_agents_extra(str(missing.name))) from None
+    raise MissingExtra(
+        f"Running agents needs {missing.name}, which is not installed. Run: pip install 'pytest-llm-mock[agents]'"
+    ) from None
 
 NO_LIMIT = 0
 """For `llm`, whose own limit is an error also where the last answer asks for no tool: turns are counted here."""
@@ -67,21 +71,14 @@ async def aitest_run(
     provider, servers = session.agent.asks, session.agent.servers
     model = _model_for_loop(provider) if model_override is None else model_override
     tools = await pool_of_process().tools_async(servers) if servers else []
-    if not boundary.is_async(model):  # some providers have synchronous models only
-        calls = ToolCalls(tools, model, asynchronous=False, on_tool_call=on_tool_call)
-        return await asyncio.to_thread(_run, session, model, calls, prompt, attachments)
-    calls = ToolCalls(tools, model, asynchronous=True, on_tool_call=on_tool_call)
-    return await _run_async(session, model, calls, prompt, attachments)
+    calls = ToolCalls(tools, model, on_tool_call)
+    if boundary.is_async(model):
+        return await _run_async(session, model, calls, prompt, attachments)
+    return await asyncio.to_thread(_run, session, model, calls, prompt, attachments)  # some providers have no other
 
 
-def aitest_run_in_loop(
-    agent: Agent | AgentSession,
-    prompt: str,
-    *,
-    attachments: Sequence[llm.Attachment] = (),
-    model_override: llm.Model | llm.AsyncModel | None = None,
-    on_tool_call: OnToolCall | None = None,
-) -> Coroutine[Any, Any, AgentResult]:
+@functools.wraps(aitest_run)
+def aitest_run_in_loop(*args: Any, **kwargs: Any) -> Coroutine[Any, Any, AgentResult]:
     """The fixture `aitest_run`: as the function, but a test that is not async fails instead of passing unawaited.
 
     Raises:
@@ -91,8 +88,11 @@ def aitest_run_in_loop(
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        raise LLMMockError(transcript.not_awaited()) from None
-    return aitest_run(agent, prompt, attachments=attachments, model_override=model_override, on_tool_call=on_tool_call)
+        raise LLMMockError(
+            "aitest_run is a coroutine function, and this test is not async, so it would not run. Use the fixture "
+            "aitest_run_sync here, or make the test async (with pytest-asyncio or anyio)."
+        ) from None
+    return aitest_run(*args, **kwargs)
 
 
 def aitest_run_sync(
@@ -108,16 +108,15 @@ def aitest_run_sync(
     session = _session_of(agent, prompt)
     model = llm.get_model(session.agent.asks.model) if model_override is None else model_override
     tools = pool_of_process().tools(session.agent.servers) if session.agent.servers else []
-    calls = ToolCalls(tools, model, asynchronous=False, on_tool_call=on_tool_call)
-    return _run(session, model, calls, prompt, attachments)
+    return _run(session, model, ToolCalls(tools, model, on_tool_call), prompt, attachments)
 
 
 def _session_of(agent: Any, prompt: Any) -> AgentSession:
     __tracebackhide__ = True
     if not isinstance(agent, (Agent, AgentSession)):
-        raise TypeError(transcript.nothing_to_run(agent))
+        raise TypeError(f"aitest_run takes an Agent or an AgentSession, not {described(agent)}.")
     if not isinstance(prompt, str):
-        raise TypeError(transcript.no_prompt(prompt))
+        raise TypeError(f"The prompt of a run is a text, not {described(prompt)}.")
     return AgentSession(agent) if isinstance(agent, Agent) else agent
 
 
@@ -131,16 +130,14 @@ def _model_for_loop(provider: Provider) -> Any:
 
 def _run(session: AgentSession, model: Any, calls: ToolCalls, prompt: str, attachments: Sequence[Any]) -> AgentResult:
     __tracebackhide__ = True
-    with _running(session, model, calls, prompt) as (run, conversation):
-        chain = conversation.chain(prompt, **run.arguments(attachments))
-        with run.ending():
-            for response in chain.responses():
-                run.begin(response)
-                retried = run.retries.read(response)
-                if run.answered(response.text(), response.usage(), response.tool_calls(), retried):
-                    break
-            else:
-                run.stopped()
+    with _running(session, model, calls, prompt, attachments) as (run, responses):
+        for response in responses:
+            run.begin(response)
+            run.retries.read(response)
+            if run.answered(response.text(), response.usage(), response.tool_calls()):
+                break
+        else:
+            run.stopped()
     return session.results[-1]
 
 
@@ -148,31 +145,34 @@ async def _run_async(
     session: AgentSession, model: Any, calls: ToolCalls, prompt: str, attachments: Sequence[Any]
 ) -> AgentResult:
     __tracebackhide__ = True
-    with _running(session, model, calls, prompt) as (run, conversation):
-        chain = conversation.chain(prompt, **run.arguments(attachments))
-        with run.ending():
-            async with aclosing(chain.responses()) as responses:
-                async for response in responses:
-                    run.begin(response)
-                    retried = await run.retries.read_async(response)
-                    text, usage, asked = await response.text(), await response.usage(), await response.tool_calls()
-                    if run.answered(text, usage, asked, retried):
-                        break
-                else:
-                    run.stopped()
+    with _running(session, model, calls, prompt, attachments) as (run, responses):
+        async with aclosing(responses):
+            async for response in responses:
+                run.begin(response)
+                await run.retries.read_async(response)
+                if run.answered(await response.text(), await response.usage(), await response.tool_calls()):
+                    break
+            else:
+                run.stopped()
     return session.results[-1]
 
 
 @contextmanager
-def _running(session: AgentSession, model: Any, calls: ToolCalls, prompt: str) -> Iterator[tuple[_Run, Any]]:
-    """A run with its conversation. Its result is kept however it ends."""
+def _running(
+    session: AgentSession, model: Any, calls: ToolCalls, prompt: str, attachments: Sequence[Any]
+) -> Iterator[tuple[_Run, Any]]:
+    """A run with the responses of its chain. Its result is kept however it ends."""
     __tracebackhide__ = True
     if calls.tools and not getattr(model, "supports_tools", False):
-        raise InvalidAgent(transcript.no_tools_supported(model.model_id))
+        raise InvalidAgent(
+            f"The model {model.model_id!r} does not support tools, and the agent has some. Choose another model."
+        )
     run = _Run(session.agent, model, calls, prompt)
     with session.continued(run.model) as conversation:
         try:
-            yield run, conversation
+            chain = conversation.chain(prompt, **run.arguments(attachments))
+            with run.ending():
+                yield run, chain.responses()
         finally:
             session.results.append(run.result())
             summary.note(session.results[-1])
@@ -190,7 +190,7 @@ class _Run:
         self._start = self._turn_start = time.perf_counter()
         self._started = now()
         self._success = False
-        self._error: str | None = transcript.interrupted()
+        self._error: str | None = "the run was interrupted"
         self._exception: BaseException | None = None
         self.model = boundary.single_attempts(model)
         self.retries = Retries(agent.asks.retries, boundary.calls_nobody(model))
@@ -220,23 +220,27 @@ class _Run:
         self._turns[-1] = replace(self._turns[-1], tool_calls=self._calls.records(results))
         self._asked = []
 
-    def answered(self, text: str, usage: Any, asked: Sequence[Any], retried: Sequence[str]) -> bool:
+    def answered(self, text: str, usage: Any, asked: Sequence[Any]) -> bool:
         """The model answered. Returns whether the run is over."""
-        self._turns.append(Turn(text, (), usage, time.perf_counter() - self._turn_start, tuple(retried)))
+        self._turns.append(Turn(text, (), usage, time.perf_counter() - self._turn_start, tuple(self.retries.errors)))
         self._asked = list(asked)
         self._calls.begin(self._asked)
         if not asked:
             self._success, self._error = True, None
             return True
         if len(self._turns) >= self._agent.max_turns:
-            self._error = transcript.out_of_turns(self._agent.max_turns, [call.name for call in asked])
+            wanted = f"the model still wanted to call {self._names_asked()}"
+            self._error = f"max_turns={self._agent.max_turns} was reached, and {wanted}"
             return True
         return False
 
     def stopped(self) -> None:
         """`llm` ended the chain: before 0.32, where an asynchronous model called only what is no tool."""
-        self._error = transcript.unanswered_calls([call.name for call in self._asked])
+        self._error = f"the model called what is no tool: {self._names_asked()}"
         self._complete([])
+
+    def _names_asked(self) -> str:
+        return ", ".join(shorten_name(name) for name in dict.fromkeys(call.name for call in self._asked))
 
     @contextmanager
     def ending(self) -> Iterator[None]:
@@ -245,10 +249,12 @@ class _Run:
         try:
             yield
         except (LLMMockError, AssertionError, llm.UnknownModelError, llm.NeedsKeyException) as error:
-            self._error = transcript.failed(error, 1)
+            self._error = error_text(error)
             raise
         except Exception as error:
-            self._error, self._exception = transcript.failed(error, self.retries.attempts), error
+            retried = len(self.retries.errors)
+            after = f" (after {retried + 1} attempts)" if retried else ""
+            self._error, self._exception = error_text(error) + after, error
 
     def result(self) -> AgentResult:
         """What the run gave."""
@@ -262,5 +268,5 @@ class _Run:
             exception=self._exception,
             duration=time.perf_counter() - self._start,
             started=self._started,
-            secrets=tuple(secret for server in self._agent.servers for secret in secrets_of(server)),
+            secrets=tuple(secrets_of_servers(self._agent.servers)),
         )

@@ -10,16 +10,16 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from llm_mock.agents import explain
 from llm_mock.errors import InvalidServer
+from llm_mock.support.interpolation import whole_reference
 from llm_mock.support.redaction import REDACTED, Redactor, is_secret_name
+from llm_mock.support.text import shorten, shorten_name
 
 OUTPUT_LIMIT = 100_000
 """How many bytes of the output of a command-line tool are kept unless said otherwise."""
 
 _TOOL_PREFIX = re.compile(r"[A-Za-z0-9_-]{1,55}")
 """With `_execute` a name that the providers take: 64 characters at most."""
-_ONLY_A_REFERENCE = re.compile(r"(?:[A-Za-z]+ )?\$\{\w+\}")
 
 
 class Variables(Mapping[str, str]):
@@ -47,8 +47,9 @@ class Variables(Mapping[str, str]):
 
 
 def _shown_value(name: str, value: str) -> str:
-    """A value without what is secret; `${TOKEN}` only names a secret."""
-    if _ONLY_A_REFERENCE.fullmatch(value):
+    """A value without what is secret; `${TOKEN}` and `Bearer ${TOKEN}` only name a secret."""
+    scheme, _, reference = value.rpartition(" ")
+    if whole_reference(reference) is not None and (not scheme or scheme.isalpha()):
         return value
     if is_secret_name(name):
         return REDACTED
@@ -107,11 +108,13 @@ class MCPServer(Configuration):
     def __post_init__(self) -> None:
         __tracebackhide__ = True
         _set(self, command=_words(self, self.command), args=tuple(map(str, self.args)))
-        _set(self, env=_variables(self, "env"), headers=_variables(self, "headers"), cwd=_folder(self))
-        _set(self, tools=_globs(self.tools))
+        tools = [self.tools] if isinstance(self.tools, str) else self.tools
+        _set(self, cwd=_folder(self), tools=None if tools is None else tuple(tools))
         if bool(self.command) == bool(self.url):
-            raise InvalidServer(explain.command_or_url(self.label))
-        _check_texts(self, "env", "headers")
+            both = f"The MCP server {shorten_name(self.label)!r} has a command and a URL: give one of the two."
+            neither = "MCPServer(): give the command that starts it, or the url where it listens."
+            raise InvalidServer(both if self.command else neither)
+        _set(self, env=_variables(self, "env"), headers=_variables(self, "headers"))
         _check_seconds(self, "start_timeout", "call_timeout", "stop_timeout")
 
     @property
@@ -153,18 +156,20 @@ class CLIServer(Configuration):
     def __post_init__(self) -> None:
         __tracebackhide__ = True
         if not isinstance(self.name, str) or not self.name:
-            raise InvalidServer(explain.bad_value("CLIServer", "name", self.name, "a text"))
-        _set(self, command=_words(self, self.command), env=_variables(self, "env"), cwd=_folder(self))
+            raise _bad_value(self, "name", "a text")
+        _set(self, command=_words(self, self.command), cwd=_folder(self))
         _set(self, tool_prefix=self.tool_prefix or self.name)
         if not isinstance(self.tool_prefix, str) or not _TOOL_PREFIX.fullmatch(self.tool_prefix):
-            raise InvalidServer(explain.bad_name("the tool_prefix", self.tool_prefix))
+            wanted = "a text of letters, digits, _ and - (55 at most)"
+            raise InvalidServer(f"CLIServer: the tool_prefix is {shorten(self.tool_prefix)}; give {wanted}.")
         if not isinstance(self.description, (str, type(None))):
-            raise InvalidServer(explain.bad_value(self.name, "description", self.description, "a text"))
+            raise InvalidServer(f"{self.name}: description is {shorten(self.description)}; give a text.")
         if not self.command:
-            raise InvalidServer(explain.no_command(self.name))
+            raise InvalidServer(f"CLIServer({self.name!r}): give the command that it runs.")
         if isinstance(self.max_output, bool) or not isinstance(self.max_output, int) or self.max_output < 1:
-            raise InvalidServer(explain.bad_output_limit(self.name, self.max_output))
-        _check_texts(self, "env")
+            given = f"max_output of CLIServer({self.name!r}) is {shorten(self.max_output)}"
+            raise InvalidServer(f"{given}; give a number of bytes from 1.")
+        _set(self, env=_variables(self, "env"))
         _check_seconds(self, "timeout")
 
     @property
@@ -183,47 +188,35 @@ def _set(configuration: Any, **values: Any) -> None:
 
 def _words(server: Any, command: Any) -> tuple[str, ...]:
     __tracebackhide__ = True
-    if isinstance(command, os.PathLike):
-        return (os.fspath(command),)
-    if not isinstance(command, str):
-        words = tuple(command) if isinstance(command, Iterable) else (None,)
-        if not all(isinstance(word, (str, os.PathLike)) for word in words):
-            owner = type(server).__name__
-            raise InvalidServer(explain.bad_value(owner, "command", command, "a text, or a list of texts"))
-        return tuple(map(os.fspath, words))
-    try:
-        return tuple(shlex.split(command))
-    except ValueError as error:
-        raise InvalidServer(explain.unreadable_command(command, error)) from None
+    if isinstance(command, str):
+        try:
+            return tuple(shlex.split(command))
+        except ValueError as error:
+            wrong = f"The command {shorten(command)} cannot be split into words ({error})."
+            raise InvalidServer(f"{wrong} Give a list of words instead.") from None
+    words = [*command] if isinstance(command, Iterable) else [command]
+    if not all(isinstance(word, (str, os.PathLike)) for word in words):
+        raise _bad_value(server, "command", "a text, or a list of texts")
+    return tuple(map(os.fspath, words))
 
 
 def _variables(server: Any, name: str) -> Variables:
     __tracebackhide__ = True
-    value = getattr(server, name)
-    if not isinstance(value, Mapping):
-        raise InvalidServer(explain.bad_value(type(server).__name__, name, value, "a mapping of names to texts"))
-    return Variables(value)
+    given = getattr(server, name)
+    if not isinstance(given, Mapping):
+        raise _bad_value(server, name, "a mapping of names to texts")
+    for variable, value in given.items():
+        if not isinstance(variable, str) or not isinstance(value, str):
+            where = f"{name}[{variable!r}] of the server {shorten_name(server.label)!r}"
+            raise InvalidServer(f"{where} is {type(value).__name__}; give a text.")
+    return Variables(given)
 
 
 def _folder(server: Any) -> Path | None:
     __tracebackhide__ = True
     if not isinstance(server.cwd, (str, os.PathLike, type(None))):
-        raise InvalidServer(explain.bad_value(type(server).__name__, "cwd", server.cwd, "a path"))
+        raise _bad_value(server, "cwd", "a path")
     return None if server.cwd is None else Path(server.cwd)
-
-
-def _globs(tools: Sequence[str] | None) -> tuple[str, ...] | None:
-    if tools is None:
-        return None
-    return (tools,) if isinstance(tools, str) else tuple(tools)
-
-
-def _check_texts(server: Server, *fields: str) -> None:
-    __tracebackhide__ = True
-    for each in fields:
-        for name, value in getattr(server, each).items():
-            if not isinstance(name, str) or not isinstance(value, str):
-                raise InvalidServer(explain.no_text(server.label, each, name, value))
 
 
 def _check_seconds(server: Server, *names: str) -> None:
@@ -231,7 +224,13 @@ def _check_seconds(server: Server, *names: str) -> None:
     for name in names:
         value = getattr(server, name)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
-            raise InvalidServer(explain.bad_seconds(server.label, name, value))
+            where = f"{name} of the server {shorten_name(server.label)!r}"
+            raise InvalidServer(f"{where} is {shorten(value)}; give a number of seconds above 0.")
+
+
+def _bad_value(server: Any, name: str, wanted: str) -> InvalidServer:
+    given = shorten(getattr(server, name))
+    return InvalidServer(f"{type(server).__name__}: {name} is {given}; give {wanted}.")
 
 
 def _clean(text: str) -> str:

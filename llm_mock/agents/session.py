@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from llm_mock.agents import transcript
 from llm_mock.agents.agent import Agent
 from llm_mock.agents.result import AgentResult
 from llm_mock.boundaries.llm import boundary
@@ -51,10 +50,16 @@ class AgentSession:
         """
         __tracebackhide__ = True
         if self._running:
-            raise InvalidSession(transcript.session_busy())
+            raise InvalidSession(
+                "This session is running already. Its runs go one after the other: await one before the next is "
+                "started."
+            )
         conversation = model.conversation() if self._conversation is None else self._conversation
         if type(conversation) is not type(model.conversation()):
-            raise InvalidSession(transcript.session_mixed())
+            raise InvalidSession(
+                "This session began in the other way: a conversation is continued either by aitest_run or by "
+                "aitest_run_sync, because llm keeps synchronous and asynchronous conversations apart."
+            )
         forget, runs = boundary.restart_of(conversation), len(self.results)
         self._running, conversation.model = True, model
         try:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.agents import transcript
+from llm_mock.support.text import columns, dollars, seconds, shorten_name
 
 if TYPE_CHECKING:
-    import pytest
-
     from llm_mock.agents.result import AgentResult
 
 Sums = dict[str, dict[str, Any]]
@@ -47,15 +46,20 @@ class RunsOfTest:
         self._costs: list[Any] = []
         self._outcome = "passed"
 
-    def take(self, report: pytest.TestReport, shown: bool = True) -> None:
-        """Take in what was run in a phase of the test, and (if `shown`) show it where the phase failed."""
+    def take(self, report: Any, shown: bool = True) -> None:
+        """Take in what was run in a phase of the test, and (if `shown`) show it where the phase failed.
+
+        Args:
+            report: the `pytest.TestReport` of the phase.
+            shown: whether a failure gets a section with the runs.
+        """
         new = taken()
         self.results += new
         self._costs += [result.cost for result in new]  # while the prices of the test hold
         if report.failed:
             self._outcome = "failed"
             if shown and self.results and report.when != "teardown":
-                report.sections.append(("Agent runs", transcript.of_results(self.results)))
+                report.sections.append(("Agent runs", "\n\n".join(map(str, self.results))))
         elif report.skipped and self._outcome == "passed":
             self._outcome = "failed" if hasattr(report, "wasxfail") else "skipped"
 
@@ -97,3 +101,21 @@ def rows(sums: Sums) -> list[dict[str, Any]]:
         return (-row["passed"] / row["tests"] if row["tests"] else 1.0, row["agent"])
 
     return sorted(sums.values(), key=order)
+
+
+def table(sums: Sums) -> str:
+    """The sums of all agents, a line for each."""
+    head = ("agent", "passed", "rate", "runs", "turns", "tool calls", "tokens", "cost", "time")
+    return "\n".join(columns([head, *map(_cells, rows(sums))], leading=1))
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        shorten_name(row["agent"], 60),
+        f"{row['passed']} of {row['tests']}",
+        f"{100 * row['passed'] / row['tests']:.0f} %" if row["tests"] else "-",
+        *(f"{row[name]:,}" for name in ("runs", "turns", "tool_calls")),
+        f"{row['input_tokens'] + row['output_tokens']:,}",
+        dollars(None if row["cost_usd"] is None else Decimal(str(row["cost_usd"]))),
+        seconds(row["duration_s"]),
+    )

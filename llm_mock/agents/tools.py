@@ -6,16 +6,18 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.agents import explain
 from llm_mock.agents.background import BackgroundLoop, LoopClosed
 from llm_mock.agents.servers import Server
 from llm_mock.support import schemas
+from llm_mock.support.text import shorten_name
 
 if TYPE_CHECKING:
     import llm
 
 Execute = Callable[[dict[str, Any], float | None], Coroutine[Any, Any, "ToolAnswer"]]
 """Calls a tool on the background loop: its arguments, and the seconds that it may take (None: the server's own)."""
+
+SHOWN_PROBLEMS = 20
 
 
 @dataclass
@@ -30,37 +32,24 @@ class ToolAnswer:
     """Images, audio and binary resources."""
     is_error: bool = False
     """Whether the tool failed, or could not be called: invalid arguments, a dead server, a timeout."""
-    server_failed: bool = False
-    """Whether it was the server that failed: it died, could not be reached, or did not answer in time."""
 
 
+@dataclass(eq=False, repr=False)
 class ServerTool:
-    """One tool of a running server. May be called from any thread and any event loop.
+    """One tool of a running server. May be called from any thread and any event loop."""
 
-    Args:
-        name: its name, as the server tells it.
-        description: what it does, as the server tells it; may be empty.
-        input_schema: the JSON schema of its arguments.
-        server: the configuration of the server that has it.
-        execute: calls it.
-        loop: where `execute` runs.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        description: str,
-        input_schema: dict[str, Any],
-        server: Server,
-        execute: Execute,
-        loop: BackgroundLoop,
-    ) -> None:
-        self.name = name
-        self.description = description
-        self.input_schema = input_schema
-        self.server = server
-        self._execute = execute
-        self._loop = loop
+    name: str
+    """Its name, as the server tells it."""
+    description: str
+    """What it does, as the server tells it; may be empty."""
+    input_schema: dict[str, Any]
+    """The JSON schema of its arguments."""
+    server: Server
+    """The configuration of the server that has it."""
+    execute: Execute
+    """Calls it."""
+    loop: BackgroundLoop
+    """Where `execute` runs."""
 
     def __repr__(self) -> str:
         return f"<ServerTool {self.name} of {self.server.label}>"
@@ -78,19 +67,27 @@ class ServerTool:
         if invalid := self._invalid(arguments):
             return invalid
         try:
-            return self._loop.run(self._execute(arguments, timeout))
+            return self.loop.run(self.execute(arguments, timeout))
         except LoopClosed:
-            return ToolAnswer(explain.pool_closed(), is_error=True, server_failed=True)
+            return _pool_closed()
 
     async def call_async(self, arguments: dict[str, Any], timeout: float | None = None) -> ToolAnswer:
         """Like `call`, without blocking the event loop that awaits it."""
         if invalid := self._invalid(arguments):
             return invalid
         try:
-            return await self._loop.run_async(self._execute(arguments, timeout))
+            return await self.loop.run_async(self.execute(arguments, timeout))
         except LoopClosed:
-            return ToolAnswer(explain.pool_closed(), is_error=True, server_failed=True)
+            return _pool_closed()
 
     def _invalid(self, arguments: dict[str, Any]) -> ToolAnswer | None:
-        problems = list(schemas.violations(self.input_schema, arguments, "the arguments"))
-        return ToolAnswer(explain.invalid_arguments(self.name, problems), is_error=True) if problems else None
+        problems = list(schemas.violations(self.input_schema, arguments, "the arguments"))[:SHOWN_PROBLEMS]
+        if not problems:
+            return None
+        listed = "".join(f"\n  {shorten_name(problem, 300)}" for problem in problems)
+        called = f"The tool {self.name!r} was not called, because its arguments are invalid:{listed}"
+        return ToolAnswer(called, is_error=True)
+
+
+def _pool_closed() -> ToolAnswer:
+    return ToolAnswer("The servers of this tool were ended. Ask the pool for its tools again.", is_error=True)

@@ -25,7 +25,7 @@ def new_document(
     agents: Sequence[dict[str, Any]],
     duration: float,
 ) -> dict[str, Any]:
-    """The document, as JSON values: see "Seeing what happened" in the README.
+    """The document, as JSON values: see `docs/report.md`.
 
     Args:
         tests: as `new_test` makes them.

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from llm_mock.agents.background import BackgroundLoop
-from llm_mock.agents.kept_process import KeptProcess
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.agents.servers import CLIServer
+from llm_mock.agents.supervised_process import SupervisedProcess
 from llm_mock.errors import DriverError, ServerError, TimeIsUp
 from llm_mock.specs import explain
 from llm_mock.specs.drivers import Task
@@ -95,7 +95,7 @@ async def _execute(words: list[str], task: Task) -> tuple[int | None, str, str]:
     # Claude Code keeps its key where no other server gets it from: this one gets the whole environment.
     variables = {**os.environ, **VARIABLES}
     unchanged = {name: value.replace("${", "$${") for name, value in variables.items()}
-    process = KeptProcess(CLIServer("claude", words, env=unchanged, cwd=task.root))
+    process = SupervisedProcess(CLIServer("claude", words, env=unchanged, cwd=task.root))
     status = None
     try:
         stdout = await process.collect("stdout", STDOUT_KEPT)

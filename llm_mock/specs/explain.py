@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.agents.explain import exit_status
-from llm_mock.support.text import nearest, shorten, shorten_name
+from llm_mock.support.text import exit_status, nearest, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.agents.result import ToolCallRecord

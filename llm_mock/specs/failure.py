@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from llm_mock.agents.result import without_secrets
-from llm_mock.agents.transcript import indented
 from llm_mock.specs.explain import MARKS, output_beside
 from llm_mock.specs.loading import PARTS
 from llm_mock.specs.models import Step, StepResult, TestSpec, Verdict
 from llm_mock.specs.steps import WITHIN, named
-from llm_mock.support.text import shorten_name
+from llm_mock.support.text import indented, shorten_name
 
 
 def failed_test(verdict: Verdict, spec: TestSpec, path: Path) -> str:

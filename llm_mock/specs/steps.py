@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.agents.transcript import call_head
 from llm_mock.errors import TimeIsUp, UnknownReference
 from llm_mock.specs import explain
 from llm_mock.specs.deadline import Deadline
 from llm_mock.specs.models import Step, StepResult
 from llm_mock.specs.references import name_in, references_in, resolved
+from llm_mock.support.text import call_text
 
 if TYPE_CHECKING:
     from llm_mock.agents.tools import ServerTool
@@ -101,7 +101,7 @@ class Steps:
         except UnknownReference as error:
             self._add(name, "fail", str(error))
             return
-        called = call_head(step.tool, arguments)
+        called = call_text(step.tool, arguments)
         try:
             output, problem = self._attempt(step, arguments)
         except TimeIsUp as late:

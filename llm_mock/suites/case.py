@@ -17,7 +17,6 @@ from llm_mock.agents.pool import pool_of_process
 from llm_mock.agents.result import AgentResult, without_secrets
 from llm_mock.agents.run import aitest_run_sync
 from llm_mock.agents.session import AgentSession
-from llm_mock.agents.transcript import failed
 from llm_mock.errors import LLMMockError
 from llm_mock.suites import explain_run
 from llm_mock.suites.assertions import RunContext, evaluate_assertions
@@ -25,6 +24,7 @@ from llm_mock.suites.dry_run import dry_run_model
 from llm_mock.suites.kept import key_of
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, TurnResult
 from llm_mock.suites.schema import TestCase, ToolCallsAssertion, Turn
+from llm_mock.support.text import error_text
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.model import MockLLMModel
@@ -143,4 +143,4 @@ def _reason(error: Exception) -> str:
         return explain_run.unknown_to_llm(str(error.args[0] if error.args else error))
     if isinstance(error, (LLMMockError, llm.NeedsKeyException)):  # they say what to do
         return str(error)
-    return failed(error, 1)
+    return error_text(error)

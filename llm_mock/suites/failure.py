@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from llm_mock.agents import transcript
 from llm_mock.agents.result import without_secrets
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult
-from llm_mock.support.text import shorten_name
+from llm_mock.support.text import indented, shorten_name
 
 SIGNS = {True: "✓", False: "✗", None: "–"}  # noqa: RUF001 (as wide as the others)
 SHOWN_PROMPT = 300
@@ -40,9 +39,9 @@ def _lines(result: CaseResult, path: Path | None, signs: Mapping[bool | None, st
     for position in _turns_to_show(attempt):
         yield from _turn(result, attempt, position)
     if attempt.error is not None:
-        yield f"  {signs[False]} {transcript.indented(attempt.error, '    ')}"
+        yield f"  {signs[False]} {indented(attempt.error, '    ')}"
     for assertion in attempt.assertions:
-        yield f"  {signs[assertion.passed]} {transcript.indented(said(assertion, result), '    ')}"
+        yield f"  {signs[assertion.passed]} {indented(said(assertion, result), '    ')}"
 
 
 def problems(result: CaseResult) -> list[str]:
@@ -73,6 +72,6 @@ def _turn(result: CaseResult, attempt: Attempt, position: int) -> Iterator[str]:
         return
     turn = attempt.turns[position]
     for call in turn.tool_calls[:SHOWN_CALLS]:
-        yield f"  called: {transcript.call_line(call)}"
+        yield f"  called: {call}"
     if turn.output or attempt.error is None:
-        yield f"  output{number}: {transcript.indented(turn.output or '(nothing)', '    ')}"
+        yield f"  output{number}: {indented(turn.output or '(nothing)', '    ')}"

@@ -6,12 +6,15 @@ PYTEST_DONT_REWRITE
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import signal
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 SHOWN_CHARACTERS = 120
+SHOWN_TEXT = 2_000
+SHOWN_LINES = 40
 
 
 def shorten(value: Any, length: int = SHOWN_CHARACTERS) -> str:
@@ -36,6 +39,10 @@ def compact(value: Any) -> str:
     """A value as JSON; a function by its name."""
     if callable(value) or hasattr(value, "__qualname__"):  # a function, or the coroutine that one returned
         return f"{getattr(value, '__qualname__', type(value).__qualname__)}()"
+    return _as_json(value)
+
+
+def _as_json(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
@@ -49,6 +56,43 @@ def described(value: Any) -> str:
     if value is None or isinstance(value, (str, bytes, int, float, dict, list)):
         return shorten(value) if isinstance(value, (dict, list)) else repr(value)
     return f"an object of type {type(value).__qualname__}"
+
+
+def call_text(name: str, arguments: Mapping[str, Any], length: int = 300) -> str:
+    """A call of a tool as one would write it, on one line."""
+    given = ", ".join(f"{argument}={_as_json(value)}" for argument, value in arguments.items())
+    return shorten_name(f"{name}({given})", length)
+
+
+def error_text(error: BaseException) -> str:
+    """An exception as Python would name it, such as `ValueError: no number`."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def exit_status(returncode: int) -> str:
+    """How a process ended, such as `with exit code 1` or `killed by SIGKILL`; negative numbers are signals."""
+    if returncode >= 0:
+        return f"with exit code {returncode}"
+    try:
+        return f"killed by {signal.Signals(-returncode).name}"
+    except ValueError:
+        return f"killed by signal {-returncode}"
+
+
+def indented(text: str, indent: str, length: int = SHOWN_TEXT) -> str:
+    """A text of many lines as far as it is shown; its further lines are indented, what is not printable is escaped.
+
+    So no line of it can pass for something else. Empty lines are left out, spaces at the start of a line are kept.
+    """
+    cut = text[:length]
+    lines = [line.expandtabs(4).rstrip() for line in cut.splitlines()]
+    shown = [escaped(line) for line in lines if line][:SHOWN_LINES]
+    rest = len(text) - len(cut)
+    if rest:
+        shown.append(f"… {rest:,} more characters")
+    elif len(lines) > len(shown) == SHOWN_LINES:
+        shown.append("…")
+    return f"\n{indent}".join(shown)
 
 
 def count(number: int, noun: str) -> str:

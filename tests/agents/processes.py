@@ -32,10 +32,10 @@ def _from_proc() -> dict[int, str]:
     return commands
 
 
-def keeper_of(marker: str) -> int:
-    """The process id of the one keeper that has a word in its command."""
-    (keeper,) = (pid for pid, command in processes_with(marker).items() if "keeper.py" in command)
-    return keeper
+def supervisor_of(marker: str) -> int:
+    """The process id of the one supervisor that has a word in its command."""
+    (supervisor,) = (pid for pid, command in processes_with(marker).items() if "supervisor.py" in command)
+    return supervisor
 
 
 def wait_until_gone(marker: str) -> None:

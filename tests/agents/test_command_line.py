@@ -48,7 +48,6 @@ def test_git_is_a_tool_whose_result_is_what_it_prints(pool: ServerPool, reposito
 def test_a_command_that_fails_says_how_and_why(pool: ServerPool, repository: Path) -> None:
     answer = tool_of(pool, CLIServer("git", ["git"], "git", cwd=repository)).call({"args": "show missing"})
     assert answer.is_error
-    assert not answer.server_failed
     assert answer.text.startswith("The command ended with exit code 128.\nstderr:\nfatal: ambiguous argument 'missing'")
 
 
@@ -123,7 +122,7 @@ def test_standard_input_is_empty(pool: ServerPool) -> None:
 def test_a_call_has_a_timeout_of_its_own(pool: ServerPool) -> None:
     tool = tool_of(pool, python("import time; print('begun', flush=True); time.sleep(600)", timeout=0.5))
     answer = tool.call({})
-    assert answer.server_failed
+    assert answer.is_error
     assert answer.text == "The command 'python' was still running after 0.5 seconds, and was killed.\nstdout:\nbegun"
     start = time.monotonic()
     assert "after 0.1 seconds" in tool.call({}, timeout=0.1).text
@@ -149,7 +148,7 @@ def test_a_command_that_is_gone_at_the_call_is_an_answer(pool: ServerPool, tmp_p
     assert tool.call({}).text == "here\n"
     script.unlink()
     answer = tool.call({})
-    assert answer.server_failed
+    assert answer.is_error
     assert "there is no such executable file" in answer.text
 
 

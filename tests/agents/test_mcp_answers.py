@@ -70,4 +70,4 @@ def test_structured_content_alone_is_also_the_text() -> None:
 
 def test_an_error_of_the_tool_is_one_of_the_answer() -> None:
     answer = answer_to(types.TextContent(text="Out of money"), is_error=True)
-    assert (answer.text, answer.is_error, answer.server_failed) == ("Out of money", True, False)
+    assert (answer.text, answer.is_error) == ("Out of money", True)

@@ -18,13 +18,13 @@ from llm_mock.agents.pool import ServerPool
 from llm_mock.errors import ServerError
 
 from .conftest import RAW_SERVER
-from .processes import keeper_of, processes_with, wait_until_gone, wait_until_there
+from .processes import processes_with, supervisor_of, wait_until_gone, wait_until_there
 
 Raw = Callable[..., MCPServer]
 WHOLE_FAMILY = ("--stubborn", "--child", "--detached-child")
 """A server that ignores SIGTERM and the end of its stdin, a child, and a child that left its process group."""
 FAMILY = 4
-"""The keeper, the server and its two children."""
+"""The supervisor, the server and its two children."""
 
 # What the process of a test run does; the marker comes by the environment, so that it is not in its own command.
 PROGRAM = f"""
@@ -100,25 +100,25 @@ def test_a_start_that_takes_too_long_leaves_nothing(pool: ServerPool, raw: Raw, 
 def test_a_server_that_dies_takes_its_children_with_it(pool: ServerPool, raw: Raw, marker: str) -> None:
     tools = {tool.name: tool for tool in pool.tools([raw(*WHOLE_FAMILY)])}
     wait_until_there(marker, FAMILY)
-    assert tools["die"].call({}).server_failed
+    assert "ended during this call" in tools["die"].call({}).text
     assert processes_with(marker) == {}
 
 
-def test_a_killed_keeper_is_noticed_at_the_next_call(pool: ServerPool, raw: Raw, marker: str) -> None:
+def test_a_killed_supervisor_is_noticed_at_the_next_call(pool: ServerPool, raw: Raw, marker: str) -> None:
     tools = {tool.name: tool for tool in pool.tools([raw()])}
-    os.kill(keeper_of(marker), signal.SIGKILL)
+    os.kill(supervisor_of(marker), signal.SIGKILL)
     pool.close()
     wait_until_gone(marker)  # its stdin has ended
     assert tools["echo"].call({"text": "?"}).is_error
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_keeper_that_is_told_to_end_ends_its_server(
+def test_a_supervisor_that_is_told_to_end_ends_its_server(
     pool: ServerPool, raw: Raw, marker: str, number: signal.Signals
 ) -> None:
     tools = {tool.name: tool for tool in pool.tools([raw(*WHOLE_FAMILY)])}
     wait_until_there(marker, FAMILY)
-    os.kill(keeper_of(marker), number)
+    os.kill(supervisor_of(marker), number)
     wait_until_gone(marker)
     assert "had ended before this call, killed by SIGKILL" in tools["echo"].call({"text": "?"}).text
 
@@ -180,7 +180,7 @@ command = CLIServer("sleep", [sys.executable, "-c", "import time; time.sleep(600
 pool.tools([command])[0].call({})
 """
     process = program(code)
-    wait_until_there(marker, 2)  # the command and its keeper: the server has gone
+    wait_until_there(marker, 2)  # the command and its supervisor: the server has gone
     process.kill()
     wait_until_gone(marker)
 
@@ -260,7 +260,7 @@ def test_what_a_command_leaves_in_the_background_is_ended_with_it(pool: ServerPo
     assert processes_with(marker) == {}
 
 
-def test_a_keeper_needs_no_program_beside_python(marker: str, tmp_path: Path) -> None:
+def test_a_supervisor_needs_no_program_beside_python(marker: str, tmp_path: Path) -> None:
     """The command is started with the environment of its server, which may hold what breaks a Python."""
     server = CLIServer("env", ["env"], env={"PYTHONHOME": str(tmp_path), "PYTHONPATH": marker, "PYTHONSTARTUP": "x"})
     pool = ServerPool()

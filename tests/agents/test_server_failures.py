@@ -25,9 +25,7 @@ def test_a_server_that_dies_during_a_call_says_its_last_words(pool: ServerPool, 
     tools = tools_of(pool, server)
     last_words = "with exit code 7.\nThe last that it wrote to stderr:\n  I am dying: disk full"
     dying = tools["die"].call({})
-    assert dying == ToolAnswer(
-        f"The MCP server 'raw' ended during this call, {last_words}", is_error=True, server_failed=True
-    )
+    assert dying == ToolAnswer(f"The MCP server 'raw' ended during this call, {last_words}", is_error=True)
     dead = tools["echo"].call({"text": "?"})
     assert dead.text == f"The MCP server 'raw' had ended before this call, {last_words}"
     assert tools_of(pool, server)["echo"].call({"text": "back"}).text == "back"
@@ -46,7 +44,7 @@ def test_a_server_that_ends_between_calls_is_started_anew(pool: ServerPool, raw:
 def test_a_call_that_takes_too_long_shows_stderr(pool: ServerPool, raw: Raw) -> None:
     tools = tools_of(pool, raw(name="raw", call_timeout=0.3))
     answer = tools["hang"].call({})
-    assert answer.server_failed
+    assert answer.is_error
     assert answer.text == (
         "The tool 'hang' of the MCP server 'raw' did not answer within 0.3 seconds.\n"
         "The last that it wrote to stderr:\n  I am stuck in a loop"
@@ -77,7 +75,6 @@ def test_a_server_that_hangs_since_a_call_is_started_anew(
 def test_what_a_server_says_of_a_call_is_an_answer(tool: str, text: str, pool: ServerPool, raw: Raw) -> None:
     answer = tools_of(pool, raw(name="raw"))[tool].call({})
     assert answer.is_error
-    assert not answer.server_failed
     assert answer.text.startswith(text)
 
 
@@ -173,7 +170,7 @@ def test_a_server_at_a_url_that_goes_away_is_noticed(pool: ServerPool) -> None:
         tools = tools_of(pool, server)
         process.kill()
     answer = tools["accounts"].call({})
-    assert answer.server_failed
+    assert answer.is_error
     assert "failed: " in answer.text
     with pytest.raises(ServerError, match="cannot be used"):
         pool.tools([server])

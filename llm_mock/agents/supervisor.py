@@ -1,16 +1,16 @@
-"""A small process that starts a command in a process group of its own, and ends the group when its parent goes away.
+"""A small process that starts a command in a process group of its own, and ends the group when its parent ends.
 
 It is run as a file, by `python -I -S`, so that it imports nothing but what stands here and starts in a few
 milliseconds:
 
-    keeper.py LIFELINE PARENT GRACE STOP_TIMEOUT COMMAND [ARGUMENT …]
+    supervisor.py CONTROL PARENT GRACE STOP_TIMEOUT COMMAND [ARGUMENT …]
 
-`LIFELINE` is the number of a file descriptor, the reading end of a pipe. Its end means that the parent has gone or
+`CONTROL` is the number of a file descriptor, the reading end of a pipe. Its end means that the parent has ended or
 wants the command to end: the command has `GRACE` seconds to end by itself, then `STOP_TIMEOUT` after SIGTERM, then
 comes SIGKILL. A byte in the pipe means SIGKILL at once. `PARENT` is the process id of the parent, which is watched as
-well: a process that it forked may hold the pipe open. Standard input, output and error are those of the command.
+well: a process that it forked may have the pipe open. Standard input, output and error are those of the command.
 
-The keeper ends as the command ends: with its exit status, or by the same signal; with 127 where it could not be
+The supervisor ends as the command ends: with its exit status, or by the same signal; with 127 where it could not be
 started. What the command leaves behind in its group is killed; on Linux also what left the group.
 """
 
@@ -30,27 +30,27 @@ KILLING = 5.0
 SUBREAPER = 36
 """`PR_SET_CHILD_SUBREAPER` of Linux: orphans below this process become its children, not those of process 1."""
 ENDING = ("SIGTERM", "SIGINT", "SIGHUP")
-"""The signals on which a keeper ends its command; by name, as not every system that imports this has them."""
+"""The signals on which a supervisor ends its command; by name, as not every system that imports this has them."""
 
 
-class Keeper:
-    """Watches over one command.
+class Supervisor:
+    """Supervises one command.
 
     Args:
-        lifeline: the file descriptor whose end is the end of the command.
+        control: the file descriptor at whose end the command is ended.
         parent: the process id of the parent.
         grace: seconds that the command has to end by itself.
         stop_timeout: seconds that it has then, after SIGTERM.
     """
 
-    def __init__(self, lifeline: int, parent: int, grace: float, stop_timeout: float) -> None:
-        self.lifeline = lifeline
+    def __init__(self, control: int, parent: int, grace: float, stop_timeout: float) -> None:
+        self.control = control
         self.parent = parent
         self.grace = grace
         self.stop_timeout = stop_timeout
         self.status: int | None = None
         self._wakeup, wakeup = os.pipe()
-        os.set_inheritable(lifeline, False)
+        os.set_inheritable(control, False)
         os.set_blocking(wakeup, False)
         signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
         self._told_to_end = False
@@ -63,7 +63,7 @@ class Keeper:
         self._told_to_end = True
 
     def start(self, command: list[str]) -> None:
-        """Start the command, with the standard streams of this process, which lets go of them.
+        """Start the command, with the standard streams of this process, which closes its own.
 
         Raises:
             OSError: it cannot be started.
@@ -77,7 +77,7 @@ class Keeper:
             os.dup2(nothing, stream)
 
     def watch(self) -> int:
-        """Wait for the end of the command, whichever way it comes.
+        """Wait for the end of the command, or bring it about.
 
         Returns:
             Its exit status; that of a signal is negative.
@@ -94,9 +94,9 @@ class Keeper:
         return self.status
 
     def _wait(self, seconds: float | None) -> None:
-        """Wait until the command has ended, and at most so many seconds; with None until the parent has gone."""
+        """Wait until the command has ended, and at most so many seconds; with None until the parent has ended."""
         deadline = None if seconds is None else time.monotonic() + seconds
-        sources = [self._wakeup, self.lifeline]
+        sources = [self._wakeup, self.control]
         self._reap()
         while self.status is None and not self._at_once:
             left = PARENT_CHECK if deadline is None else deadline - time.monotonic()
@@ -105,10 +105,10 @@ class Keeper:
             ready = select.select(sources, [], [], left)[0]
             if self._wakeup in ready:
                 os.read(self._wakeup, 100)
-            if self.lifeline in ready:
-                self._at_once = bool(os.read(self.lifeline, 1))
+            if self.control in ready:
+                self._at_once = bool(os.read(self.control, 1))
                 self._told_to_end = True
-                sources.remove(self.lifeline)  # it has ended, and would be ready for ever
+                sources.remove(self.control)  # it has ended, and would always be ready
             self._reap()
 
     def _reap(self, block: bool = False) -> None:
@@ -124,7 +124,7 @@ class Keeper:
                 return
 
     def _signal(self, number: int) -> None:
-        # Nobody is left; macOS says the latter where all are dead.
+        # No process is left; macOS raises the latter where all are dead.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.group, number)
 
@@ -140,7 +140,7 @@ def _adopt_orphans() -> None:
 
 
 def _kill_children() -> None:
-    """Kill what is left below this process: what left the group of the command, and what that started meanwhile."""
+    """Kill what is left below this process: what left the group of the command, and what that has started since."""
     deadline = time.monotonic() + KILLING
     while (children := _children()) and time.monotonic() < deadline:
         for child in children:
@@ -186,15 +186,15 @@ def _end_alike(status: int) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Keep a command; see the head of this file for the arguments."""
-    lifeline, parent, grace, stop_timeout = int(arguments[0]), int(arguments[1]), *map(float, arguments[2:4])
-    keeper = Keeper(lifeline, parent, grace, stop_timeout)
+    """Supervise a command; see the head of this file for the arguments."""
+    control, parent, grace, stop_timeout = int(arguments[0]), int(arguments[1]), *map(float, arguments[2:4])
+    supervisor = Supervisor(control, parent, grace, stop_timeout)
     try:
-        keeper.start(arguments[4:])
+        supervisor.start(arguments[4:])
     except OSError as error:
         os.write(2, f"{arguments[4]}: {error.strerror}\n".encode())
         os._exit(127)
-    _end_alike(keeper.watch())
+    _end_alike(supervisor.watch())
 
 
 if __name__ == "__main__":

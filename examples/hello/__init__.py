@@ -1,0 +1,1 @@
+"""The smallest application that asks a model, and its tests."""
