@@ -17,9 +17,6 @@ from llm_mock.boundaries.llm.registry import MockGetModel
 from llm_mock.report import junit_properties
 from llm_mock.report.calls import Kept, describe_calls, keep_calls
 
-MOCK = pytest.StashKey[MockGetModel]()
-CALLS_OF_THE_RUN = pytest.StashKey["list[Kept]"]()
-"""The calls of an item that reached the mock of the run: it has no fixtures, and so no mock of its own."""
 STEPS = pytest.StashKey["Sequence[dict[str, Any]]"]()
 """What a plain-language test did: of each step `name`, `status` (pass, fail or skip), `details` and `tool_output`."""
 SHIPPED = "llm_mock_calls"
@@ -40,8 +37,10 @@ class CallCollector:
         self._detailed = detailed
         self._junit = junit
         self._seen = 0
-        self._outside: list[dict[str, Any]] = []
         self._started = False
+        self._mock_of_test: MockGetModel | None = None
+        self._calls_of_test: list[Kept] = []  # of an item that has no fixtures, and so no mock of its own
+        self._outside: list[dict[str, Any]] = []
         if run_mock is not None:
             self.attach(run_mock)
 
@@ -59,9 +58,9 @@ class CallCollector:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         active: Any = boundary.active()
         if active is not None and active is not self._run_mock:
-            item.stash[MOCK] = active
+            self._mock_of_test = active
         if call.when == "call":
-            item.stash[CALLS_OF_THE_RUN] = self._new_calls_of_the_run()
+            self._calls_of_test = self._new_calls_of_the_run()
         else:
             self._take_outside(f"{call.when} of {item.nodeid}")
         shipped = self._ship(item) if call.when == "teardown" else None
@@ -81,10 +80,10 @@ class CallCollector:
             self._outside.append({"during": during, "calls": new})
 
     def _ship(self, item: pytest.Item) -> str | None:
-        mock = _taken(item, MOCK, None)
-        kept = [*(mock.kept_calls() if mock is not None else ()), *_taken(item, CALLS_OF_THE_RUN, [])]
-        mock = mock or self._run_mock
-        calls = describe_calls(kept, mock)
+        own = self._mock_of_test.kept_calls() if self._mock_of_test is not None else []
+        mock = self._mock_of_test or self._run_mock
+        calls = describe_calls(own + self._calls_of_test, mock)
+        self._mock_of_test, self._calls_of_test = None, []
         if self._junit:
             others = [each for each in item.user_properties if each[0] not in junit_properties.NAMES]
             item.user_properties[:] = others + junit_properties.junit_properties(calls)
@@ -104,14 +103,6 @@ class CallCollector:
         self._take_outside("after the last test" if self._started else "before the first test")
         if self._detailed and hasattr(session.config, "workeroutput"):
             session.config.workeroutput[SHIPPED] = self.shipped([])
-
-
-def _taken(item: pytest.Item, key: pytest.StashKey[Any], default: Any) -> Any:
-    """What an item has under a key. It has it no longer: a test that is run again begins anew."""
-    value = item.stash.get(key, default)
-    if key in item.stash:
-        del item.stash[key]
-    return value
 
 
 def _as_json(value: Any) -> Any:

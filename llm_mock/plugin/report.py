@@ -99,15 +99,13 @@ class ReportWriter:
         self._tests: list[dict[str, Any]] = []
         self._running: dict[tuple[str, str | None], dict[str, Any]] = {}
         self._outside: list[dict[str, Any]] = []
-        self._positions: dict[str, int] = {}
+        self._positions: dict[str, int] | None = None
         self._received: list[tuple[dict[str, Any], str]] = []  # parsed at the end
         self._lines: list[str] = []
-        self._distributed = False
         self._broken: set[str] = set()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
-        self._distributed = True
         self._positions = self._positions or {nodeid: position for position, nodeid in enumerate(ids)}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -138,9 +136,11 @@ class ReportWriter:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if session.config.getoption("collectonly"):
             return
-        if not self._distributed:  # else each worker sends its own
+        positions = self._positions
+        if positions is None:
             self._received.append(({"calls": [], "worker": None}, self._collector.shipped([])))
-        self._tests.sort(key=lambda test: self._positions.get(test["id"], len(self._positions)))
+        else:  # each worker sends its own
+            self._tests.sort(key=lambda test: positions.get(test["id"], len(positions)))
         data = as_json(self._document())
         for path in self._paths:
             try:

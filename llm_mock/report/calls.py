@@ -84,7 +84,7 @@ def _call(record: CallRecord, details: Details, mock: MockGetModel | None) -> di
         "cost_usd": _cost(record, mock),
         "configured": record["configured"],
         "response": {"text": "", **response} if "response" in details else _response_of(record),
-        "error": _error(record, details),
+        "error": None if record["error"] is None else {"type": details.get("error_type"), "message": record["error"]},
         **{name: details[name] for name in ("not_described",) if name in details},
     }
 
@@ -99,10 +99,6 @@ def _cost(record: CallRecord, mock: MockGetModel | None) -> Decimal | None:
         except LLMMockError:  # the prices of the providers are not installed
             _costs[alike] = None
     return _costs[alike]
-
-
-def _error(record: CallRecord, details: Details) -> dict[str, Any] | None:
-    return None if record["error"] is None else {"type": details.get("error_type"), "message": record["error"]}
 
 
 def _request_of(record: CallRecord) -> dict[str, Any]:

@@ -22,7 +22,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from llm_mock.suites import explain_commands
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, SuiteResult, TurnResult
 from llm_mock.suites.schema import TestCase
 
@@ -37,11 +36,6 @@ class FinishedSuite:
     result: SuiteResult
     path: Path | None = None
 
-    @property
-    def file(self) -> str | None:
-        """The file, as it was given."""
-        return None if self.path is None else str(self.path)
-
 
 def new_document(suites: Iterable[FinishedSuite]) -> dict[str, Any]:
     """The results of suites as JSON values: see the description of the module."""
@@ -54,10 +48,10 @@ def as_json(document: dict[str, Any]) -> bytes:
 
 
 def _suite(suite: FinishedSuite) -> dict[str, Any]:
-    result = suite.result
+    result, file = suite.result, None if suite.path is None else str(suite.path)
     return {
         "suite": result.suite_name,
-        "file": suite.file,
+        "file": file,
         "role": result.agent,
         "model": result.model,
         "dry_run": result.dry_run,
@@ -65,8 +59,8 @@ def _suite(suite: FinishedSuite) -> dict[str, Any]:
         "duration_s": round(result.duration, 6),
         "cost_usd": _dollars(result.cost),
         "cases": [
-            *(_case(suite.file, case.case, case) for case in result.case_results),
-            *(_case(suite.file, case) for case in result.not_run),
+            *(_case(file, case.case, case) for case in result.case_results),
+            *(_case(file, case) for case in result.not_run),
         ],
     }
 
@@ -137,7 +131,7 @@ def remark(suite: dict[str, Any], case: dict[str, Any]) -> str | None:
     if case["status"] == "passed":
         return None
     if case["status"] == "not run":
-        return explain_commands.not_run(suite["stopped"])
+        return f"not run: {suite['stopped'] or 'the run was interrupted'}"
     attempt = _explaining_attempt(case)
     if attempt["error"] is not None:
         return str(attempt["error"])

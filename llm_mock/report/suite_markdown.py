@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from llm_mock.report.suite_document import explanation, tokens
-from llm_mock.suites import explain_commands
+from llm_mock.support.text import count, dollars
 
 SIGNS = {"passed": "✅ PASS", "failed": "❌ FAIL", "skipped": "⏭️ SKIP", "not run": "⏭️ not run"}
 LONGEST = 4_000
@@ -36,8 +36,8 @@ def _suite(suite: dict[str, Any]) -> Iterator[str]:
         yield "| Case | Status | Duration |"
         yield "| --- | --- | ---: |"
     for case in suite["cases"]:
-        duration = explain_commands.duration(case["duration_s"]) if case["attempts"] else ""
-        yield f"| {_inert(case['name'])} | {SIGNS[case['status']]} | {duration} |"
+        took = duration(case["duration_s"]) if case["attempts"] else ""
+        yield f"| {_inert(case['name'])} | {SIGNS[case['status']]} | {took} |"
     yield ""
     for case in suite["cases"]:
         if case["status"] == "failed":
@@ -45,13 +45,19 @@ def _suite(suite: dict[str, Any]) -> Iterator[str]:
 
 
 def _about(suite: dict[str, Any]) -> str:
-    parts = [f"Role {_inert(suite['role'])}", f"model {_inert(suite['model'])}"]
-    if suite["dry_run"]:
-        parts.append("dry run")
-    else:
+    used = "dry run"
+    if not suite["dry_run"]:
         cost = None if suite["cost_usd"] is None else Decimal(str(suite["cost_usd"]))
-        parts.append(explain_commands.used(sum(map(tokens, suite["cases"])), cost))
-    return ", ".join(parts) + (f". {_inert(explain_commands.stopped(suite['stopped']))}" if suite["stopped"] else "")
+        used = f"{count(sum(map(tokens, suite['cases'])), 'token')}, cost {dollars(cost)}"
+    stopped = f". {_inert('Stopped: ' + suite['stopped'])}" if suite["stopped"] else ""
+    return f"Role {_inert(suite['role'])}, model {_inert(suite['model'])}, {used}{stopped}"
+
+
+def duration(seconds: float) -> str:
+    """A time, as short as a column wants it."""
+    if seconds >= 60:
+        return f"{int(seconds // 60)}m {int(seconds % 60):02}s"
+    return f"{seconds:.1f}s" if round(seconds * 1000) >= 1000 else f"{seconds * 1000:.0f}ms"
 
 
 def _failure(suite: dict[str, Any], case: dict[str, Any]) -> Iterator[str]:

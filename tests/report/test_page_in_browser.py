@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from llm_mock.report import page
 from llm_mock.report.document import as_json
 from llm_mock.report.page import as_page
 
@@ -258,6 +259,12 @@ def test_the_page_names_no_other_resource(report: Path) -> None:
     assert "https://" not in head
     assert "default-src 'none'" in head
     assert "unsafe" not in head
+
+
+def test_every_file_of_the_script_is_in_the_page(report: Path) -> None:
+    files = list(Path(page.__file__).parent.glob("*.js"))
+    assert sorted(file.stem for file in files) == sorted(page.SCRIPTS)
+    assert all(file.read_text() in report.read_text() for file in files)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
