@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from llm_mock.core.records import assert_prompt_contains as assert_prompt_contains
     from llm_mock.core.reply import BrokenToolCall as BrokenToolCall
     from llm_mock.core.reply import Reply as Reply
-    from llm_mock.cost.prices import assert_cost_below as assert_cost_below
-    from llm_mock.cost.prices import assert_tokens_below as assert_tokens_below
+    from llm_mock.cost.budgets import assert_cost_below as assert_cost_below
+    from llm_mock.cost.budgets import assert_tokens_below as assert_tokens_below
     from llm_mock.errors import EndlessToolCalls as EndlessToolCalls
     from llm_mock.errors import ErrorNotRebuilt as ErrorNotRebuilt
     from llm_mock.errors import InvalidBudget as InvalidBudget
@@ -75,10 +75,10 @@ _MODULES = {
     "Reply": "core.reply",
     "ResponseConfigurator": "core.configurator",
     "UnusedReplies": "errors",
-    "assert_cost_below": "cost.prices",
+    "assert_cost_below": "cost.budgets",
     "assert_llm_called_times": "core.records",
     "assert_prompt_contains": "core.records",
-    "assert_tokens_below": "cost.prices",
+    "assert_tokens_below": "cost.budgets",
     "create_mock_get_model": "boundaries.llm.registry",
 }
 

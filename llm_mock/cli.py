@@ -1,21 +1,107 @@
-"""The command `llm-mock`."""
+"""The command `llm-mock`: what each command takes. What it does is imported when it runs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 from llm_mock import __version__
-from llm_mock.commands.parts import tell
-from llm_mock.commands.run import run
-from llm_mock.commands.test import test
+from llm_mock.commands.errors import errors_told, not_writable, tell
+from llm_mock.errors import LLMMockError
+from llm_mock.support.text import shorten
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 @click.group()
 @click.version_option(__version__)
 def main() -> None:
     """Test code that calls large language models."""
+
+
+def _role_options(command: Command) -> Command:
+    """The argument ROLE and the options that say how its agent is run."""
+    for add in (
+        click.option("--no-color", is_flag=True, help="No colors; NO_COLOR in the environment does the same."),
+        click.option("--model", metavar="MODEL", help="Ask another model of llm than the role's."),
+        click.option("--dry-run", is_flag=True, help="Simulate the model: no key, no network, no cost."),
+        click.argument("role", type=click.Path()),
+    ):
+        command = add(command)
+    return command
+
+
+def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> tuple[Path, ...]:
+    from llm_mock.report.suite_outputs import FORMATS
+    from llm_mock.support.files import check_writable
+
+    paths = tuple(Path(name).expanduser() for name in names)
+    for path in paths:
+        if path.suffix.lower() not in FORMATS:
+            raise click.BadParameter(f"{shorten(str(path))} should end in {', '.join(FORMATS)}.")
+        try:
+            check_writable(path)
+        except OSError as error:
+            raise click.BadParameter(not_writable(path, error)) from None
+    return paths
+
+
+@main.command()
+@_role_options
+@click.option("suite", "-s", "--suite", multiple=True, required=True, type=click.Path(), help="A suite; repeatable.")
+@click.option("-v", "--verbose", is_flag=True, help="Show what came of each assertion.")
+@click.option("tag", "--tag", multiple=True, help="Only cases with this tag; repeatable, any of them will do.")
+@click.option("text", "-k", metavar="TEXT", help="Only cases with this in their name, in upper or lower case.")
+@click.option("--repeat", type=click.IntRange(min=1), metavar="N", help="Run each case N times.")
+@click.option("--threshold", type=click.FloatRange(0, 1), metavar="SHARE", help="How many of these must pass, 0 to 1.")
+@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="How many cases run at once.")
+@click.option(
+    "--retry", type=click.IntRange(min=0), default=0, metavar="N", help="Run a failed case up to N times more."
+)
+@click.option(
+    "--max-cost", type=click.FloatRange(min=0), metavar="DOLLARS", help="Start no further case once this much is spent."
+)
+@click.option(
+    "output",
+    "-o",
+    "--output",
+    multiple=True,
+    metavar="FILE",
+    callback=_checked_outputs,
+    help="Write the results to a file that ends in .json, .xml (JUnit), .md or .html; repeatable.",
+)
+def test(**options: Any) -> None:
+    """Run suites of prompts against the agent of a role file, and check its answers.
+
+    Exit codes: 0, all cases passed. 1, one failed or was not run, or a file is wrong. 2, wrong usage. 130, Ctrl-C.
+    """
+    with errors_told():
+        from llm_mock.commands.test import Options, run_suites
+
+        exit_code = run_suites(Options(**options))
+    raise SystemExit(exit_code)
+
+
+@main.command()
+@_role_options
+@click.option("-p", "--prompt", metavar="PROMPT", help="What is said to the agent; by default standard input.")
+@click.option("-i", "--interactive", is_flag=True, help="Ask on at a prompt, until Ctrl-D, exit or quit.")
+@click.option("--resume", is_flag=True, help="Go on with the last conversation of this role that llm logged.")
+@click.option("--no-audit", is_flag=True, help="Do not log in llm's own log (llm logs).")
+@click.option("-v", "--verbose", is_flag=True, help="Show the tool calls, on standard error.")
+def run(**options: Any) -> None:
+    """Run the agent of a role file and print its answer.
+
+    What is said and answered is logged where llm logs: llm logs shows it, llm logs off ends it.
+    """
+    with errors_told():
+        from llm_mock.commands.run import run_agent
+
+        succeeded = run_agent(**options)
+    raise SystemExit(0 if succeeded else 1)
 
 
 @main.command()
@@ -37,7 +123,6 @@ def validate(files: tuple[Path, ...]) -> None:
     Exit codes: 0, all are right. 1, one is wrong.
     """
     from llm_mock.commands.validate import validated
-    from llm_mock.errors import LLMMockError
 
     wrong = False
     for path in files:
@@ -57,7 +142,3 @@ def misbehaviours() -> None:
     width = max(map(len, CATALOGUE))
     for kind in CATALOGUE.values():
         click.echo(f"{kind.name:{width}}  {kind.description}")
-
-
-main.add_command(test)
-main.add_command(run)

@@ -5,7 +5,6 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +13,8 @@ from llm_mock.support.text import columns, compact, described, dollars, shorten,
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from llm_mock.behaviour.misbehaviour import Misbehaviour
     from llm_mock.core.records import CallRecord, ModelHistory
     from llm_mock.core.script import Matchers, QueuedReply
-    from llm_mock.cost.prices import Bill, Budget
 
 SHOWN_CALLS = 20
 
@@ -419,91 +416,6 @@ def not_embeddable(item: Any) -> str:
     return f"Only str and bytes can be embedded, not {described(item)}."
 
 
-def no_price_library(model: str) -> str:
-    """What a model costs is asked, and the prices of the providers are not installed."""
-    return (
-        f"What {model!r} costs is not known without the prices of the providers: pip install 'pytest-llm-mock[cost]'. "
-        f"Or {_give_price(model)}"
-    )
-
-
-def _give_price(model: str) -> str:
-    return (
-        f"give a price in US dollars for a million tokens, in and out: mock_llm_responses.set_price({model!r}, 0.15, "
-        f"0.60), or for the whole run a line in ini llm_mock_prices: {model} = 0.15 0.60"
-    )
-
-
-def unknown_prices(models: Sequence[str], bills: Sequence[Bill] = ()) -> str:
-    """A cost is limited, and some of the models have no known price."""
-    named = ", ".join(map(shorten_name, models))
-    remedy = f"G{_give_price(models[0])[1:]}"
-    shown = f"\n{_bills(bills)}" if bills else ""
-    return f"What the calls cost is not known: no price is known for {named}.{shown}\n{remedy}"
-
-
-def cost_not_below(total: Decimal, limit: Decimal, bills: Sequence[Bill]) -> str:
-    """Calls cost as much as they should not, or more."""
-    return f"The calls cost {dollars(total)}, which is not below {dollars(limit)}.\n{_bills(bills)}"
-
-
-def tokens_not_below(total: int, limit: int, bills: Sequence[Bill]) -> str:
-    """Calls took as many tokens as they should not, or more."""
-    return f"The calls took {total} tokens, which is not below {limit}.\n{_bills(bills, with_cost=False)}"
-
-
-def budget_exceeded(exceeded: Sequence[str], bills: Sequence[Bill], with_cost: bool) -> str:
-    """The calls of a test exceed the budget that its marker gives it."""
-    return f"llm_mock_budget: the calls of this test {' and '.join(exceeded)}.\n{_bills(bills, with_cost)}"
-
-
-def over_cost(total: Decimal, limit: Decimal) -> str:
-    """A sum of costs that is over its limit."""
-    return f"cost {dollars(total)} (budget {dollars(limit)})"
-
-
-def over_tokens(total: int, limit: int) -> str:
-    """A number of tokens that is over its limit."""
-    return f"took {total} tokens (budget {limit})"
-
-
-def _bills(bills: Sequence[Bill], with_cost: bool = True) -> str:
-    """Calls with what they used: those of an unknown price, then the largest; of very many the first of these."""
-    if not bills:
-        return "  (no calls)"
-    order = sorted(bills, key=lambda bill: (with_cost and bill.cost is None, bill.cost or 0, bill.tokens), reverse=True)
-    rows = [_bill_row(bill)[0 if with_cost else 1 :] for bill in order[:SHOWN_CALLS]]
-    head = ("cost", "tokens in", "tokens out")[0 if with_cost else 1 :]
-    numbers = columns([head, *(row[:-1] for row in rows)], leading=0)
-    calls = ["call", *(row[-1] for row in rows)]
-    lines = [f"  {line}  {call}" for line, call in zip(numbers, calls, strict=True)]
-    return "\n".join([*lines, f"  … {len(bills) - len(rows)} smaller calls"] if len(bills) > len(rows) else lines)
-
-
-def _bill_row(bill: Bill) -> tuple[str, ...]:
-    call = bill.call
-    counts = (str(call["input_tokens"] or 0), str(call["output_tokens"] or 0))
-    return (dollars(bill.cost), *counts, f"{call['number']}. {call_line(call)}")
-
-
-def bad_amount(value: Any, what: str) -> str:
-    """Something was given as an amount of money that is none."""
-    return f"This is not an amount of US dollars: {described(value)}, given as {what}. Write a number from 0, as 0.05."
-
-
-def bad_token_count(value: Any, what: str) -> str:
-    """Something was given as a number of tokens that is none."""
-    return f"This is not a number of tokens: {described(value)}, given as {what}. Write a whole number from 0."
-
-
-def bad_price_line(line: str) -> str:
-    """A line of the ini's prices is none."""
-    return (
-        f"ini llm_mock_prices: {line!r} should be model = input output, as my-model = 0.15 0.60: an id or a glob of "
-        "ids, and US dollars for a million tokens of input and of output."
-    )
-
-
 def bad_latency(name: str, value: Any, wanted: str) -> str:
     """A part of a latency is none."""
     return f"Latency({name}={described(value)}): give {wanted}."
@@ -522,25 +434,6 @@ def cassette_beside_process() -> str:
     )
 
 
-def unknown_misbehaviour(name: Any, known: Sequence[str]) -> str:
-    """Somebody named a misbehaviour that there is not."""
-    nearest = difflib.get_close_matches(str(name), known, n=1, cutoff=0)
-    return (
-        f"There is no misbehaviour {shorten(name)}. Did you mean {', '.join(nearest)!r}? "
-        "The command `llm-mock misbehaviours` lists them all."
-    )
-
-
-def bad_misbehaviour_times(times: Any) -> str:
-    """A misbehaviour is to befall less than one call."""
-    return f"times={times!r}: a misbehaviour befalls at least one call; leave it out for every call."
-
-
-def bad_misbehaviour_marker(names: Sequence[str]) -> str:
-    """The marker was given an argument that it does not take."""
-    return f"llm_mock_misbehaviour takes names of misbehaviours and times=, not {', '.join(names)}."
-
-
 def misbehaviour_needs_function(node: str) -> str:
     """The marker stands where no test can be run several times."""
     return f"llm_mock_misbehaviour runs plain test functions and methods of plain classes only, not {node}"
@@ -552,73 +445,3 @@ def live_with_misbehaviour() -> str:
         "This test is marked llm_live and llm_mock_misbehaviour, but only mocked models can be made to misbehave: "
         "remove one of the two."
     )
-
-
-def misbehaviour_not_applied(misbehaviour: Misbehaviour, calls: Sequence[CallRecord]) -> str:
-    """Why a test is skipped that a misbehaviour did not touch."""
-    made = f"{len(calls)} calls were" if len(calls) != 1 else "1 call was"
-    return f"{misbehaviour.name} changed no call of this test: it needs {misbehaviour.needs}, and {made} made"
-
-
-def misbehaviour_applied(misbehaviour: Misbehaviour) -> str:
-    """What a misbehaviour did in a test."""
-    numbers = ", ".join(map(str, misbehaviour.calls[:SHOWN_CALLS]))
-    more = ", …" if len(misbehaviour.calls) > SHOWN_CALLS else ""
-    where = f"calls {numbers}{more}" if len(misbehaviour.calls) > 1 else f"call {numbers}" if numbers else "no call"
-    return f"{misbehaviour.name}: {misbehaviour.description}\nApplied to {where}."
-
-
-def endless_tool_calls(times: int) -> str:
-    """An application did not stop a model that calls tools for ever."""
-    return (
-        f"The model called a tool {times} times without an end, and the application let it. "
-        "Give llm a limit: model.conversation().chain(…, chain_limit=10)."
-    )
-
-
-def no_error_description(description: Any) -> str:
-    """Something was given as the description of an exception that is none."""
-    return f"This does not describe an exception: {shorten(description)}."
-
-
-def error_not_importable(name: str, error: Exception) -> str:
-    """The class of a described exception is not here."""
-    package = name.rpartition(":")[0].split(".")[0]
-    remedy = f" pip install {package}" if isinstance(error, ModuleNotFoundError) and error.name == package else ""
-    return f"The exception {shorten_name(name)} cannot be made here: {error}.{remedy}"
-
-
-def error_not_rebuilt(name: str, error: Exception) -> str:
-    """The class of a described exception takes something else than what is described."""
-    return f"The exception {shorten_name(name)} cannot be made as described: {type(error).__name__}: {error}."
-
-
-def run_over_budget(exceeded: Sequence[str], tests: Mapping[str, tuple[Decimal | None, int]], with_cost: bool) -> str:
-    """The calls of the run so far exceed its budget, and a test made some more."""
-    order = sorted(tests.items(), key=lambda test: (with_cost and test[1][0] is None, test[1][0] or 0, test[1][1]))
-    rows = [(dollars(cost), str(tokens))[0 if with_cost else 1 :] for _, (cost, tokens) in order[:-11:-1]]
-    numbers = columns([("cost", "tokens")[0 if with_cost else 1 :], *rows], leading=0)
-    named = ["test", *(shorten_name(test) for test, _ in order[:-11:-1])]
-    lines = [f"  {line}  {test}" for line, test in zip(numbers, named, strict=True)]
-    return "\n".join([f"The calls of the run so far {' and '.join(exceeded)}. The largest:", *lines])
-
-
-def run_budget(budget: Budget, cost: Decimal, tokens: int, unknown: Sequence[str]) -> str:
-    """What a run used of its budget, for the summary."""
-    parts = []
-    if budget.cost is not None:
-        without = f" (without {', '.join(map(shorten_name, unknown))}, of unknown price)" if unknown else ""
-        parts.append(f"{dollars(cost)} of {dollars(budget.cost)}{without}")
-    if budget.tokens is not None:
-        parts.append(f"{tokens} of {budget.tokens} tokens")
-    return ", ".join(parts)
-
-
-def nothing_to_count() -> str:
-    """A test with a budget whose calls nobody counts."""
-    return "llm_mock_budget: the calls of this test are not mocked, so what they use is not known here."
-
-
-def bad_budget_marker(test: str, problem: str) -> str:
-    """A marker does not give a budget."""
-    return f"{test}: write @pytest.mark.llm_mock_budget(cost=0.01, tokens=5000), or one of the two. {problem}"

@@ -39,6 +39,7 @@ try:
     from llm_mock.core.records import add_totals
     from llm_mock.errors import LLMMockError
     from llm_mock.plugin.legacy import LegacyMockDetector
+    from llm_mock.plugin.spec_drivers import DRIVERS
 finally:
     sys.meta_path.remove(_OwnModules)
 
@@ -90,7 +91,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("llm_mock_max_tokens", "How many tokens the calls of the run may take together.", default="")
     parser.addini("llm_mock_prices", "Prices, each model = input output, US dollars a million.", type="linelist")
     parser.addini("llm_mock_suites", "Suites to collect, and their role, each GLOB = ROLE.", type="linelist")
-    parser.addini("llm_mock_spec_driver", "Who does plain-language tests: llm or claude-code.", default="llm")
+    parser.addini("llm_mock_spec_driver", f"Who does plain-language tests: {' or '.join(DRIVERS)}.", default="llm")
     parser.addini("llm_mock_spec_model", "The model that does plain-language tests.", default="")
     parser.addini("llm_mock_allowed_hosts", "Globs of hosts that plain-language tests may reach.", type="args")
     parser.addini("llm_mock_legacy_modules", "Old mocks to warn of, each module=Text.", type="linelist")
@@ -291,10 +292,10 @@ def pytest_testnodedown(node: Any) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if unused := config.stash.get(UNUSED_RECORDINGS, []):
-        from llm_mock.cassettes.explain import remove_unused
+        from llm_mock.plugin.cassette_of_test import REMOVE_UNUSED
 
         terminalreporter.section("Recorded LLM calls that were not asked for")
-        terminalreporter.write_line("\n".join([*sorted(unused), remove_unused()]))
+        terminalreporter.write_line("\n".join([*sorted(unused), REMOVE_UNUSED]))
     if (agents := config.stash[RUN].agents) and config.get_verbosity() >= 0:
         from llm_mock.agents import summary
 
@@ -417,7 +418,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         if mock is not None and (message := next(iter(mock.problems), None) or mock.unused_replies()):
             pytest.fail(message, pytrace=False)
         if mock is not None and mock.misbehaviour is not None and not mock.misbehaviour.calls:
-            pytest.skip(explain.misbehaviour_not_applied(mock.misbehaviour, mock.calls))
+            pytest.skip(mock.misbehaviour.not_applied(len(mock.calls)))
         passed = True
     finally:
         if CASSETTE in item.stash:
@@ -442,7 +443,7 @@ def pytest_runtest_makereport(
     if report.outcome == "failed" and call.when != "teardown":
         mock: Any = boundary.active()
         if mock is not None and mock.misbehaviour is not None:
-            report.sections.append(("LLM misbehaviour", explain.misbehaviour_applied(mock.misbehaviour)))
+            report.sections.append(("LLM misbehaviour", str(mock.misbehaviour)))
         if (calls := _calls_of_test(item)) and not hasattr(item, "failure_shows_calls"):
             from llm_mock.support.redaction import default_redactor
 

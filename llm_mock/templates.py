@@ -50,7 +50,7 @@ def extraction(*records: Any, field: str = "items", **details: Any) -> Reply:
     """What was extracted from a text, a list under `items`, as `llm.schema_dsl(…, multi=True)` asks for it.
 
     Args:
-        records: mappings or pydantic instances, one for each thing that was found; none says that nothing was.
+        records: mappings or pydantic instances, one for each thing that was found.
         field: the name of the list's field.
         details: what else `Reply` takes.
     """

@@ -129,7 +129,7 @@ def test_an_unknown_name_is_refused_and_the_nearest_named(name: Any, nearest: st
 
 
 @pytest.mark.parametrize("times", [0, -1, 1.5, "1"])
-def test_it_befalls_at_least_one_call(times: Any) -> None:
+def test_it_needs_at_least_one_call(times: Any) -> None:
     with pytest.raises(UnknownMisbehaviour, match="times="):
         Misbehaviour("refusal", times)
 

@@ -9,7 +9,7 @@
 | `DELETE /notes/1`           | 204                                                                     |
 | `DELETE /notes`             | 204; all notes are forgotten, and numbers begin with 1 again            |
 
-What there is not is a 404, what makes no sense a 400, both with `{"error": …}`.
+What does not exist is a 404, what makes no sense a 400, both with `{"error": …}`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Notes:
         self._last = 0
 
     def health(self) -> Answer:
-        """Whether all is well, how many notes there are, and how many characters they have in the mean."""
+        """Whether all is well, the number of notes, and how many characters they have on average."""
         lengths = [len(text) for text in self._texts.values()]
         return 200, {"ok": True, "notes": len(lengths), "mean_length": sum(lengths) / max(len(lengths), 1)}
 

@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from llm_mock import templates
 from llm_mock.behaviour.provider_errors import provider_error
 from llm_mock.core.reply import DEFAULT_REPLY, UNSET, BrokenToolCall, Reply
-from llm_mock.errors import LLMMockError
+from llm_mock.errors import EndlessToolCalls, LLMMockError
 from llm_mock.support import schemas
 
 if TYPE_CHECKING:
     import llm
 
 ANOTHER_LANGUAGE = "以下是对您问题的回答。"
+MOST_TOOL_CALLS = 100
+"""How often a model calls a tool without end, until the mock takes it for an endless loop of the application."""
 KEPT = ("usage", "resolved_model", "reasoning", "attachments", "latency")
 EXTRA_FIELDS = ("explanation", "comment", "additional_notes")
 
 
-class Case:
+class FaultContext:
     """A call that a model is about to answer, and what is known of the calls before it.
 
     Args:
@@ -29,17 +31,26 @@ class Case:
         prompt: what `llm` hands to it.
         reply: what the test configured.
         first_answer: the first answer of the same model, if there was one.
-        tool_call: the tool call that was scripted last.
+        last_tool_call: the tool call that was scripted last.
+        applied: how many calls the fault was applied to so far.
     """
 
     def __init__(
-        self, model_id: str, prompt: llm.Prompt, reply: Reply, first_answer: Reply | None, tool_call: Any
+        self,
+        model_id: str,
+        prompt: llm.Prompt,
+        reply: Reply,
+        *,
+        first_answer: Reply | None,
+        last_tool_call: Any,
+        applied: int,
     ) -> None:
         self.model_id = model_id
         self.prompt = prompt
         self.reply = reply
         self.first_answer = first_answer
-        self.last_tool_call = tool_call
+        self.last_tool_call = last_tool_call
+        self.applied = applied
         self.schema = cast("dict[str, Any] | None", prompt.schema or None)
         self.tools: dict[str, Any] = {tool.name: tool for tool in prompt.tools}
         self.data = UNSET if reply is DEFAULT_REPLY and not self.schema else _data_in(reply.content)
@@ -104,15 +115,15 @@ def _arguments(schema: Any) -> dict[str, Any]:
 
     try:
         arguments = instance(schema or {"type": "object"})
-    except LLMMockError:  # such as a pattern, which needs another library
+    except LLMMockError:  # such as for a pattern
         return {}
     return arguments if isinstance(arguments, dict) else {}
 
 
-Change = Callable[[Case], "Reply | None"]
+Change = Callable[[FaultContext], "Reply | None"]
 
 
-class Kind(NamedTuple):
+class Fault(NamedTuple):
     """One entry of the catalogue."""
 
     name: str
@@ -122,58 +133,64 @@ class Kind(NamedTuple):
     change: Change | None = None
     """What becomes of a reply; None where it does not apply to the call."""
     error: str | None = None
-    """The kind of provider error that is raised, before a reply is used up."""
+    """Which provider error is raised, before a reply is used up."""
 
 
 ANY, JSON, TOOLS = "a call", "an answer in JSON", "a call that offers tools"
-CATALOGUE: dict[str, Kind] = {}
+CATALOGUE: dict[str, Fault] = {}
 """Every misbehaviour by its name."""
 
 
-def _kind(name: str, needs: str) -> Callable[[Change], Change]:
+def _fault(name: str, needs: str) -> Callable[[Change], Change]:
     def register(change: Change) -> Change:
-        CATALOGUE[name] = Kind(name, cast("str", change.__doc__), needs, change)
+        CATALOGUE[name] = Fault(name, cast("str", change.__doc__), needs, change)
         return change
 
     return register
 
 
-@_kind("fenced-json", JSON)
-def _fenced(case: Case) -> Reply | None:
+@_fault("fenced-json", JSON)
+def _fenced(context: FaultContext) -> Reply | None:
     """The JSON stands in a Markdown code fence."""
-    return None if case.data is UNSET else case.changed(f"```json\n{_indented(case.data)}\n```")
+    return None if context.data is UNSET else context.changed(f"```json\n{_indented(context.data)}\n```")
 
 
 def _indented(data: Any) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False)
 
 
-@_kind("prose-around-json", JSON)
-def _prose(case: Case) -> Reply | None:
+@_fault("prose-around-json", JSON)
+def _prose(context: FaultContext) -> Reply | None:
     """Sentences stand before and after the JSON."""
-    if case.data is UNSET:
+    if context.data is UNSET:
         return None
-    return case.changed(f"Sure! Here is the JSON:\n\n{_indented(case.data)}\n\nLet me know if you need anything else.")
+    return context.changed(
+        f"Sure! Here is the JSON:\n\n{_indented(context.data)}\n\nLet me know if you need anything else."
+    )
 
 
-@_kind("truncated-json", JSON)
-def _truncated(case: Case) -> Reply | None:
+@_fault("truncated-json", JSON)
+def _truncated(context: FaultContext) -> Reply | None:
     """The JSON ends in the middle, at the limit of output tokens."""
-    return None if case.data is UNSET else case.changed(case.reply.content[: len(case.reply.content) * 2 // 3 or 1])
+    return (
+        None
+        if context.data is UNSET
+        else context.changed(context.reply.content[: len(context.reply.content) * 2 // 3 or 1])
+    )
 
 
-@_kind("wrong-types", f"{JSON} whose fields have types")
-def _wrong_types(case: Case) -> Reply | None:
+@_fault("wrong-types", f"{JSON} whose fields have types")
+def _wrong_types(context: FaultContext) -> Reply | None:
     """Values in the JSON have other types than were asked for."""
-    for position, target in enumerate(case.objects()):
+    for position, target in enumerate(context.objects()):
         wrong = {
             name: other
             for name, value in target.items()
             for other in _of_other_types(value)
-            if case.breaks_the_schema(case.with_object(position, {**target, name: other}))
+            if context.breaks_the_schema(context.with_object(position, {**target, name: other}))
         }
         if wrong:
-            return case.changed(data=case.with_object(position, {**target, **wrong}))
+            return context.changed(data=context.with_object(position, {**target, **wrong}))
     return None
 
 
@@ -192,50 +209,50 @@ def _of_other_types(value: Any) -> Iterator[Any]:
         yield json.dumps(value, ensure_ascii=False)
 
 
-@_kind("missing-field", f"{JSON} with a field that is required")
-def _missing_field(case: Case) -> Reply | None:
+@_fault("missing-field", f"{JSON} with a field that is required")
+def _missing_field(context: FaultContext) -> Reply | None:
     """A required field of the JSON is missing."""
-    for position, target in enumerate(case.objects()):
+    for position, target in enumerate(context.objects()):
         for missing in target:
             rest = {name: value for name, value in target.items() if name != missing}
-            if case.breaks_the_schema(data := case.with_object(position, rest)):
-                return case.changed(data=data)
+            if context.breaks_the_schema(data := context.with_object(position, rest)):
+                return context.changed(data=data)
     return None
 
 
-@_kind("extra-field", f"{JSON} with an object in it")
-def _extra_field(case: Case) -> Reply | None:
+@_fault("extra-field", f"{JSON} with an object in it")
+def _extra_field(context: FaultContext) -> Reply | None:
     """The JSON has a field that nobody asked for."""
-    for position, target in enumerate(case.objects()[:1]):
+    for position, target in enumerate(context.objects()[:1]):
         name = next((name for name in EXTRA_FIELDS if name not in target), "notes_on_the_answer")
         extra = {name: "I chose this because it fits the request best."}
-        return case.changed(data=case.with_object(position, {**target, **extra}))
+        return context.changed(data=context.with_object(position, {**target, **extra}))
     return None
 
 
-@_kind("empty-text", ANY)
-def _empty(case: Case) -> Reply | None:
+@_fault("empty-text", ANY)
+def _empty(context: FaultContext) -> Reply | None:
     """The answer is empty."""
-    return case.changed("")
+    return context.changed("")
 
 
-@_kind("refusal", ANY)
-def _refusal(case: Case) -> Reply | None:
+@_fault("refusal", ANY)
+def _refusal(context: FaultContext) -> Reply | None:
     """The model declines to answer, in plain text."""
-    return case.changed(templates.REFUSAL)
+    return context.changed(templates.REFUSAL)
 
 
-@_kind("wrong-language", "an answer with text that may be anything")
-def _wrong_language(case: Case) -> Reply | None:
+@_fault("wrong-language", "an answer with text that may be anything")
+def _wrong_language(context: FaultContext) -> Reply | None:
     """The text is in another language, Chinese; in JSON wherever the schema lets it."""
-    if case.data is UNSET:
-        return case.changed(ANOTHER_LANGUAGE) if case.reply.content else None
-    data = copy.deepcopy(case.data)
+    if context.data is UNSET:
+        return context.changed(ANOTHER_LANGUAGE) if context.reply.content else None
+    data = copy.deepcopy(context.data)
     for container, key in list(_texts(data)):
         text, container[key] = container[key], ANOTHER_LANGUAGE
-        if case.schema is not None and case.breaks_the_schema(data):
+        if context.schema is not None and context.breaks_the_schema(data):
             container[key] = text
-    return None if data == case.data else case.changed(data=data)
+    return None if data == context.data else context.changed(data=data)
 
 
 def _texts(data: Any) -> Iterator[tuple[Any, Any]]:
@@ -247,57 +264,62 @@ def _texts(data: Any) -> Iterator[tuple[Any, Any]]:
             yield from _texts(value)
 
 
-@_kind("unknown-tool", TOOLS)
-def _unknown_tool(case: Case) -> Reply | None:
+@_fault("unknown-tool", TOOLS)
+def _unknown_tool(context: FaultContext) -> Reply | None:
     """The model calls a tool that was not offered."""
-    call = case.tool_call()
+    call = context.tool_call()
     if call is None:
         return None
     name = call[0]
-    while name in case.tools:
+    while name in context.tools:
         name += "_tool"
-    return case.changed(tool_calls=[BrokenToolCall(name, call[1])])
+    return context.changed(tool_calls=[BrokenToolCall(name, call[1])])
 
 
-@_kind("bad-tool-arguments", TOOLS)
-def _bad_tool_arguments(case: Case) -> Reply | None:
+@_fault("bad-tool-arguments", TOOLS)
+def _bad_tool_arguments(context: FaultContext) -> Reply | None:
     """The model calls a tool with an argument that the tool does not have."""
-    call = case.tool_call()
+    call = context.tool_call()
     if call is None:
         return None
     name, arguments = call
     first = next(iter(arguments), "input")
     wrong = {f"{first}_value": arguments.pop(first, ""), **arguments}
-    return case.changed(tool_calls=[BrokenToolCall(name, wrong)])
+    return context.changed(tool_calls=[BrokenToolCall(name, wrong)])
 
 
-@_kind("endless-tool-calls", TOOLS)
-def _endless_tool_calls(case: Case) -> Reply | None:
+@_fault("endless-tool-calls", TOOLS)
+def _endless_tool_calls(context: FaultContext) -> Reply | None:
     """The model calls a tool again and again, and never answers."""
-    return case.changed(tool_calls=[BrokenToolCall(*case.any_tool_call())]) if case.tools else None
+    if context.applied >= MOST_TOOL_CALLS:
+        raise EndlessToolCalls(
+            f"The model called a tool {context.applied} times without an end, and the application let it. "
+            "Give llm a limit: model.conversation().chain(…, chain_limit=10)."
+        )
+    return context.changed(tool_calls=[BrokenToolCall(*context.any_tool_call())]) if context.tools else None
 
 
-@_kind("repeated-answer", "a call after an answer of the same model that differs")
-def _repeated(case: Case) -> Reply | None:
+@_fault("repeated-answer", "a call after an answer of the same model that differs")
+def _repeated(context: FaultContext) -> Reply | None:
     """The model gives its first answer again, whatever it is asked."""
-    first = case.first_answer
-    if first is None or first.content == case.reply.content:
+    first = context.first_answer
+    if first is None or first.content == context.reply.content:
         return None
-    return case.changed(first.content) if first.data is UNSET else case.changed(data=first.data)
+    return context.changed(first.content) if first.data is UNSET else context.changed(data=first.data)
 
 
-@_kind("broken-stream", "an answer with text")
-def _broken_stream(case: Case) -> Reply | None:
+@_fault("broken-stream", "an answer with text")
+def _broken_stream(context: FaultContext) -> Reply | None:
     """The connection breaks when half of the answer was streamed."""
-    content = case.reply.content
+    content = context.reply.content
     half = (len(content) + 1) // 2
     if not half:
         return None
-    chunks = list(case.reply.chunks or ())
+    chunks = list(context.reply.chunks or ())
     if len(chunks) < 2:
         chunks = [content[:half], content[half:]]
-    error = provider_error(case.model_id, "broken_stream")
-    return case.changed(chunks=chunks, error=error, error_after=(len(chunks) + 1) // 2)
+    error = provider_error(context.model_id, "broken_stream")
+    return context.changed(chunks=chunks, error=error, error_after=(len(chunks) + 1) // 2)
 
 
 for _name, _description, _error in (
@@ -307,4 +329,4 @@ for _name, _description, _error in (
     ("context-overflow", "The provider refuses: the prompt is longer than the context (400).", "context_overflow"),
     ("invalid-key", "The provider refuses: the key is invalid (401).", "invalid_key"),
 ):
-    CATALOGUE[_name] = Kind(_name, _description, ANY, error=_error)
+    CATALOGUE[_name] = Fault(_name, _description, ANY, error=_error)

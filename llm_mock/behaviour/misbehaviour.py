@@ -5,23 +5,23 @@
 
 from __future__ import annotations
 
+import difflib
 import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
-from llm_mock import explain
-from llm_mock.behaviour.catalogue import CATALOGUE, Case
+from llm_mock.behaviour.catalogue import CATALOGUE, FaultContext
 from llm_mock.behaviour.provider_errors import provider_error
 from llm_mock.core.reply import DEFAULT_REPLY, Reply
-from llm_mock.errors import EndlessToolCalls, LLMMockError, UnknownMisbehaviour
+from llm_mock.errors import LLMMockError, UnknownMisbehaviour
+from llm_mock.support.text import shorten
 
 if TYPE_CHECKING:
     import llm
 
     from llm_mock.core.records import CallRecord
 
-MOST_TOOL_CALLS = 100
-"""How often a model calls a tool without end, until the mock takes it for an endless loop of the application."""
+SHOWN_CALLS = 20
 
 
 def marked(markers: Iterable[Any]) -> list[tuple[str, int | None]]:
@@ -31,12 +31,13 @@ def marked(markers: Iterable[Any]) -> list[tuple[str, int | None]]:
         markers: the `llm_mock_misbehaviour` markers of one function, class or module.
 
     Raises:
-        UnknownMisbehaviour: there is none of a name, or a marker has another argument.
+        UnknownMisbehaviour: no misbehaviour has that name, or a marker has another argument.
     """
     chosen = []
     for marker in reversed(list(markers)):  # pytest gives the one that is written last first
         if unknown := sorted(marker.kwargs.keys() - {"times"}):
-            raise UnknownMisbehaviour(explain.bad_misbehaviour_marker([f"{name}=" for name in unknown]))
+            named = ", ".join(f"{name}=" for name in unknown)
+            raise UnknownMisbehaviour(f"llm_mock_misbehaviour takes names of misbehaviours and times=, not {named}.")
         chosen += [(name, marker.kwargs.get("times")) for name in marker.args or CATALOGUE]
     for name, times in chosen:
         Misbehaviour(name, times)
@@ -48,10 +49,10 @@ class Misbehaviour:
 
     Args:
         name: which one; `llm-mock misbehaviours` lists them.
-        times: how many calls it befalls, the first ones that it can be applied to. By default all of them.
+        times: how many calls it is applied to, the first ones that it can be applied to. By default all of them.
 
     Raises:
-        UnknownMisbehaviour: there is none of that name, or `times` is below 1.
+        UnknownMisbehaviour: no misbehaviour has that name, or `times` is below 1.
     """
 
     calls: list[int]
@@ -60,12 +61,14 @@ class Misbehaviour:
     def __init__(self, name: str, times: int | None = None) -> None:
         __tracebackhide__ = True
         if name not in CATALOGUE:
-            raise UnknownMisbehaviour(explain.unknown_misbehaviour(name, list(CATALOGUE)))
+            raise UnknownMisbehaviour(_unknown(name))
         if times is not None and (not isinstance(times, int) or times < 1):
-            raise UnknownMisbehaviour(explain.bad_misbehaviour_times(times))
+            raise UnknownMisbehaviour(
+                f"times={times!r}: a misbehaviour needs at least one call; leave it out for every call."
+            )
+        self._fault = CATALOGUE[name]
         self.name = name
-        self.description = CATALOGUE[name].description
-        self.needs = CATALOGUE[name].needs
+        self.description = self._fault.description
         self.times = times
         self.calls = []
         self._first_answers: dict[str, Reply] = {}
@@ -75,12 +78,23 @@ class Misbehaviour:
     def __repr__(self) -> str:
         return f"<Misbehaviour {self.name}: applied to calls {self.calls}>"
 
+    def __str__(self) -> str:
+        """What it did in a test."""
+        numbers = ", ".join(map(str, self.calls[:SHOWN_CALLS])) + (", …" if len(self.calls) > SHOWN_CALLS else "")
+        where = f"calls {numbers}" if len(self.calls) > 1 else f"call {numbers}" if numbers else "no call"
+        return f"{self.name}: {self.description}\nApplied to {where}."
+
+    def not_applied(self, calls: int) -> str:
+        """Why a test that made that many calls is skipped: it changed nothing there."""
+        made = "1 call was" if calls == 1 else f"{calls} calls were"
+        return f"{self.name} changed no call of this test: it needs {self._fault.needs}, and {made} made"
+
     def error(self, record: CallRecord) -> Reply | None:
         """The provider's error for a call, which is raised before any reply is used up; None for no error."""
-        kind = CATALOGUE[self.name].error
-        if kind is None or not self._note(record):
+        error = self._fault.error
+        if error is None or not self._note(record):
             return None
-        return Reply(error=provider_error(record["model_id"], kind))
+        return Reply(error=provider_error(record["model_id"], error))
 
     def change(self, record: CallRecord, prompt: llm.Prompt, reply: Reply) -> Reply:
         """What becomes of the reply to a call; the reply itself where the misbehaviour does not apply to it.
@@ -88,25 +102,30 @@ class Misbehaviour:
         Raises:
             EndlessToolCalls: the application lets the model call tools without end.
         """
-        change = CATALOGUE[self.name].change
+        change, model_id = self._fault.change, record["model_id"]
         if change is None or reply.error is not None:
             return reply
-        model_id = record["model_id"]
-        case = Case(model_id, prompt, _valid(reply, prompt), self._first_answers.get(model_id), self._last_tool_call)
+        context = FaultContext(
+            model_id,
+            prompt,
+            _valid(reply, prompt),
+            first_answer=self._first_answers.get(model_id),
+            last_tool_call=self._last_tool_call,
+            applied=len(self.calls),
+        )
         if reply.content:
-            self._first_answers.setdefault(model_id, case.reply)
+            self._first_answers.setdefault(model_id, context.reply)
         self._last_tool_call = next(iter(reply.tool_calls), self._last_tool_call)
-        changed = change(case)
-        if changed is None or not self._note(record):
-            return reply
-        if self.name == "endless-tool-calls" and len(self.calls) > MOST_TOOL_CALLS:
-            raise EndlessToolCalls(explain.endless_tool_calls(MOST_TOOL_CALLS))
-        return changed
+        changed = None if self._used_up() else change(context)
+        return changed if changed is not None and self._note(record) else reply
+
+    def _used_up(self) -> bool:
+        return self.times is not None and len(self.calls) >= self.times
 
     def _note(self, record: CallRecord) -> bool:
-        """Count a call that it can be applied to; False where it befell enough."""
+        """Count a call that it can be applied to; False where it was applied often enough."""
         with self._lock:
-            if self.times is not None and len(self.calls) >= self.times:
+            if self._used_up():
                 return False
             self.calls.append(record["number"])
             record["misbehaviour"] = self.name
@@ -116,6 +135,14 @@ class Misbehaviour:
         """Take a call that another process reported into account."""
         if "misbehaviour" in record:
             self.calls.append(record["number"])
+
+
+def _unknown(name: Any) -> str:
+    near = difflib.get_close_matches(str(name), CATALOGUE, n=1, cutoff=0)
+    return (
+        f"There is no misbehaviour {shorten(name)}. Did you mean {near[0]!r}? "
+        "The command `llm-mock misbehaviours` lists them all."
+    )
 
 
 def _valid(reply: Reply, prompt: llm.Prompt) -> Reply:

@@ -1,11 +1,28 @@
-"""Record real calls, and replay them: above the provider, as `llm`'s own stream events."""
+"""Record real calls, and replay them: above the provider, as `llm`'s own stream events.
+
+The names are loaded when they are first used.
+"""
 
 from __future__ import annotations
 
-from llm_mock.cassettes.cassette import Cassette as Cassette
-from llm_mock.cassettes.config import DATES as DATES
-from llm_mock.cassettes.config import IDS as IDS
-from llm_mock.cassettes.config import TEMPORARY_PATHS as TEMPORARY_PATHS
-from llm_mock.cassettes.config import CassetteConfig as CassetteConfig
+from typing import TYPE_CHECKING
 
-__all__ = ["DATES", "IDS", "TEMPORARY_PATHS", "Cassette", "CassetteConfig"]
+from llm_mock.support.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from llm_mock.cassettes.cassette import Cassette as Cassette
+    from llm_mock.cassettes.config import DATES as DATES
+    from llm_mock.cassettes.config import IDS as IDS
+    from llm_mock.cassettes.config import TEMPORARY_PATHS as TEMPORARY_PATHS
+    from llm_mock.cassettes.config import CassetteConfig as CassetteConfig
+
+_MODULES = {
+    "Cassette": "cassette",
+    "CassetteConfig": "config",
+    "DATES": "config",
+    "IDS": "config",
+    "TEMPORARY_PATHS": "config",
+}
+
+__all__ = [*_MODULES]
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import threading
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from llm_mock.behaviour import provider_errors
 from llm_mock.boundaries.llm import boundary
-from llm_mock.cassettes import explain, schema, storage
+from llm_mock.cassettes import exceptions, schema, storage
 from llm_mock.cassettes.config import CassetteConfig
-from llm_mock.cassettes.miss import nearest
+from llm_mock.cassettes.lookup import Lookup
+from llm_mock.cassettes.miss import explain_miss
+from llm_mock.cassettes.record_modes import RecordMode
 from llm_mock.cassettes.recording import AnswerCollector, PlayedAnswer, as_reply, play, request_of
 from llm_mock.core.delivery import Delivery
 from llm_mock.errors import CassetteMiss, LLMMockError, NotRecordable
-from llm_mock.support.redaction import REDACTED_SECRET, default_redactor
+from llm_mock.support.redaction import default_redactor
+from llm_mock.support.text import shorten, shown_path
 
 if TYPE_CHECKING:
     import llm
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
     from llm_mock.core.reply import Reply
     from llm_mock.support.redaction import Redactor
-
-RecordMode = Literal["none", "once", "new_episodes", "all", "rewrite"]
 
 RealModel = Callable[["llm.Prompt", Any], tuple[Any, dict[str, Any]]]
 """Given a prompt and its response: the real model that is to execute it, and further arguments of `execute`."""
@@ -81,8 +78,7 @@ class Cassette:
         self._content = storage.read(path, tolerant=mode == "rewrite") if self._exists else storage.Content()
         self._recorded: list[_Recorded] = []
         self._lock = threading.Lock()
-        self._unused = self._positions()
-        self._redacted = [key for key in self._unused if REDACTED_SECRET in key]
+        self._lookup = Lookup(self.calls, self.config)
 
     def __repr__(self) -> str:
         return f"<Cassette {self.path}: {len(self.calls)} calls, record mode {self.mode}>"
@@ -110,9 +106,7 @@ class Cassette:
 
     def unused(self) -> list[schema.Call]:
         """The recorded calls that nobody asked for, in order."""
-        if not self.replays:
-            return []
-        return [self.calls[position] for position in sorted(p for left in self._unused.values() for p in left)]
+        return [self.calls[position] for position in self._lookup.left] if self.replays else []
 
     def answer(self, mock: AnsweringMock, record: CallRecord, prompt: llm.Prompt, conversation: Any) -> Delivery:
         """Find the recorded answer to a call, or have it made for real and recorded.
@@ -124,56 +118,28 @@ class Cassette:
         try:
             asked = request_of(record, prompt, conversation)
             request = self._cleaned(asked)
-            keys = self._key(asked), self._key(request)
+            keys = self.config.key(asked), self.config.key(request)
         except Exception as error:  # such as one of the project's function that normalizes
-            mock.note_problem(explain.call_not_comparable(record, error))
+            mock.note_problem(
+                f"{_described(record)} could not be looked up in the cassette: {type(error).__name__}: {error}. "
+                "Is the function normalize of llm_mock_cassette_config right?"
+            )
             raise
         with self._lock:
-            position = self._take(*keys) if self.replays else None
+            position = self._lookup.take_redacted(*keys) if self.replays else None
         if position is not None:
             return _Replay(self.calls[position].response, self._content.contents, mock, record)
         if self.records:
             return _Recording(self, request, mock, record)
-        message = self._explain_miss(request)
+        held = [call.request for call in self.calls] if self._exists else None
+        message = explain_miss(self.path, request, held, self.config)
         mock.note_problem(message)
         raise CassetteMiss(message)
-
-    def _take(self, key: str, cleaned: str) -> int | None:
-        """The position of the next recorded call with a key, as it is or redacted.
-
-        A secret that only the machine knew on which it was recorded may have been any text here.
-        """
-        redacted = (recorded for recorded in self._redacted if _fits(recorded, key))
-        for found in chain((key, cleaned), redacted):
-            if self._unused.get(found):
-                return self._unused[found].popleft()
-        return None
-
-    def _positions(self) -> dict[str, deque[int]]:
-        """Where the calls that the file holds stand, by their keys."""
-        positions: dict[str, deque[int]] = {}
-        for position, call in enumerate(self.calls):
-            positions.setdefault(self._key(call.request), deque()).append(position)
-        return positions
 
     def _cleaned(self, request: schema.Request) -> schema.Request:
         plain = request.plain()
         cleaned = self._redactor.clean(plain)
         return request if cleaned == plain else schema.Request.model_validate(cleaned)
-
-    def _key(self, request: schema.Request) -> str:
-        parts = [self.config.normalized(request.part(part)) for part in self.config.match]
-        return json.dumps(parts, sort_keys=True, ensure_ascii=False)
-
-    def _explain_miss(self, request: schema.Request) -> str:
-        if not self._exists:
-            return explain.no_cassette(self.path, request.plain())
-        key = self._key(request)
-        times = sum(self._key(call.request) == key for call in self.calls)
-        if times:
-            return explain.recording_used_up(self.path, request.plain(), times)
-        difference = nearest(request, [call.request for call in self.calls], self.config)
-        return explain.cassette_miss(self.path, request.plain(), len(self.calls), difference)
 
     def start(self, request: schema.Request) -> _Recorded:
         """Take the place of a call that is now made for real."""
@@ -197,7 +163,7 @@ class Cassette:
             passed: whether the test did. If not, a file that would be replaced stays, and errors are not recorded.
 
         Returns:
-            What to tell whoever runs the test; None for nothing.
+            What to tell the user; None for nothing.
 
         Raises:
             LLMMockError: the file cannot be written; an old one is as it was.
@@ -211,7 +177,11 @@ class Cassette:
         if not recorded and not (self.mode == "rewrite" and self._exists and passed):
             return None
         if not passed and not self.replays and self._exists:
-            return explain.cassette_kept(self.path, len(recorded))
+            calls_were = "call was" if len(recorded) == 1 else "calls were"
+            return (
+                f"The test failed, so the cassette {shown_path(self.path)} stays as it was; the {len(recorded)} "
+                f"recorded {calls_were} not written."
+            )
         calls = self._merged([self._as_call(call) for call in recorded])
         contents = {**self._content.contents, **{digest: c for call in recorded for digest, c in call.contents.items()}}
         storage.write(self.path, calls, contents, incomplete=not passed)
@@ -229,11 +199,10 @@ class Cassette:
     def _merged(self, recorded: Sequence[schema.Call]) -> list[schema.Call]:
         if self.replays:
             return [*self.calls, *recorded]
-        old = self._positions()
+        old = Lookup(self.calls, self.config)
         kept, renewed = list(self.calls), []
         for call in recorded:
-            if positions := old.get(self._key(call.request)):
-                position = positions.popleft()
+            if (position := old.take(self.config.key(call.request))) is not None:
                 call = kept[position] = storage.unless_volatile(self.calls[position], call)
             else:
                 kept.append(call)
@@ -241,19 +210,8 @@ class Cassette:
         return renewed if self.mode == "rewrite" else kept
 
 
-def _fits(recorded: str, key: str) -> bool:
-    """Whether a key is a recorded one with some text, inside one JSON string, in place of each redacted secret."""
-    first, *others, last = recorded.split(REDACTED_SECRET)
-    if not key.startswith(first):
-        return False
-    position = len(first)
-    for piece in others:
-        found = key.find(piece, position + 1)
-        if found < 0 or '"' in key[position:found]:
-            return False
-        position = found + len(piece)
-    rest = key[position:]
-    return len(rest) > len(last) and rest.endswith(last) and '"' not in rest[: len(rest) - len(last)]
+def _described(record: CallRecord) -> str:
+    return f"The call of {record['model_id']!r} with {shorten(record['prompt'])}"
 
 
 class _Replay(Delivery):
@@ -306,7 +264,11 @@ class _Recording(Delivery):
             model, arguments = self._cassette.real_model(response.prompt, response)
             chunks = boundary.execute(model, response, arguments)
         except Exception as error:
-            self._mock.note_problem(explain.cannot_record(self._record, error))
+            self._mock.note_problem(
+                f"The call of {self._record['model_id']!r} could not be recorded: {type(error).__name__}: {error}\n"
+                "Recording needs the plugin of the real model, and its key (`llm keys set`, or its environment "
+                "variable)."
+            )
             self._mock.not_delivered(self._record, error)
             raise
         self._recorded.snapshot = partial(self._keep_so_far, response)
@@ -315,7 +277,10 @@ class _Recording(Delivery):
     def _keep_so_far(self, response: Any) -> None:
         """Keep the answer as far as it was read: the application reads no further, or not in time."""
         if self._collector.empty:
-            self._recorded.lost = explain.call_under_way(self._record)
+            self._recorded.lost = (
+                f"{_described(self._record)} was under way when the test ended, so it is not in the cassette. "
+                "Have the test wait for it."
+            )
         else:
             self._keep(response, GeneratorExit())
 
@@ -325,7 +290,8 @@ class _Recording(Delivery):
         try:
             self._keep(response, error)
         except LLMMockError as problem:
-            self._mock.note_problem(explain.call_not_recordable(self._record, problem))
+            asked = f"{self._record['model_id']!r} to {shorten(self._record['prompt'])}"
+            self._mock.note_problem(f"The answer of {asked} cannot be recorded: {problem}")
         answer = self._recorded.response
         if error is not None:
             self._mock.not_delivered(self._record, error)
@@ -335,11 +301,17 @@ class _Recording(Delivery):
     def _keep(self, response: Any, error: BaseException | None) -> None:
         unfinished = isinstance(error, GeneratorExit)
         if error is not None and not unfinished and not isinstance(error, Exception):
-            self._recorded.lost = explain.call_cancelled(self._record, error)
+            self._recorded.lost = (
+                f"{_described(self._record)} ended with {type(error).__name__} while it was recorded, which a cassette "
+                "cannot hold. For a model that is too slow use mock_llm_responses.set_latency()."
+            )
             return
-        described = None if error is None or unfinished else provider_errors.describe(error)
+        described = None if error is None or unfinished else exceptions.describe(error)
         if error is not None and not unfinished and described is None:
-            raise NotRecordable(explain.error_not_recordable(error))
+            raise NotRecordable(
+                f"it raised {type(error).__module__}.{type(error).__qualname__}, which cannot be raised again with the "
+                "same content. Configure it in the test instead: mock_llm_responses.add(model, error)"
+            )
         answer, contents = self._collector.answer(response, described, unfinished)
         self._recorded.response, self._recorded.contents = answer, contents
 

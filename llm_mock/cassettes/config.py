@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, get_args
 
-from llm_mock.cassettes import explain
-from llm_mock.cassettes.schema import RequestPart
+from llm_mock.cassettes.schema import Request, RequestPart
 from llm_mock.errors import LLMMockError
 
 DATES = re.compile(
@@ -47,7 +47,7 @@ class CassetteConfig:
             `llm`, and environment variables named …KEY, …TOKEN, …SECRET or …PASSWORD.
 
     Raises:
-        LLMMockError: a part to match is unknown, or an expression is none.
+        LLMMockError: a part to match is unknown, or an expression is not a regular one.
     """
 
     match: tuple[RequestPart, ...] = get_args(RequestPart)
@@ -57,15 +57,25 @@ class CassetteConfig:
     def __post_init__(self) -> None:
         unknown = [part for part in self.match if part not in get_args(RequestPart)]
         if unknown or isinstance(self.match, str):
-            raise LLMMockError(explain.bad_cassette_match(self.match, get_args(RequestPart)))
+            raise LLMMockError(
+                f"CassetteConfig(match={self.match!r}): give a tuple of {', '.join(get_args(RequestPart))}."
+            )
         try:
             patterns = () if callable(self.normalize) else tuple(re.compile(pattern) for pattern in self.normalize)
             redacted = tuple(re.compile(pattern) for pattern in self.redact)
         except (re.error, TypeError) as error:
-            raise LLMMockError(explain.bad_cassette_pattern(error)) from None
+            raise LLMMockError(
+                "CassetteConfig: normalize (unless it is a function) and redact take regular expressions in a tuple: "
+                f"{error}."
+            ) from None
         object.__setattr__(self, "match", tuple(self.match))
         object.__setattr__(self, "redact", redacted)
         object.__setattr__(self, "normalize", self.normalize if callable(self.normalize) else patterns)
+
+    def key(self, request: Request) -> str:
+        """What two calls have in common where one can be replayed for the other."""
+        parts = [self.normalized(request.part(part)) for part in self.match]
+        return json.dumps(parts, sort_keys=True, ensure_ascii=False)
 
     def normalized(self, value: Any) -> Any:
         """A JSON value in which what does not count is replaced by `…`."""
@@ -83,14 +93,3 @@ class CassetteConfig:
         for pattern in self.normalize:
             text = re.sub(pattern, NORMALIZED, text)
         return text
-
-    @classmethod
-    def from_fixture(cls, value: Any) -> CassetteConfig:
-        """What the fixture `llm_mock_cassette_config` gave.
-
-        Raises:
-            LLMMockError: it gave something else than a `CassetteConfig`.
-        """
-        if not isinstance(value, cls):
-            raise LLMMockError(explain.no_cassette_config(value, [field.name for field in fields(cls)]))
-        return value

@@ -1,11 +1,13 @@
-"""What comes nearest to a call that was not recorded."""
+"""What to say of a call that a cassette does not hold."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from llm_mock.support.text import shorten_name, shown_path
 from llm_mock.support.yaml_files import dump
 
 if TYPE_CHECKING:
@@ -16,19 +18,58 @@ COMPARED = 200
 """How many recorded calls are compared in full; those with the most equal parts."""
 
 
-def nearest(asked: Request, recorded: Sequence[Request], config: CassetteConfig) -> tuple[int, str] | None:
-    """The recorded call that is nearest to one that was asked.
+SHOWN_LINES = 40
+
+_RECORD = (
+    "Record what is new, with the real model: pytest --llm-mock-record new_episodes\n"
+    "What should not count when calls are compared is said in the fixture llm_mock_cassette_config."
+)
+
+
+def explain_miss(path: Path, asked: Request, held: Sequence[Request] | None, config: CassetteConfig) -> str:
+    """Why there is no recorded answer to a call, what is nearest to it, and how to record it.
 
     Args:
+        path: the cassette.
         asked: the call.
-        recorded: the calls that there are.
-        config: what of them is compared.
-
-    Returns:
-        Its position from 1, and a diff of the parts that count; None when nothing was recorded.
+        held: what the cassette holds; None where there is no cassette.
+        config: what of calls is compared.
     """
-    if not recorded:
-        return None
+    shown, file = _asked(asked), shown_path(path)
+    if held is None:
+        return (
+            f"There is no cassette {file} for this call:\n{shown}\n"
+            "Record it, with the real model and your key: pytest --llm-mock-record once"
+        )
+    times = sum(config.key(request) == config.key(asked) for request in held)
+    if times:
+        recorded = "once" if times == 1 else f"{times} times"
+        return f"This call is {recorded} in the cassette {file}, and was made once more:\n{shown}\n{_RECORD}"
+    message = f"The cassette {file} does not hold this call:\n{shown}\n"
+    if not held:
+        return f"{message}It holds no calls.\n{_RECORD}"
+    position, difference = _nearest(asked, held, config)
+    return (
+        f"{message}The nearest of its {len(held)} calls is number {position}; what differs:\n"
+        f"{_indented(difference)}\n{_RECORD}"
+    )
+
+
+def _asked(request: Request) -> str:
+    plain = request.plain()
+    lines = dump({name: value for name, value in plain.items() if name not in ("schema", "tools")}).splitlines()
+    lines += [f"schema: {shorten_name(str(plain['schema'].get('title') or 'yes'))}"] if "schema" in plain else []
+    lines += [f"tools: {', '.join(tool['name'] for tool in plain['tools'])}"] if "tools" in plain else []
+    return _indented(lines)
+
+
+def _indented(lines: Sequence[str]) -> str:
+    shown = [f"  {line}" for line in lines[:SHOWN_LINES]]
+    return "\n".join([*shown, f"  … {len(lines) - SHOWN_LINES} more lines"] if len(lines) > SHOWN_LINES else shown)
+
+
+def _nearest(asked: Request, recorded: Sequence[Request], config: CassetteConfig) -> tuple[int, list[str]]:
+    """The position, from 1, of the recorded call that is nearest to one, and a diff of the parts that count."""
     normalized = [_counting(request, config) for request in [asked, *recorded]]
     wanted, candidates = normalized[0], normalized[1:]
     equal_parts = [sum(candidate[part] == wanted[part] for part in wanted) for candidate in candidates]
@@ -43,7 +84,7 @@ def nearest(asked: Request, recorded: Sequence[Request], config: CassetteConfig)
         n=1,
         lineterm="",
     )
-    return best + 1, "\n".join(lines)
+    return best + 1, list(lines)
 
 
 def _counting(request: Request, config: CassetteConfig) -> dict[str, object]:

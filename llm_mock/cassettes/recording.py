@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pydantic
 
-from llm_mock.behaviour import provider_errors
 from llm_mock.boundaries.llm import boundary
 from llm_mock.boundaries.llm.response import StreamEvent
-from llm_mock.cassettes import explain, schema
+from llm_mock.cassettes import exceptions, schema
 from llm_mock.core.records import plain
 from llm_mock.core.reply import Reply
 from llm_mock.errors import CassetteMiss, NotRecordable
@@ -99,7 +98,7 @@ class AnswerCollector:
         return not self._chunks
 
     def add(self, chunk: Any) -> None:
-        """Take a chunk in, before `llm` does something with it.
+        """Take a chunk in, before `llm` changes it.
 
         Raises:
             NotRecordable: it is a stream event of a kind that a cassette has no place for.
@@ -138,7 +137,8 @@ class AnswerCollector:
             )
             answer.plain()
         except (ValueError, pydantic.ValidationError) as problem:  # a serialization error is a ValueError
-            raise NotRecordable(explain.answer_not_recordable(problem)) from None
+            lines = " ".join(line.strip() for line in str(problem).splitlines()[:3])
+            raise NotRecordable(f"something of it is no JSON value ({lines})") from None
         return answer, contents
 
 
@@ -147,7 +147,8 @@ def _traits(event: Any) -> dict[str, Any]:
     defaults = {field.name: field.default for field in dataclasses.fields(event)}
     traits = {name: value for name, value in vars(event).items() if name != "chunk" and value != defaults[name]}
     if unknown := sorted(traits.keys() - schema.Event.model_fields.keys()):
-        raise NotRecordable(explain.unknown_event_fields(unknown))
+        version = "cassettes of this version of pytest-llm-mock"
+        raise NotRecordable(f"its stream events have {', '.join(unknown)}, which {version} cannot hold")
     return copy.deepcopy(traits)
 
 
@@ -192,7 +193,7 @@ class PlayedAnswer:
 def as_reply(recorded: schema.Response, contents: Mapping[str, bytes]) -> Reply:
     """A recorded answer as a reply that a misbehaving model can spoil."""
     if recorded.error is not None:
-        return Reply(error=provider_errors.rebuild(recorded.error))
+        return Reply(error=exceptions.rebuild(recorded.error))
     calls = [boundary.tool_call(call.name, call.arguments, call.tool_call_id) for call in recorded.tool_calls]
     answer = PlayedAnswer(recorded, contents)
     return Reply(
@@ -229,9 +230,12 @@ def play(recorded: schema.Response, contents: Mapping[str, bytes], response: Any
     for event in recorded.events:
         yield from _chunks(event)
     if recorded.error is not None:
-        raise provider_errors.rebuild(recorded.error)
+        raise exceptions.rebuild(recorded.error)
     if recorded.unfinished:
-        raise CassetteMiss(explain.recording_ends_here())
+        raise CassetteMiss(
+            "When this call was recorded, the application stopped reading here, so there is no more. "
+            "Record it anew: pytest --llm-mock-record rewrite"
+        )
     for call in recorded.tool_calls:
         response.add_tool_call(boundary.tool_call(call.name, copy.deepcopy(call.arguments), call.tool_call_id))
     usage = recorded.usage

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import glob
 import hashlib
 import mimetypes
 from collections.abc import Mapping, Sequence
@@ -10,9 +11,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from llm_mock.cassettes import explain, schema
+from llm_mock.cassettes import schema
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.support.files import write_atomically
+from llm_mock.support.text import shown_path
 from llm_mock.support.yaml_files import Document, Inline, dump, load
 
 LARGEST_INLINE = 4096
@@ -44,7 +46,7 @@ def read(path: Path, tolerant: bool = False) -> Content:
 
     Args:
         path: the file.
-        tolerant: take a file that is none as empty; it is about to be replaced.
+        tolerant: take a file that is no cassette as empty; it is about to be replaced.
 
     Raises:
         InvalidFile: it cannot be read, or is no cassette; the message names the line.
@@ -57,16 +59,21 @@ def read(path: Path, tolerant: bool = False) -> Content:
     except InvalidFile as error:
         if tolerant:
             return Content()
-        raise InvalidFile(explain.bad_cassette(error)) from None
+        raise InvalidFile(
+            f"{error}\nCorrect the cassette, or record it anew: pytest --llm-mock-record rewrite"
+        ) from None
 
 
 def _check_version(document: Document) -> None:
     data = document.data
     if not isinstance(data, dict):
         raise document.error("is no cassette: it should hold `version` and `calls`")
-    version = data.get("version")
-    if version != schema.VERSION or isinstance(version, bool):
-        raise document.error(explain.cassette_version(version, schema.VERSION), ["version"])
+    version, known = data.get("version"), schema.VERSION
+    if version is None:
+        raise document.error(f"is no cassette: `version: {known}` is missing", ["version"])
+    if version != known or isinstance(version, bool):
+        problem = f"has version {version!r}, and this version of pytest-llm-mock reads version {known}"
+        raise document.error(problem, ["version"])
 
 
 def _contents(document: Document, calls: Sequence[schema.Call]) -> dict[str, bytes]:
@@ -117,15 +124,14 @@ def write(path: Path, calls: Sequence[schema.Call], contents: Mapping[str, bytes
                 write_atomically(path, text)
         else:
             path.unlink(missing_ok=True)
-        for stale in path.parent.glob(f"{_glob_escaped(path.stem)}.attachment-*"):
+        for stale in path.parent.glob(f"{glob.escape(path.stem)}.attachment-*"):
             if stale.name not in files:
                 stale.unlink()
     except (OSError, UnicodeEncodeError) as error:
-        raise LLMMockError(explain.cassette_not_written(path, error)) from None
-
-
-def _glob_escaped(name: str) -> str:
-    return "".join(f"[{char}]" if char in "*?[" else char for char in name)
+        reason = getattr(error, "strerror", None) or error
+        raise LLMMockError(
+            f"The cassette {shown_path(path)} could not be written: {reason}. What was there is as it was."
+        ) from None
 
 
 def _plain(call: schema.Call, path: Path, contents: Mapping[str, bytes], files: dict[str, bytes]) -> dict[str, Any]:

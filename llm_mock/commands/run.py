@@ -1,59 +1,62 @@
-"""The command `llm-mock run`: runs the agent of a role, once or in a conversation."""
+"""What `llm-mock run` does: it runs the agent of a role, once or in a conversation."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import llm
 
-from llm_mock.commands.parts import errors_told, prepared_role, role_options, tell
-
-if TYPE_CHECKING:
-    from llm_mock.agents.result import AgentResult
-    from llm_mock.suites.role import Role
+from llm_mock.agents.result import AgentResult
+from llm_mock.agents.run import aitest_run_sync
+from llm_mock.agents.session import AgentSession
+from llm_mock.boundaries.llm import boundary
+from llm_mock.commands.errors import tell
+from llm_mock.commands.role import prepared_role
+from llm_mock.errors import InvalidSession
+from llm_mock.suites.dry_run import dry_run_model
+from llm_mock.suites.role import Role
+from llm_mock.support.text import escaped, shorten_name
 
 ENDS = ("exit", "quit")
 
 
-@click.command("run")
-@role_options
-@click.option("-p", "--prompt", metavar="PROMPT", help="What is said to the agent; by default standard input.")
-@click.option("-i", "--interactive", is_flag=True, help="Ask on at a prompt, until Ctrl-D, exit or quit.")
-@click.option("--resume", is_flag=True, help="Go on with the last conversation of this role that llm logged.")
-@click.option("--no-audit", is_flag=True, help="Do not log in llm's own log (llm logs).")
-@click.option("-v", "--verbose", is_flag=True, help="Show the tool calls, on standard error.")
-def run(
-    role: str,
-    model: str | None,
-    dry_run: bool,
-    no_color: bool,
-    prompt: str | None,
-    interactive: bool,
-    resume: bool,
-    no_audit: bool,
-    verbose: bool,
-) -> None:
-    """Run the agent of a role file and print its answer.
+def run_agent(
+    role: str, prompt: str | None, *, interactive: bool, model: str | None, dry_run: bool, **settings: bool
+) -> bool:
+    """Run the agent of a role file and print its answers.
 
-    What is said and answered is logged where llm logs: llm logs shows it, llm logs off ends it.
+    Args:
+        role: the role file.
+        prompt: what is said to the agent first; by default standard input where the command is not interactive.
+        interactive: whether the user is asked on at a prompt.
+        model: the id of the model that is asked instead of the role's.
+        dry_run: whether the model is simulated.
+        settings: see `_Chat`.
+
+    Returns:
+        Whether all its runs came to an end.
+
+    Raises:
+        LLMMockError: the role is wrong, or there is no conversation to go on with.
+        click.UsageError: there is nothing to say, or `llm` does not know the model.
     """
     if prompt is None and not interactive:
         prompt = _from_standard_input()
-    with errors_told():
-        loaded = prepared_role(role, model, dry_run)
-        chat = _Chat(loaded, dry_run, resume, log=not no_audit, verbose=verbose, color=not no_color)
-        succeeded = [chat.say(text) for text in _prompts(prompt, interactive)]
-    raise SystemExit(0 if all(succeeded) else 1)
+    chat = _Chat(prepared_role(role, model, dry_run), dry_run, **settings)
+    succeeded = [chat.say(text) for text in _prompts(prompt, interactive)]
+    return all(succeeded)
 
 
 def _from_standard_input() -> str:
-    from llm_mock.suites import explain_commands
-
-    text = "" if sys.stdin.isatty() else sys.stdin.read()
+    try:
+        text = "" if sys.stdin.isatty() else sys.stdin.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"Standard input cannot be read: {error}.") from None
     if not text.strip():
-        raise click.UsageError(explain_commands.no_prompt())
+        raise click.UsageError("Give a prompt with -p PROMPT, by standard input, or with -i at the keyboard.")
     return text
 
 
@@ -81,30 +84,23 @@ class _Chat:
         role: the role.
         dry_run: whether the model is simulated.
         resume: whether the last logged conversation goes on.
-        log: whether what is said is logged, where the user lets `llm` log at all.
+        no_audit: whether nothing is logged, even where the user lets `llm` log.
         verbose: whether tool calls are shown.
-        color: whether they may be dimmed.
+        no_color: whether they may not be dimmed.
 
     Raises:
         InvalidSession: there is no conversation to go on with.
     """
 
-    def __init__(self, role: Role, dry_run: bool, resume: bool, log: bool, verbose: bool, color: bool) -> None:
-        from llm_mock.agents.session import AgentSession
-        from llm_mock.boundaries.llm import boundary
-
+    def __init__(self, role: Role, dry_run: bool, resume: bool, no_audit: bool, verbose: bool, no_color: bool) -> None:
         self._role = role
         self._dry_run = dry_run
         self._session = AgentSession(role.agent, _last_conversation(role, self._model()) if resume else None)
-        self._log = log and boundary.is_logging()
+        self._log = not no_audit and boundary.is_logging()
         self._verbose = verbose
-        self._color = color
+        self._color = False if no_color else None
 
     def _model(self) -> Any:
-        import llm
-
-        from llm_mock.suites.dry_run import dry_run_model
-
         return dry_run_model(self._role.agent) if self._dry_run else llm.get_model(self._role.agent.asks.model)
 
     def say(self, prompt: str) -> bool:
@@ -122,10 +118,6 @@ class _Chat:
 
     def _answer(self, prompt: str) -> AgentResult | None:
         """The result; None where the agent could not be asked."""
-        import llm
-
-        from llm_mock.agents.run import aitest_run_sync
-
         known = {id(response) for response in self._session.responses}
         try:
             result = aitest_run_sync(self._session, prompt, model_override=self._model())
@@ -136,20 +128,18 @@ class _Chat:
         return result
 
     def _log_new(self, responses: list[Any]) -> None:
-        from llm_mock.boundaries.llm import boundary
-        from llm_mock.suites import explain_commands
-
         if not self._log or not responses:
             return
         try:
             boundary.log(responses, _logged_name(self._role))
         except Exception as error:  # whatever the database is: the answer is there, and is shown
             self._log = False
-            tell("Warning", explain_commands.not_logged(boundary.log_path(), error))
+            advice = "Leave the log out with --no-audit."
+            tell("Warning", f"The answer could not be logged in {boundary.log_path()}: {error}. {advice}")
 
     def _show_calls(self, result: AgentResult) -> None:
         for call in result.all_tool_calls:
-            click.secho(str(call), err=True, dim=True, color=None if self._color else False)
+            click.secho(str(call), err=True, dim=True, color=self._color)
 
 
 def _logged_name(role: Role) -> str:
@@ -158,23 +148,22 @@ def _logged_name(role: Role) -> str:
 
 
 def _last_conversation(role: Role, model: Any) -> Any:
-    from llm_mock.boundaries.llm import boundary
-    from llm_mock.errors import InvalidSession
-    from llm_mock.suites import explain_commands
-
+    name = shorten_name(role.name)
     try:
         conversation = boundary.logged_conversation(_logged_name(role), model)
     except Exception as error:  # such as a file that is no database, or what another version wrote
-        raise InvalidSession(explain_commands.not_resumable(role.name, error)) from None
+        problem = f"{type(error).__name__}: {error}"
+        raise InvalidSession(f"The last conversation of {name} cannot be continued: {problem}") from None
     if conversation is None:
-        raise InvalidSession(explain_commands.no_logged_conversation(role.name, boundary.log_path()))
+        raise InvalidSession(
+            f"There is no logged conversation of {name} in {boundary.log_path()}. Run it once without --resume, and "
+            "without --no-audit. `llm logs status` tells whether llm logs."
+        )
     return conversation
 
 
 def _print(answer: str) -> None:
     """Print an answer: in a pipe as it is, on a terminal so that nothing in it acts on that."""
-    from llm_mock.support.text import escaped
-
     if sys.stdout.isatty():
         answer = "\n".join(escaped(line.expandtabs(8)) for line in answer.splitlines())
     encoding = sys.stdout.encoding or "utf-8"

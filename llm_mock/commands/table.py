@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from llm_mock.commands.terminal import Table, Terminal, Text
-from llm_mock.suites import explain_commands
+from llm_mock.report.suite_markdown import duration
 from llm_mock.suites.failure import failed_case, said
 from llm_mock.suites.results import CaseResult, SuiteResult
+from llm_mock.support.text import count, dollars
 
 STATUS = {"passed": ("PASS", "green"), "failed": ("FAIL", "red"), "skipped": ("SKIP", "yellow")}
 STYLES = {True: "green", False: "red", None: "yellow"}
@@ -30,7 +31,7 @@ def show_result(terminal: Terminal, result: SuiteResult, path: Path | None, verb
         if case.status == "failed":
             _show_failure(terminal, case, path)
     if result.stopped:
-        terminal.print(terminal.text(explain_commands.stopped(result.stopped)))
+        terminal.print(terminal.text(f"Stopped: {result.stopped}"))
     _show_footer(terminal, result)
 
 
@@ -51,8 +52,7 @@ def _table(terminal: Terminal, results: Sequence[CaseResult], verbose: bool) -> 
         name = Text(terminal.line(result.case.name))
         rate = [Text(_pass_rate(result))] if repeated else []
         details = [_details(terminal, result)] if verbose else []
-        duration = explain_commands.duration(result.duration)
-        table.add_row(name, Text(*STATUS[result.status]), duration, *rate, *details)
+        table.add_row(name, Text(*STATUS[result.status]), duration(result.duration), *rate, *details)
     return table
 
 
@@ -89,9 +89,16 @@ def _show_failure(terminal: Terminal, result: CaseResult, path: Path | None) -> 
 
 def _show_footer(terminal: Terminal, result: SuiteResult) -> None:
     passed = result.all_passed
-    sign = terminal.signs[passed]
-    counted, verdict = explain_commands.counts(result), explain_commands.verdict(result)
-    terminal.print(Text.assemble(f"{counted} ", (f"{sign} {verdict}", STYLES[passed])))
+    verdict = "All tests passed" if passed else f"Some tests {'failed' if result.failed else 'were not run'}"
+    terminal.print(Text.assemble(f"{_counts(result)} ", (f"{terminal.signs[passed]} {verdict}", STYLES[passed])))
     if not result.dry_run:
         tokens = sum(attempt.tokens for case in result.case_results for attempt in case.attempts)
-        terminal.print(explain_commands.used(tokens, result.cost), "dim")
+        terminal.print(f"{count(tokens, 'token')}, cost {dollars(result.cost)}", "dim")
+
+
+def _counts(result: SuiteResult) -> str:
+    """How many cases passed of those that were checked, and what became of the others."""
+    parts = [f"{result.passed}/{result.passed + result.failed} passed"]
+    parts += [f"{result.skipped} skipped"] if result.skipped else []
+    parts += [f"{len(result.not_run)} not run"] if result.not_run else []
+    return ", ".join(parts)

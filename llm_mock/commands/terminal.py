@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from llm_mock.errors import MissingExtra
-from llm_mock.suites import explain_commands
 from llm_mock.suites.failure import SIGNS
 from llm_mock.support.redaction import Redactor
 from llm_mock.support.text import escaped
@@ -19,7 +18,8 @@ try:
     from rich.table import Table as Table
     from rich.text import Text as Text
 except ModuleNotFoundError as missing:
-    raise MissingExtra(explain_commands.needs_suites_extra(str(missing.name))) from None
+    advice = "Run: pip install 'pytest-llm-mock[suites]'"
+    raise MissingExtra(f"Running suites needs {missing.name}, which is not installed. {advice}") from None
 
 PIPE_WIDTH = 80
 ASCII_SIGNS = {True: "+", False: "x", None: "-"}
@@ -79,7 +79,7 @@ class Terminal:
 
     @contextmanager
     def status(self) -> Iterator[Callable[[str], None]]:
-        """What to tell meanwhile how far the work is; it shows nothing where nobody watches."""
+        """What to tell how far the work is; it shows nothing where there is no terminal."""
         if self.is_pipe or not self._console.is_terminal:
             yield lambda text: None
             return

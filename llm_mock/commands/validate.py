@@ -11,6 +11,7 @@ from llm_mock.suites.loading import load_suite
 from llm_mock.suites.role import load_role
 from llm_mock.suites.schema import TestSuiteDefinition
 from llm_mock.support import yaml_files
+from llm_mock.support.text import count
 
 NEITHER = (
     "is no suite (kind: TestSuite), no role (kind: Agent) and no plain-language test (test, steps and verdict); "
@@ -35,12 +36,12 @@ def validated(path: Path) -> str:
     kind = content.get("kind") if isinstance(content, dict) else None
     if kind == "TestSuite":
         suite = load_suite(path)
-        return f"suite {suite.metadata.name!r}, {_count(len(suite.cases), 'case')}"
+        return f"suite {suite.metadata.name!r}, {count(len(suite.cases), 'case')}"
     if kind == "Agent":
         return f"role {load_role(path).name!r}"
     if is_spec(content):
         spec = load_spec(path)
-        return f"plain-language test {spec.test.name!r}, {_count(len(spec.steps), 'step')}"
+        return f"plain-language test {spec.test.name!r}, {count(len(spec.steps), 'step')}"
     raise document.error(NEITHER)
 
 
@@ -52,7 +53,3 @@ def format_of(kind: str) -> dict[str, Any]:
     """
     models: dict[str, Any] = {"suite": TestSuiteDefinition, "spec": TestSpec}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **models[kind].model_json_schema()}
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

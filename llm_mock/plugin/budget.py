@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from llm_mock import explain
-from llm_mock.boundaries.llm import boundary
-from llm_mock.cost.prices import Budget, available, budget_from, cost_of, tokens_of
+from llm_mock.core.active import active
+from llm_mock.cost.budgets import Budget, budget_from, unknown_prices
+from llm_mock.cost.prices import available, cost_of, no_price_library, tokens_of
 from llm_mock.errors import InvalidBudget, LLMMockError, MissingExtra
+from llm_mock.support.text import columns, dollars, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
 
+SHOWN_TESTS = 10
 Used = tuple["Decimal | None", int]
 """US dollars, None where a price is not known; and tokens."""
 
@@ -38,10 +40,12 @@ class BudgetsOfTests:
         result = yield
         if budget := budget_of(item):
             calls = self._calls_of(item)
-            message = explain.nothing_to_count() if calls is None else _broken(budget, calls)
-            if message:
+            if message := _NOTHING_TO_COUNT if calls is None else _broken(budget, calls):
                 pytest.fail(message, pytrace=False)
         return result
+
+
+_NOTHING_TO_COUNT = "llm_mock_budget: the calls of this test are not mocked, so what they use is not known here."
 
 
 def budget_of_run(config: pytest.Config, run_mock: Any) -> BudgetOfRun:
@@ -52,7 +56,7 @@ def budget_of_run(config: pytest.Config, run_mock: Any) -> BudgetOfRun:
         run_mock: the mock of the whole run; None where the project opted out.
 
     Raises:
-        pytest.UsageError: a limit is none.
+        pytest.UsageError: a limit is not an amount.
     """
     limits = (config.getini(name) or None for name in ("llm_mock_max_cost", "llm_mock_max_tokens"))
     try:
@@ -63,7 +67,7 @@ def budget_of_run(config: pytest.Config, run_mock: Any) -> BudgetOfRun:
 
 def _broken(budget: Budget, calls: Iterable[CallRecord]) -> str | None:
     try:
-        return budget.broken(calls, boundary.active())
+        return budget.broken(calls, active())
     except LLMMockError as error:
         return str(error)
 
@@ -82,7 +86,8 @@ def budget_of(item: pytest.Item) -> Budget | None:
             raise InvalidBudget("Nothing else is taken.")
         return budget_from("llm_mock_budget", marker.kwargs.get("cost"), marker.kwargs.get("tokens"))
     except InvalidBudget as error:
-        raise pytest.UsageError(explain.bad_budget_marker(item.nodeid, str(error))) from None
+        wanted = "write @pytest.mark.llm_mock_budget(cost=0.01, tokens=5000), or one of the two"
+        raise pytest.UsageError(f"{item.nodeid}: {wanted}. {error}") from None
 
 
 class BudgetOfRun:
@@ -110,13 +115,13 @@ class BudgetOfRun:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
-        active = boundary.active()
-        if active is not None and active is not self._of_run.mock and active is not self._of_test.mock:
-            self._of_test = _Counter(active)
-        report.llm_mock_used = self._used_meanwhile()  # type: ignore[attr-defined]
+        mock = active()
+        if mock is not None and mock is not self._of_run.mock and mock is not self._of_test.mock:
+            self._of_test = _Counter(mock)
+        report.llm_mock_used = self._used_since_the_last()  # type: ignore[attr-defined]
         return report
 
-    def _used_meanwhile(self) -> dict[str, tuple[str | None, int]]:
+    def _used_since_the_last(self) -> dict[str, tuple[str | None, int]]:
         """What each model used since the last report, in a form that a worker can send."""
         used: dict[str, Used] = {}
         for counter in (self._of_run, self._of_test):
@@ -144,9 +149,18 @@ class BudgetOfRun:
         limited = self._budget.cost is not None
         unknown = sorted({model for model, (cost, _) in used if cost is None})
         if limited and unknown:
-            return explain.unknown_prices(unknown) if available() else explain.no_price_library(unknown[0])
+            return unknown_prices(unknown) if available() else no_price_library(unknown[0])
         exceeded = self._budget.exceeded(*self._total()) if any(tokens for _, (_, tokens) in used) else None
-        return explain.run_over_budget(exceeded, self._tests, limited) if exceeded else None
+        return self._over_budget(exceeded) if exceeded else None
+
+    def _over_budget(self, exceeded: Sequence[str]) -> str:
+        limited = self._budget.cost is not None
+        order = sorted(self._tests.items(), key=lambda test: _size(test[1], limited), reverse=True)[:SHOWN_TESTS]
+        first = 0 if limited else 1
+        rows = [("cost", "tokens")[first:], *((dollars(cost), str(tokens))[first:] for _, (cost, tokens) in order)]
+        names = ["test", *(shorten_name(test) for test, _ in order)]
+        lines = [f"  {numbers}  {name}" for numbers, name in zip(columns(rows, leading=0), names, strict=True)]
+        return "\n".join([f"The calls of the run so far {' and '.join(exceeded)}. The largest:", *lines])
 
     def _total(self) -> tuple[Decimal, int]:
         """What all models used together; those of an unknown price only tokens."""
@@ -157,9 +171,23 @@ class BudgetOfRun:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self._budget == Budget() or terminalreporter.config.get_verbosity() < 0:
             return
-        unknown = sorted(model for model, (cost, _) in self.models.items() if cost is None)
         terminalreporter.write_sep("=", "LLM budget of the run")
-        terminalreporter.write_line(explain.run_budget(self._budget, *self._total(), unknown))
+        terminalreporter.write_line(self._summary())
+
+    def _summary(self) -> str:
+        (cost, tokens), budget, parts = self._total(), self._budget, []
+        if budget.cost is not None:
+            unknown = sorted(model for model, (known_cost, _) in self.models.items() if known_cost is None)
+            without = f" (without {', '.join(map(shorten_name, unknown))}, of unknown price)" if unknown else ""
+            parts.append(f"{dollars(cost)} of {dollars(budget.cost)}{without}")
+        if budget.tokens is not None:
+            parts.append(f"{tokens} of {budget.tokens} tokens")
+        return ", ".join(parts)
+
+
+def _size(used: Used, limited: bool) -> tuple[bool, Decimal, int]:
+    cost, tokens = used
+    return limited and cost is None, cost or Decimal(0), tokens
 
 
 class _Counter:

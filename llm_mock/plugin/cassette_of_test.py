@@ -5,18 +5,20 @@ from __future__ import annotations
 import hashlib
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from llm_mock.boundaries.llm import boundary
-from llm_mock.cassettes import explain
-from llm_mock.cassettes.cassette import Cassette, RecordMode
+from llm_mock.cassettes.cassette import Cassette
 from llm_mock.cassettes.config import CassetteConfig
+from llm_mock.cassettes.record_modes import RECORD_MODES, RecordMode
 from llm_mock.errors import LLMMockError
 from llm_mock.support.redaction import default_redactor
+from llm_mock.support.text import shorten, shorten_name, shown_path
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.activation import TestRun
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 FOLDER = "cassettes"
 LONGEST_NAME = 120
 MARKER = "llm_mock_cassette"
+SHOWN_CALLS = 5
+REMOVE_UNUSED = "Record anew what is still asked: pytest --llm-mock-record rewrite"
+"""What to do about recorded calls that nobody asked for."""
 
 
 def marker_arguments(item: pytest.Item) -> tuple[str | None, str | None]:
@@ -33,33 +38,43 @@ def marker_arguments(item: pytest.Item) -> tuple[str | None, str | None]:
         return None, None
     unknown = marker.kwargs.keys() - {"name", "record"}
     if unknown or len(marker.args) > 1 or (marker.args and "name" in marker.kwargs):
-        raise LLMMockError(explain.bad_marker(marker.args, marker.kwargs))
+        given = ", ".join([*map(repr, marker.args), *(f"{name}={value!r}" for name, value in marker.kwargs.items())])
+        example = "llm_mock_cassette('greeting', record='once')"
+        raise LLMMockError(f"llm_mock_cassette({given}): it takes a name and record=, such as {example}.")
     return next(iter(marker.args), marker.kwargs.get("name")), marker.kwargs.get("record")
 
 
-def checked_mode(mode: Any) -> RecordMode:
-    """A record mode.
-
-    Raises:
-        LLMMockError: there is no such mode.
-    """
-    if mode not in get_args(RecordMode):
-        raise LLMMockError(explain.bad_record_mode(mode, get_args(RecordMode)))
+def _checked_mode(mode: Any) -> RecordMode:
+    if mode not in RECORD_MODES:
+        raise LLMMockError(f"{mode!r} is no record mode. Choose one of {', '.join(RECORD_MODES)}.")
     return mode  # type: ignore[no-any-return]
+
+
+def _checked_config(config: Any) -> CassetteConfig:
+    if not isinstance(config, CassetteConfig):
+        wanted = ", ".join(f"{field.name}=…" for field in fields(CassetteConfig))
+        raise LLMMockError(
+            f"The fixture llm_mock_cassette_config gave {shorten(config)}. Return a "
+            f"llm_mock.cassettes.CassetteConfig({wanted})."
+        )
+    return config
 
 
 def path_of(item: pytest.Item, name: str | None) -> Path:
     """Where the cassette of a test lies: `cassettes/<module>/<test>.yaml` beside it, or as its marker names it.
 
     Raises:
-        LLMMockError: the name is none, or leads out of the folder.
+        LLMMockError: the name is no relative path, or leads out of the folder.
     """
     folder = item.path.parent / FOLDER
     if name is None:
         return folder / item.path.stem / f"{_file_name(item)}.yaml"
     parts = PurePosixPath(name).parts if isinstance(name, str) else ()
     if not parts or ".." in parts or PurePosixPath(name).is_absolute() or "\\" in name:
-        raise LLMMockError(explain.bad_cassette_name(name))
+        raise LLMMockError(
+            f"llm_mock_cassette({name!r}): the name of a cassette is a relative path below the folder `cassettes` "
+            "beside the test, such as 'greeting' or 'shared/greeting.yaml'."
+        )
     return folder / (name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")
 
 
@@ -80,7 +95,14 @@ def conflicting_claims(items: Iterable[pytest.Item]) -> dict[str, str]:
             claims.setdefault(path_of(item, marker_arguments(item)[0]), []).append(item.nodeid)
         except LLMMockError:
             continue  # the test itself says so
-    return {test: explain.two_claims(path, tests) for path, tests in claims.items() if len(tests) > 1 for test in tests}
+    return {test: _conflict(path, tests) for path, tests in claims.items() if len(tests) > 1 for test in tests}
+
+
+def _conflict(path: Path, tests: Iterable[str]) -> str:
+    listed = "\n".join(f"  {test}" for test in tests)
+    return (
+        f"These tests have one cassette, {shown_path(path)}, but each needs its own:\n{listed}\nGive each its own name."
+    )
 
 
 class CassetteOfTest:
@@ -88,7 +110,7 @@ class CassetteOfTest:
 
     Args:
         request: the fixture request of the test, which has the marker `llm_mock_cassette` or not.
-        run: the run, which knows the keys of whoever runs the tests.
+        run: the run, which knows the keys of the user.
         conflict: what to say where another test claims the same file.
         report_unused: is told of recorded calls that nobody asked for, unless these are an error.
 
@@ -103,13 +125,18 @@ class CassetteOfTest:
         self._unused_is_error = request.config.getini("llm_mock_unused_recordings") == "error"
         self._passed = False
         self._finished = 0
-        if conflict or self._item.get_closest_marker("llm_live"):
-            raise LLMMockError(conflict or explain.live_with_cassette())
+        if conflict:
+            raise LLMMockError(conflict)
+        if self._item.get_closest_marker("llm_live"):
+            raise LLMMockError(
+                "This test is marked llm_live and has a cassette. A live test is never recorded: remove one of the "
+                "two, and use --llm-mock-record for what is to be recorded."
+            )
         name, mode = marker_arguments(self._item)
-        mode = checked_mode(
+        mode = _checked_mode(
             request.config.getoption("--llm-mock-record") or mode or request.config.getini("llm_mock_record")
         )
-        config = CassetteConfig.from_fixture(request.getfixturevalue("llm_mock_cassette_config"))
+        config = _checked_config(request.getfixturevalue("llm_mock_cassette_config"))
         keys = [] if mode == "none" else run.stored_keys()
 
         def real_model(prompt: Any, response: Any) -> Any:
@@ -148,10 +175,19 @@ class CassetteOfTest:
         if not unused:
             return
         self._passed = False  # said once
-        message = explain.unused_recordings(self.cassette.path, unused)
+        message = _unused_recordings(self.cassette.path, unused)
         if self._unused_is_error:
-            pytest.fail(f"Recorded calls were not asked for:\n{message}\n{explain.remove_unused()}", pytrace=False)
+            pytest.fail(f"Recorded calls were not asked for:\n{message}\n{REMOVE_UNUSED}", pytrace=False)
         self._report_unused(message)
+
+
+def _unused_recordings(path: Path, requests: Sequence[dict[str, Any]]) -> str:
+    calls = "call was" if len(requests) == 1 else "calls were"
+    lines = [f"  {shown_path(path)}: {len(requests)} recorded {calls} not asked for"]
+    for request in requests[:SHOWN_CALLS]:
+        lines.append(f"    - {shorten_name(request['model'])}  {shorten(request.get('prompt', ''), 80)}")
+    left_out = len(requests) - SHOWN_CALLS
+    return "\n".join([*lines, f"    … {left_out} more"] if left_out > 0 else lines)
 
 
 def _has_own_teardown(item: Any) -> bool:

@@ -8,24 +8,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from llm_mock.boundaries.activation import TestRun
 from llm_mock.boundaries.llm import boundary
-from llm_mock.errors import LLMMockError, UnexpectedCall
+from llm_mock.errors import DriverError, LLMMockError, UnexpectedCall
 from llm_mock.plugin.call_collector import STEPS
-from llm_mock.plugin.yaml_items import TestFailed, YAMLItem, problems_of_file
-
-if TYPE_CHECKING:
-    from llm_mock.specs.drivers import Driver
-    from llm_mock.specs.models import StepResult, TestSpec, Verdict
+from llm_mock.plugin.spec_drivers import DRIVERS, driver_named
+from llm_mock.plugin.yaml_items import YAMLItem, problems_of_file
+from llm_mock.specs.allowed_hosts import AllowedHosts
+from llm_mock.specs.drivers import Driver, DryRun
+from llm_mock.specs.failure import LLMTestFailed
+from llm_mock.specs.loading import load_spec
+from llm_mock.specs.models import StepResult, TestSpec
+from llm_mock.specs.runner import run_llm_test
 
 FOLDER = "llm"
 """Where plain-language tests are, at any depth of the project."""
-NOT_IN = {"plugins", "cassettes"}
-DRIVERS = ("llm", "claude-code")
+NOT_BELOW = {"plugins", "cassettes"}
 
 
 class SpecCollector:
@@ -56,7 +58,7 @@ class SpecCollector:
 def _is_test(path: Path, parent: pytest.Collector) -> bool:
     root = parent.config.rootpath
     folders = path.relative_to(root).parts[:-1] if path.is_relative_to(root) else path.parent.parts[-1:]
-    return (FOLDER in folders and not NOT_IN.intersection(folders)) or parent.session.isinitpath(path)
+    return (FOLDER in folders and not NOT_BELOW.intersection(folders)) or parent.session.isinitpath(path)
 
 
 class LLMTestFile(pytest.File):
@@ -76,8 +78,6 @@ class LLMTestFile(pytest.File):
         Raises:
             pytest.Collector.CollectError: the file does not hold one.
         """
-        from llm_mock.specs.loading import load_spec
-
         try:
             spec = load_spec(self.path)
         except LLMMockError as error:
@@ -101,22 +101,24 @@ class LLMTestItem(YAMLItem):
         Raises:
             LLMTestFailed: the verdict is FAIL.
         """
-        from llm_mock.specs.explain import unscripted
-        from llm_mock.specs.runner import run_llm_test
-
         config = self.config
         self.stash[STEPS] = []  # of an earlier run, where the test is run again
+        hosts = config.getini("llm_mock_allowed_hosts")
         try:
             verdict = run_llm_test(
                 self.spec,
                 self.path,
                 config.getoption("--llm-timeout"),
                 driver=self._driver(),
-                allowed_hosts=self._allowed_hosts(),
-                report=self._shown if config.getoption("--llm-verbose") else None,
+                allowed_hosts=AllowedHosts(hosts) if hosts else None,
+                report=self._show if config.getoption("--llm-verbose") else None,
             )
         except UnexpectedCall as error:
-            raise TestFailed(unscripted(str(error))) from None
+            raise UnexpectedCall(
+                f"{error}\n\nA plain-language test asks a model. Add --llm-mock-live for a real one, or "
+                "--llm-mock-dry-run to call the tools of its steps without one; or say what the mock answers in "
+                "pytest_llm_mock_configure."
+            ) from None
         self.stash[STEPS] = [step.model_dump(mode="json") for step in verdict.steps]
         if verdict.verdict == "FAIL":
             raise LLMTestFailed(verdict, self.spec, self.shown_path)
@@ -124,52 +126,25 @@ class LLMTestItem(YAMLItem):
             pytest.skip(f"UNCLEAR: {verdict.reason}")
 
     def _driver(self) -> Driver:
-        from llm_mock.specs.claude_code import ClaudeCodeDriver
-        from llm_mock.specs.drivers import DryRun
-        from llm_mock.specs.explain import needs_live
-        from llm_mock.specs.llm_driver import LLMDriver
-
         if self.config.getoption("--llm-mock-dry-run"):
             return DryRun()
-        model = self.config.getini("llm_mock_spec_model") or None
+        driver = driver_named(
+            self.config.getini("llm_mock_spec_driver"), self.config.getini("llm_mock_spec_model") or None
+        )
         mock: Any = boundary.active()
-        mocked = mock is not None and not self.live
-        if self.config.getini("llm_mock_spec_driver") == "claude-code":
-            if mocked:
-                raise TestFailed(needs_live())
-            return ClaudeCodeDriver(model=model)
-        if mocked:
+        if mock is not None and not self.live:
+            if driver.needs_live:
+                raise DriverError(
+                    f"The driver {driver.name} asks a real model: add --llm-mock-live. "
+                    "Without a model, --llm-mock-dry-run calls the tools of the steps."
+                )
             mock.settings = mock.settings._replace(strict=True)  # a default reply is no verdict
-        return LLMDriver(model)
+        return driver
 
-    def _allowed_hosts(self) -> Any:
-        from llm_mock.specs.allowed_hosts import AllowedHosts
-
-        patterns = self.config.getini("llm_mock_allowed_hosts")
-        return AllowedHosts(patterns) if patterns else None
-
-    def _shown(self, happened: StepResult | str) -> None:
+    def _show(self, happened: StepResult | str) -> None:
         """Show a step as it happens: past pytest's capture, or in an xdist worker within it."""
-        from llm_mock.specs.explain import step_line
-
         capture = self.config.pluginmanager.get_plugin("capturemanager")
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         write: Callable[[str], Any] = print if reporter is None else reporter.write_line
         with nullcontext() if reporter is None or capture is None else capture.global_and_fixture_disabled():
-            write(happened if isinstance(happened, str) else step_line(happened))
-
-
-class LLMTestFailed(TestFailed):
-    """The verdict of a plain-language test is FAIL.
-
-    Args:
-        verdict: the verdict.
-        spec: the test.
-        path: its file.
-    """
-
-    def __init__(self, verdict: Verdict, spec: TestSpec, path: Path) -> None:
-        from llm_mock.specs.failure import failed_test
-
-        super().__init__(failed_test(verdict, spec, path))
-        self.verdict = verdict
+            write(str(happened))

@@ -16,7 +16,7 @@ import pytest
 
 from llm_mock.boundaries.activation import TestRun, mock_of_test
 from llm_mock.errors import LLMMockError
-from llm_mock.support.text import escaped
+from llm_mock.support.text import escaped, shown_path
 
 _NOT_IN_A_MARKER = re.compile(r"[^\w.-]+")
 
@@ -64,8 +64,7 @@ class YAMLItem(pytest.Item):
     @property
     def shown_path(self) -> Path:
         """The file, as messages name it: from where pytest was started, if it is below."""
-        folder = self.config.invocation_params.dir
-        return self.path.relative_to(folder) if self.path.is_relative_to(folder) else self.path
+        return Path(shown_path(self.path, self.config.invocation_params.dir))
 
     def reportinfo(self) -> tuple[os.PathLike[str], int | None, str]:
         """Where it stands, for the summary of pytest."""

@@ -6,7 +6,7 @@ what is not known or not there; durations are seconds, costs US dollars.
 - A suite: `suite` (its name), `file`, `role`, `model`, `dry_run`, `total`, `passed`, `failed`, `skipped`, `stopped`
   (why cases were not run), `duration_s`, `cost_usd`, `cases`.
 - A case: `name`, `file`, `line`, `tags`, `status` (`passed`, `failed`, `skipped` or `not run`), `pass_rate` and
-  `threshold` (0 to 1), `retried`, `kept` (whether the result is from an earlier run), `duration_s`, `attempts`.
+  `threshold` (0 to 1), `retried`, `duration_s`, `attempts`.
 - An attempt: `status`, `error`, `duration_s`, `tokens`, `cost_usd`, `turns`, `assertions`.
 - A turn: `prompt`, `output`, `tool_calls` (`name`, `arguments`, `result`, `error`, `duration_s`), `input_tokens`,
   `output_tokens`, `cost_usd`, `duration_s`.
@@ -76,7 +76,6 @@ def _case(file: str | None, case: TestCase, result: CaseResult | None = None) ->
         "pass_rate": result.pass_rate if result else None,
         "threshold": result.threshold if result else case.threshold,
         "retried": result.retried if result else 0,
-        "kept": result.kept if result else False,
         "duration_s": round(result.duration, 6) if result else 0.0,
         "attempts": [_attempt(attempt) for attempt in result.attempts] if result else [],
     }

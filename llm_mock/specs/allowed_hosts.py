@@ -6,11 +6,11 @@ import fnmatch
 import ipaddress
 import re
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from llm_mock.errors import HostNotAllowed, InvalidHostPattern
-from llm_mock.specs import explain_tools
+from llm_mock.support.text import shorten, shorten_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 HIGHEST_PORT = 65_535
+_BAD_URL = "The url cannot be asked. Write it as http://host:port/path, or with https."
 _PORTS = {"http": 80, "https": 443}
 _NAME = re.compile(r"[a-z0-9*_-]+(?:\.[a-z0-9*_-]+)*")
 _NAME_AND_PORT = re.compile(r"(?P<name>\[(?P<address>.+)\]|.+?)(?::(?P<port>\d{1,5}))?")
@@ -27,7 +28,7 @@ _NAME_AND_PORT = re.compile(r"(?P<name>\[(?P<address>.+)\]|.+?)(?::(?P<port>\d{1
 
 @dataclass(frozen=True)
 class _Pattern:
-    """One allowed host: a glob of names or a network of addresses, and perhaps a port."""
+    """Allowed hosts: a glob of names or a network of addresses, and perhaps a port."""
 
     name: str
     network: ipaddress.IPv4Network | ipaddress.IPv6Network | None = None
@@ -51,10 +52,11 @@ class AllowedHosts:
             that port alone is allowed.
 
     Raises:
-        InvalidHostPattern: a pattern is none of these.
+        InvalidHostPattern: a pattern is something else.
     """
 
     patterns: Sequence[str]
+    _parsed: tuple[_Pattern, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         __tracebackhide__ = True
@@ -62,9 +64,9 @@ class AllowedHosts:
         object.__setattr__(self, "_parsed", tuple(map(_parse, self.patterns)))
 
     def check(self, url: str | httpx2.URL) -> None:
-        """Let a URL pass that may be asked.
+        """Refuse a URL that may not be asked.
 
-        What counts is the host to which the HTTP library will connect. A number such as `2130706433` is a name, though
+        What counts is the host to which the HTTP library would connect. A number such as `2130706433` is a name, though
         systems take it for an address; `localhost` must be this machine, unless every host is allowed.
 
         Args:
@@ -78,15 +80,13 @@ class AllowedHosts:
         host = parsed.raw_host.decode("ascii").lower()
         address = _address(host)
         name, port = host.removesuffix("."), parsed.port or _PORTS[parsed.scheme]
-        fitting = [pattern for pattern in self._patterns() if pattern.fits(name, address, port)]
+        fitting = [pattern for pattern in self._parsed if pattern.fits(name, address, port)]
         if not fitting:
-            raise HostNotAllowed(explain_tools.host_not_allowed(host, port, self.patterns))
+            raise HostNotAllowed(_not_allowed(host, port, self.patterns))
         if name == "localhost" and not any(pattern.name == "*" for pattern in fitting) and not _is_this_machine(host):
-            raise HostNotAllowed(explain_tools.localhost_elsewhere())
-
-    def _patterns(self) -> tuple[_Pattern, ...]:
-        parsed: tuple[_Pattern, ...] = self.__dict__["_parsed"]
-        return parsed
+            raise HostNotAllowed(
+                "The host 'localhost' was not asked: the name does not stand for this machine. Write 127.0.0.1 instead."
+            )
 
 
 def _parse(pattern: str) -> _Pattern:
@@ -95,13 +95,16 @@ def _parse(pattern: str) -> _Pattern:
     if (network := _network(text)) is not None:
         return _Pattern(text, network)
     match = _NAME_AND_PORT.fullmatch(text)
-    if match is None or int(match["port"] or 0) > HIGHEST_PORT:
-        raise InvalidHostPattern(explain_tools.bad_host_pattern(pattern))
-    name = match["address"] or match["name"].removesuffix(".")
-    network = _network(name)
-    if network is None and (match["address"] or not _NAME.fullmatch(name)):
-        raise InvalidHostPattern(explain_tools.bad_host_pattern(pattern))
-    return _Pattern(name, network, int(match["port"]) if match["port"] else None)
+    if match is not None and int(match["port"] or 0) <= HIGHEST_PORT:
+        name = match["address"] or match["name"].removesuffix(".")
+        network = _network(name)
+        if network is not None or (not match["address"] and _NAME.fullmatch(name)):
+            return _Pattern(name, network, int(match["port"]) if match["port"] else None)
+    raise InvalidHostPattern(
+        f"This is not a host: {shorten(pattern)}. Write a name (localhost), a glob of names (*.example.com), an "
+        "address or a network (127.0.0.0/8), each perhaps with a port (localhost:8000), or * for every host; no scheme "
+        "and no path, and international names as they are registered (xn--…)."
+    )
 
 
 def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
@@ -112,21 +115,22 @@ def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
 
 
 def _url(url: str | httpx2.URL) -> httpx2.URL:
-    """A URL as the HTTP library reads it; messages do not show it, as it may hold a password."""
+    """A URL as the HTTP library reads it. It may hold a password, so messages do not show it."""
     __tracebackhide__ = True
     import httpx2
 
     try:
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, UnicodeError):
-        raise HostNotAllowed(explain_tools.bad_url()) from None
+        raise HostNotAllowed(_BAD_URL) from None
     if parsed.scheme not in _PORTS or not parsed.host or (parsed.port or 0) > HIGHEST_PORT:
-        raise HostNotAllowed(explain_tools.bad_url(parsed.scheme))
+        scheme = parsed.scheme if parsed.scheme not in _PORTS else ""
+        raise HostNotAllowed(_BAD_URL + (f" This one begins with {shorten_name(scheme)!r}." if scheme else ""))
     return parsed
 
 
 def _address(host: str) -> Address | None:
-    """The address that a host is, if it is none by name."""
+    """A host as an address; None for a name."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -140,6 +144,14 @@ def _is_this_machine(host: str) -> bool:
     except OSError:
         return False
     return all(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]).is_loopback for entry in found)
+
+
+def _not_allowed(host: str, port: int, allowed: Sequence[str]) -> str:
+    name = shorten_name(f"[{host}]" if ":" in host else host)
+    return (
+        f"The host {name!r} (port {port}) was not asked, as it is not allowed. "
+        f"Allowed: {', '.join(allowed) or 'none'}. To allow it, add {name} to ini llm_mock_allowed_hosts."
+    )
 
 
 LOOPBACK = AllowedHosts(("localhost", "127.0.0.0/8", "::1"))

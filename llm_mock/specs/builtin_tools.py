@@ -15,8 +15,8 @@ import httpx2
 from pydantic import Field
 
 from llm_mock.errors import LLMMockError
-from llm_mock.specs import explain_tools
 from llm_mock.specs.allowed_hosts import LOOPBACK, AllowedHosts
+from llm_mock.support.text import error_text, shorten, shorten_name
 
 BODY_LIMIT = 10_240
 """How many bytes of a response's body are read."""
@@ -41,23 +41,23 @@ class BuiltinTools:
     async def http_get(self, url: Url, headers: dict[str, Any] | None = None) -> dict[str, Any]:
         """Make an HTTP GET request.
 
-        Returns status_code, body (text, its first 10 KB) and headers. A status such as 404 is no failure of the tool.
+        Returns status_code, body (text, its first 10 KB) and headers. A status such as 404 is a result like any other.
         """
-        return await self._answer("GET", url, headers)
+        return await self._request("GET", url, headers)
 
     async def http_post(
         self, url: Url, data: dict[str, Any] | None = None, headers: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         """Make an HTTP POST request with data as its JSON body.
 
-        Returns status_code, body (text, its first 10 KB) and headers. A status such as 404 is no failure of the tool.
+        Returns status_code, body (text, its first 10 KB) and headers. A status such as 404 is a result like any other.
         """
-        return await self._answer("POST", url, headers, data)
+        return await self._request("POST", url, headers, data)
 
     async def sleep(self, seconds: float) -> dict[str, float]:
-        """Wait so many seconds. Returns slept: the seconds that were waited."""
+        """Wait a number of seconds. Returns slept: the seconds that were waited."""
         if not 0 <= seconds < math.inf:
-            raise LLMMockError(explain_tools.bad_duration(seconds))
+            raise LLMMockError(f"sleep: seconds is {shorten(seconds)}; give a number from 0.")
         start = time.perf_counter()
         await asyncio.sleep(seconds)
         return {"slept": round(time.perf_counter() - start, 3)}
@@ -68,12 +68,12 @@ class BuiltinTools:
         Where they differ and no message is given, the message says how.
         """
         passed = _equal(actual, expected)
-        message = message or ("" if passed else explain_tools.not_equal(actual, expected))
+        message = message or ("" if passed else f"{shorten(actual)} is not {shorten(expected)}")
         return {"passed": passed, "actual": actual, "expected": expected, "message": message}
 
     async def assert_true(self, condition: bool, message: str = "") -> dict[str, Any]:
         """Look whether a condition holds. Returns passed and message."""
-        return {"passed": condition, "message": message or ("" if condition else explain_tools.not_true())}
+        return {"passed": condition, "message": message or ("" if condition else "The condition is false")}
 
     async def compare_values(self, value1: Any, value2: Any, tolerance: Tolerance = 0.0) -> dict[str, Any]:
         """Compare two values; numbers are equal where they differ by at most tolerance, a share of value2.
@@ -85,38 +85,45 @@ class BuiltinTools:
             return _compared_numbers(value1, value2, tolerance)
         return {"equal": _equal(value1, value2), "value1": value1, "value2": value2}
 
-    async def _answer(
+    async def _request(
         self, method: str, url: str, headers: dict[str, Any] | None, data: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         self._allowed_hosts.check(url)
-        shown = _without_secrets(httpx2.URL(url))
+        asked = f"{method} {_without_secrets(httpx2.URL(url))}"
         texts = {name: str(value) for name, value in (headers or {}).items()}
         try:
             async with _client(url) as client:
                 request = client.build_request(method, url, headers=texts, json=data)
-            return await asyncio.wait_for(self._followed(request, shown), REQUEST_TIMEOUT)
+            return await asyncio.wait_for(self._send(request, asked), REQUEST_TIMEOUT)
         except asyncio.TimeoutError:
-            raise LLMMockError(explain_tools.request_timed_out(method, shown, REQUEST_TIMEOUT)) from None
+            problem = f"was given up after {REQUEST_TIMEOUT:g} seconds without a whole answer"
+            raise LLMMockError(f"{asked} {problem}.") from None
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            raise LLMMockError(explain_tools.request_failed(method, shown, error)) from None
+            reason = shorten_name(error_text(error), 300).rstrip(".")
+            raise LLMMockError(f"{asked} failed: {reason}. Is the server running?") from None
 
-    async def _followed(self, request: httpx2.Request, shown: str) -> dict[str, Any]:
-        """The answer to a request, or to that to which it is redirected."""
+    async def _send(self, request: httpx2.Request, asked: str) -> dict[str, Any]:
+        """Send a request, and follow redirects."""
         next_request = request
         for _ in range(MOST_REDIRECTS + 1):
             async with _client(next_request.url) as client:
                 response = await client.send(next_request, stream=True)
                 if response.next_request is None:
-                    return await _told(response)
+                    return await _result(response)
                 next_request = response.next_request
                 await response.aclose()
             self._allowed_hosts.check(next_request.url)
-        raise LLMMockError(explain_tools.too_many_redirects(request.method, shown, MOST_REDIRECTS))
+        raise LLMMockError(f"{asked} failed: it was redirected more than {MOST_REDIRECTS} times.")
 
 
 def _client(url: str | httpx2.URL) -> httpx2.AsyncClient:
-    """A client for one request. No proxy lies between this machine and itself, whatever the environment says."""
-    return httpx2.AsyncClient(timeout=None, verify=_certificates(), trust_env=not _is_allowed(LOOPBACK, url))
+    """A client for one request; this machine itself is never asked through a proxy of the environment."""
+    try:
+        LOOPBACK.check(url)
+        through_proxy = False
+    except LLMMockError:
+        through_proxy = True
+    return httpx2.AsyncClient(timeout=None, verify=_certificates(), trust_env=through_proxy)
 
 
 @functools.cache
@@ -124,7 +131,7 @@ def _certificates() -> ssl.SSLContext:
     return httpx2.create_ssl_context()  # takes longer than a request
 
 
-async def _told(response: httpx2.Response) -> dict[str, Any]:
+async def _result(response: httpx2.Response) -> dict[str, Any]:
     body = b""
     async for chunk in response.aiter_bytes():
         body += chunk
@@ -139,28 +146,20 @@ async def _told(response: httpx2.Response) -> dict[str, Any]:
 
 
 def _text(body: bytes, charset: str | None, whole: bool) -> str:
-    """A body as text; of one that was cut, half a character at its end is left out."""
+    """A body as text. Half a character at the end of a body that was cut is left out."""
     for encoding in (charset or "utf-8", "utf-8"):
         try:
-            " ".encode(encoding)  # refuses what Python has as an encoding and is none of text, such as hex
+            " ".encode(encoding)  # refuses encodings that are not of text, such as hex
             text = codecs.getincrementaldecoder(encoding)("replace").decode(body, whole)
-            return text.encode(errors="replace").decode()  # some encodings give what no text may hold
+            return text.encode(errors="replace").decode()  # some encodings give halves of characters
         except (LookupError, ValueError):
             continue
     raise AssertionError("UTF-8 decodes everything")
 
 
-def _is_allowed(hosts: AllowedHosts, url: str | httpx2.URL) -> bool:
-    try:
-        hosts.check(url)
-    except LLMMockError:
-        return False
-    return True
-
-
 def _without_secrets(url: httpx2.URL) -> str:
     """A URL for messages: without user, password and query."""
-    return str(url.copy_with(username=None, password=None, query=None, fragment=None))
+    return shorten_name(str(url.copy_with(username=None, password=None, query=None, fragment=None)), 300)
 
 
 def _is_number(value: Any) -> bool:
@@ -200,7 +199,7 @@ def _decimal(value: float) -> Decimal:
 
 
 def _json_number(value: float | None) -> float | None:
-    """A number as JSON has it: None where it is not finite, the whole number itself where no float is so large."""
+    """A number as JSON has it: None where it is not finite, a whole number where it is too large for a float."""
     if value is None:
         return None
     try:

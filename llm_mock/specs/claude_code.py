@@ -1,4 +1,4 @@
-"""Has the command line of Claude Code do the steps of a test and judge it: `claude -p`."""
+"""The driver that has the command line of Claude Code, `claude -p`, do the steps of a test and judge it."""
 
 from __future__ import annotations
 
@@ -16,21 +16,24 @@ from llm_mock.agents.background import BackgroundLoop
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.agents.servers import CLIServer
 from llm_mock.agents.supervised_process import SupervisedProcess
-from llm_mock.errors import DriverError, ServerError, TimeIsUp
-from llm_mock.specs import explain
-from llm_mock.specs.drivers import Task
+from llm_mock.errors import DriverError, ServerError
+from llm_mock.specs.drivers import Task, given_up
 from llm_mock.specs.evidence import checked
-from llm_mock.specs.models import Verdict
+from llm_mock.specs.models import SHOWN_OUTPUT, Verdict
 from llm_mock.specs.verdicts import parse_verdict
+from llm_mock.support.interpolation import literal
 from llm_mock.support.redaction import default_redactor
+from llm_mock.support.text import exit_status, shorten_name
 
 SERVER = "llm_mock"
 """What the tools' server is called there."""
 PREFIX = f"mcp__{SERVER}__"
-"""What the names of its tools begin with there."""
+"""The beginning of the names of its tools there."""
 STDOUT_KEPT = 10_000_000
 STDERR_KEPT = 32_000
-"""How many bytes are kept: the first and the last half."""
+"""Bytes that are kept: the first and the last half."""
+SHOWN_LINES = 20
+"""The last lines of standard error that a message shows."""
 VARIABLES = {"PFLOW_TESTING": "", "CLAUDECODE": ""}
 """The command must ask a real model, and may be run from a terminal of Claude Code itself."""
 
@@ -46,10 +49,11 @@ class ClaudeCodeDriver:
     command: str = "claude"
     """A command in PATH, or the path of one."""
     model: str | None = None
-    """What is given as `--model`; None is the command's own choice."""
+    """The value of `--model`; None is the command's own choice."""
 
     name = "claude-code"
     needs_http = True
+    needs_live = True
 
     def run(self, task: Task) -> Verdict:
         """Do the steps, and judge; see `Driver`.
@@ -60,18 +64,20 @@ class ClaudeCodeDriver:
         __tracebackhide__ = True
         path = shutil.which(self.command)
         if path is None:
-            raise DriverError(explain.no_claude(self.command))
-        task.report(explain.asking(self.command))
+            raise DriverError(
+                f"The command {shorten_name(self.command)!r} was not found in PATH. Install Claude Code with "
+                "npm install -g @anthropic-ai/claude-code, or choose another driver: ini llm_mock_spec_driver"
+            )
+        task.report(f"asking {shorten_name(self.command)} …")
         with _configuration(task) as file:
-            status, stdout, stderr = self._executed([path, *self._arguments(task.prompt, file)], task)
+            status, stdout, stderr = self._run_command([path, *self._arguments(task.prompt, file)], task)
         if status is None:
-            raise TimeIsUp(explain.model_working(self.command))
+            raise given_up(self.command)
         messages = _messages(stdout)
         end = messages[-1] if messages and "is_error" in messages[-1] else {}
         said = str(end.get("result") or "") if end else stdout
         if status != 0 or end.get("is_error"):
-            clean = default_redactor().clean
-            raise DriverError(explain.claude_failed(self.command, status, clean(said), clean(stderr)))
+            raise DriverError(_failed(self.command, status, said, stderr))
         return checked(parse_verdict(said), task, _calls(messages) if len(messages) > 1 else None)
 
     def _arguments(self, prompt: str, configuration: Path) -> list[str]:
@@ -80,22 +86,21 @@ class ClaudeCodeDriver:
         arguments += ["--tools", "", "--allowedTools", f"mcp__{SERVER}"]
         return [*arguments, "--model", self.model] if self.model else arguments
 
-    def _executed(self, words: list[str], task: Task) -> tuple[int | None, str, str]:
-        """Run the command: its exit status (None where it took too long), and what it wrote."""
+    def _run_command(self, words: list[str], task: Task) -> tuple[int | None, str, str]:
+        """Run the command. Returns its exit status (None where it took too long), and what it wrote."""
         loop = BackgroundLoop()
         try:
             return loop.run(_execute(words, task))
         except ServerError as error:
-            raise DriverError(explain.cannot_run(self.command, error)) from None
+            raise DriverError(f"The command {shorten_name(self.command)!r} cannot be run: {error}") from None
         finally:
             loop.close(_nothing)
 
 
 async def _execute(words: list[str], task: Task) -> tuple[int | None, str, str]:
     # Claude Code keeps its key where no other server gets it from: this one gets the whole environment.
-    variables = {**os.environ, **VARIABLES}
-    unchanged = {name: value.replace("${", "$${") for name, value in variables.items()}
-    process = SupervisedProcess(CLIServer("claude", words, env=unchanged, cwd=task.root))
+    variables = {name: literal(value) for name, value in {**os.environ, **VARIABLES}.items()}
+    process = SupervisedProcess(CLIServer("claude", words, env=variables, cwd=task.root))
     status = None
     try:
         stdout = await process.collect("stdout", STDOUT_KEPT)
@@ -111,19 +116,26 @@ async def _nothing() -> None: ...
 
 @contextlib.contextmanager
 def _configuration(task: Task) -> Iterator[Path]:
-    """A file that tells where the tools are, readable for this user alone."""
+    """A file that says where the tools are, readable for this user alone."""
     server = {"type": "http", "url": task.tools.url, "headers": dict(task.tools.headers)}
-    descriptor, name = tempfile.mkstemp(prefix="llm-mock-tools-", suffix=".json")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump({"mcpServers": {SERVER: server}}, file)
-        yield Path(name)
-    finally:
-        os.unlink(name)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="llm-mock-tools-", suffix=".json") as file:
+        json.dump({"mcpServers": {SERVER: server}}, file)
+        file.flush()
+        yield Path(file.name)
+
+
+def _failed(command: str, status: int, said: str, stderr: str) -> str:
+    clean = default_redactor().clean
+    parts = [f"The command {shorten_name(command)!r} failed, {exit_status(status)}."]
+    if said.strip():
+        parts.append(f"It said: {shorten_name(clean(said), SHOWN_OUTPUT)}")
+    if lines := clean(stderr).strip().splitlines()[-SHOWN_LINES:]:
+        parts += ["The last that it wrote to stderr:", *(f"  {shorten_name(line, SHOWN_OUTPUT)}" for line in lines)]
+    return "\n".join(parts)
 
 
 def _messages(stdout: str) -> list[dict[str, Any]]:
-    """What `--output-format stream-json` writes: a JSON object a line, the last one with the answer."""
+    """The messages of `--output-format stream-json`: a JSON object on each line, the last one with the answer."""
     messages = []
     for line in stdout.splitlines():
         with contextlib.suppress(ValueError, RecursionError):
@@ -140,12 +152,8 @@ def _calls(messages: Sequence[dict[str, Any]]) -> list[ToolCallRecord]:
     return [
         _record(block, results[block["id"]])
         for block in blocks
-        if block.get("type") == "tool_use" and block.get("id") in results and _is_ours(block)
+        if block.get("type") == "tool_use" and block.get("id") in results and str(block.get("name")).startswith(PREFIX)
     ]
-
-
-def _is_ours(block: dict[str, Any]) -> bool:
-    return str(block.get("name")).startswith(PREFIX)
 
 
 def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:

@@ -6,11 +6,7 @@ import time
 
 
 class Deadline:
-    """The moment at which something must be over.
-
-    Args:
-        seconds: how long from now.
-    """
+    """The moment, a number of seconds from now, at which something must be over."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds

@@ -1,4 +1,4 @@
-"""Who does the steps of a test and judges it: nobody (a dry run), or a model."""
+"""What does the steps of a test and judges it: a model, or a dry run, which asks none."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from llm_mock.specs import explain
+from llm_mock.errors import TimeIsUp
 from llm_mock.specs.deadline import Deadline
 from llm_mock.specs.models import StepResult, TestSpec, Verdict
+from llm_mock.specs.prompt import render
 from llm_mock.specs.steps import Report, Steps
+from llm_mock.support.text import count, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.specs.tools_server import RunningTools
@@ -26,11 +28,11 @@ class Task:
     deadline: Deadline
     """When the driver must be done."""
     report: Report
-    """Is told each result as it comes, and what else happens."""
+    """Is given each result as it comes, and texts about what else happens."""
     root: Path
-    """The folder of the project."""
+    """The root of the project."""
     setup: list[StepResult] = field(default_factory=list)
-    """What came of the setup."""
+    """The results of the setup."""
     saved: dict[str, Any] = field(default_factory=dict)
     """What was saved, by name; what a driver adds, the teardown can refer to."""
 
@@ -41,8 +43,6 @@ class Task:
         Raises:
             MissingExtra: jinja2 is not installed.
         """
-        from llm_mock.specs.prompt import render
-
         return render(self.spec, self.setup, self.saved)
 
 
@@ -51,11 +51,15 @@ class Driver(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
 
     @property
     def needs_http(self) -> bool:
         """Whether the tools must be reachable over HTTP, too."""
+
+    @property
+    def needs_live(self) -> bool:
+        """Whether it asks a real model even where `llm` is mocked."""
 
     def run(self, task: Task) -> Verdict:
         """Do the task.
@@ -64,6 +68,11 @@ class Driver(Protocol):
             TimeIsUp: the deadline passed; the message names what was being done.
             DriverError: it cannot be done.
         """
+
+
+def given_up(who: str) -> TimeIsUp:
+    """The error of a driver whose model or command took longer than the test may."""
+    return TimeIsUp(f"the work of {shorten_name(who)}, which was given up")
 
 
 @dataclass(frozen=True)
@@ -76,14 +85,19 @@ class DryRun:
 
     name = "dry run"
     needs_http = False
+    needs_live = False
 
     def run(self, task: Task) -> Verdict:
         """Do the steps; see `Driver`."""
         steps = Steps(task.tools.tools, task.saved, task.deadline, task.report)
         steps.run(task.spec.steps)
-        if steps.failed:
-            problem = explain.step_failed(steps.failed)
-            return Verdict(verdict="FAIL", reason=problem, steps=steps.results, issues=[problem])
-        if any(result.status == "pass" for result in steps.results):
-            return Verdict(verdict="PASS", reason=explain.dry_run_passed(steps.results), steps=steps.results)
-        return Verdict(verdict="UNCLEAR", reason=explain.dry_run_unclear(), steps=steps.results)
+        if steps.problem:
+            return Verdict(verdict="FAIL", reason=steps.problem, steps=steps.results, issues=[steps.problem])
+        passed = sum(result.status == "pass" for result in steps.results)
+        if not passed:
+            reason = "Dry run: no step calls a tool, so only a model can judge this test."
+            return Verdict(verdict="UNCLEAR", reason=reason, steps=steps.results)
+        left = len(steps.results) - passed
+        others = f"; {left} more {'needs' if left == 1 else 'need'} a model" if left else ""
+        reason = f"Dry run: {count(passed, 'call')} succeeded{others}. Nobody judged the criteria."
+        return Verdict(verdict="PASS", reason=reason, steps=steps.results)

@@ -1,4 +1,4 @@
-"""What a model says that it did, against the calls that it made."""
+"""Compares what a model says that it did with the calls that it made."""
 
 from __future__ import annotations
 
@@ -7,55 +7,60 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.agents.result import ToolCallRecord
-from llm_mock.specs import explain
-from llm_mock.specs.models import Step, Verdict
+from llm_mock.specs.models import SHOWN_OUTPUT, Step, Verdict
 from llm_mock.specs.steps import WITHIN, calls_of, data_of, problem_of
+from llm_mock.support.text import shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.specs.drivers import Task
 
 ASSERTIONS = ("assert_equals", "assert_true")
-"""Tools whose steps must hold, whatever a model makes of them."""
+"""Tools whose steps must hold; no model can decide otherwise."""
 Matched = tuple[str, Step, ToolCallRecord]
 """The name of a step's result, the step, and the call that the model made for it."""
 
 
 def checked(verdict: Verdict, task: Task, calls: Sequence[ToolCallRecord] | None) -> Verdict:
-    """A model's verdict, with what its calls show; its steps are reported.
+    """A model's verdict, corrected by what its calls show; its steps are reported.
 
-    The steps have what the tools really said as their `tool_output`, whatever the model says that it was. What a step
-    saves is saved in the task. A PASS becomes UNCLEAR where a tool was called less often than the steps say, and FAIL
-    where an `assert_equals` or `assert_true` of the steps did not hold.
+    The `tool_output` of the steps is what the tools really said. What a step saves is saved in the task. A PASS becomes
+    UNCLEAR where a tool was called less often than the steps say, and FAIL where an `assert_equals` or `assert_true` of
+    the steps did not hold.
 
     Args:
         verdict: what the model says.
-        task: what it was to do.
-        calls: the calls that it made, in order; None where they are not known, so that nothing is checked.
+        task: its task.
+        calls: the calls that it made, in order; None where they are not known: then nothing is checked.
     """
     if calls is not None:
         steps = list(calls_of(task.spec.steps))
         matched = list(_matched(steps, calls))
         saved = {step.save_as: _data(call) for _, step, call in matched if step.save_as and call.error is None}
         task.saved.update(saved)
-        verdict = _founded(verdict, steps, calls)
+        verdict = _justified(verdict, steps, calls)
         _fill_outputs(verdict, matched)
     for result in verdict.steps:
         task.report(result)
     return verdict
 
 
-def _founded(verdict: Verdict, steps: Sequence[tuple[str, Step]], calls: Sequence[ToolCallRecord]) -> Verdict:
+def _justified(verdict: Verdict, steps: Sequence[tuple[str, Step]], calls: Sequence[ToolCallRecord]) -> Verdict:
     """The verdict, unless it is a PASS that the calls speak against."""
     if verdict.verdict != "PASS":
         return verdict
     wanted, made = Counter(step.tool for _, step in steps), Counter(call.name for call in calls)
-    missing = {tool: (made[tool], number) for tool, number in wanted.items() if made[tool] < number}
+    missing = [
+        f"{shorten_name(tool)} was called {made[tool]} of {number} times"
+        for tool, number in wanted.items()
+        if made[tool] < number
+    ]
+    said = f"Its reason: {shorten_name(verdict.reason, SHOWN_OUTPUT)}"
     if missing:
-        reason = explain.unfounded_pass(missing, verdict.reason)
+        reason = f"The model said PASS without doing every step: {', '.join(missing)}. {said}"
         return verdict.model_copy(update={"verdict": "UNCLEAR", "reason": reason})
     failed = [problem for tool in ASSERTIONS for problem in _failed(tool, wanted[tool], calls)]
     if failed:
-        reason = explain.broken_assertions(failed, verdict.reason)
+        reason = f"The model said PASS, although {'; '.join(map(shorten_name, failed))}. {said}"
         return verdict.model_copy(update={"verdict": "FAIL", "reason": reason, "issues": [*verdict.issues, *failed]})
     return verdict
 
@@ -78,19 +83,19 @@ def _matched(steps: Sequence[tuple[str, Step]], calls: Sequence[ToolCallRecord])
 
 
 def _fill_outputs(verdict: Verdict, matched: Sequence[Matched]) -> None:
-    """Give the steps of a verdict what their tools really said, whatever the model says that it was."""
+    """Replace what a model says of the outputs of tools by what they really said."""
     left = list(matched)
     for result in verdict.steps:
-        found = next((each for each in left if _names(result.name, each)), None)
+        found = next((each for each in left if _means(result.name, each)), None)
         if found is not None:
             left.remove(found)
             result.tool_output = _data(found[2])
 
 
-def _names(told: str, matched: Matched) -> bool:
-    """Whether a model, which may leave out a part, calls a step so."""
+def _means(said: str, matched: Matched) -> bool:
+    """Whether a model, which may leave out a part of a name, means this step."""
     name, step, _ = matched
-    return told in (name, name.rpartition(WITHIN)[2], step.name, step.tool)
+    return said in (name, name.rpartition(WITHIN)[2], step.name, step.tool)
 
 
 def _data(call: ToolCallRecord) -> Any:

@@ -1,4 +1,4 @@
-"""Why a plain-language test failed, for people: the reason, the issues, and a line for each step with its place."""
+"""The failure of a plain-language test: the reason, the issues, and a line for each step with its place."""
 
 from __future__ import annotations
 
@@ -6,23 +6,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from llm_mock.agents.result import without_secrets
-from llm_mock.specs.explain import MARKS, output_beside
-from llm_mock.specs.loading import PARTS
-from llm_mock.specs.models import Step, StepResult, TestSpec, Verdict
+from llm_mock.errors import LLMMockError
+from llm_mock.specs.models import PARTS, Step, StepResult, TestSpec, Verdict
 from llm_mock.specs.steps import WITHIN, named
-from llm_mock.support.text import indented, shorten_name
+from llm_mock.support.redaction import default_redactor
+from llm_mock.support.text import indented
 
 
-def failed_test(verdict: Verdict, spec: TestSpec, path: Path) -> str:
-    """The whole of it, without secrets.
+class LLMTestFailed(LLMMockError, AssertionError):
+    """The verdict of a plain-language test is FAIL.
 
     Args:
-        verdict: what came of the test.
+        verdict: the verdict.
         spec: the test.
-        path: its file.
+        path: its file, as the message names it.
     """
-    return without_secrets("\n".join(_lines(verdict, spec, path)))
+
+    def __init__(self, verdict: Verdict, spec: TestSpec, path: Path) -> None:
+        super().__init__(default_redactor().clean("\n".join(_lines(verdict, spec, path))))
+        self.verdict = verdict
 
 
 def _lines(verdict: Verdict, spec: TestSpec, path: Path) -> Iterator[str]:
@@ -41,19 +43,19 @@ def _lines(verdict: Verdict, spec: TestSpec, path: Path) -> Iterator[str]:
 def _step(result: StepResult, line: int | None) -> Iterator[str]:
     place = f"  (line {line})" if line else ""
     details = f"  {indented(result.details, '      ')}" if result.details else ""
-    yield f"  {MARKS[result.status]} {shorten_name(result.name)}{place}{details}"
-    if output := output_beside(result):
-        yield f"      → {output}"
+    yield f"  {result.head}{place}{details}"
+    if result.output_beside:
+        yield f"      → {result.output_beside}"
 
 
 def _line(result: StepResult, lines: Mapping[str, int]) -> int | None:
-    """Where a step stands: by its whole name, or what a model left of it."""
+    """The line of a step: by its whole name, or by the part of it that a model gave."""
     return lines.get(result.name) or lines.get(result.name.rpartition(WITHIN)[2])
 
 
 def _places(spec: TestSpec) -> Iterator[tuple[str, int]]:
-    for part in PARTS:
-        yield from _places_of(spec, getattr(spec, part), (part,), "" if part == "steps" else f"{part}: ")
+    for part, prefix in PARTS.items():
+        yield from _places_of(spec, getattr(spec, part), (part,), prefix)
 
 
 def _places_of(spec: TestSpec, steps: Sequence[Step], place: tuple[Any, ...], within: str) -> Iterator[tuple[str, int]]:

@@ -1,4 +1,4 @@
-"""Has a model of `llm` do the steps of a test, as an agent with the test's tools, and judge it."""
+"""The driver that has a model of `llm` do the steps of a test, as an agent with the test's tools, and judge it."""
 
 from __future__ import annotations
 
@@ -14,35 +14,33 @@ import llm
 
 from llm_mock.agents import Agent, AgentResult, Provider, aitest_run_sync
 from llm_mock.agents.result import ToolCallRecord
-from llm_mock.errors import DriverError, LLMMockError, TimeIsUp
-from llm_mock.specs import explain
-from llm_mock.specs.drivers import Task
+from llm_mock.errors import DriverError, LLMMockError
+from llm_mock.specs.drivers import Task, given_up
 from llm_mock.specs.evidence import checked
-from llm_mock.specs.models import Verdict
+from llm_mock.specs.models import SHOWN_OUTPUT, Verdict
 from llm_mock.specs.prompt import render_question
 from llm_mock.specs.steps import calls_of
 from llm_mock.specs.verdicts import SCHEMA, has_verdict, parse_verdict
 from llm_mock.support.redaction import default_redactor
+from llm_mock.support.text import shorten_name
 
 MORE_TURNS = 10
 """How many answers a model may give besides one for each call."""
 
 Work = tuple[str, list[ToolCallRecord]]
-"""What a model said in the end, and the calls that it made."""
+"""The last answer of a model, and the calls that it made."""
 
 
 @dataclass(frozen=True)
 class LLMDriver:
     """Asks a model of `llm`, live or mocked.
 
-    The model does the steps in a run of an agent, and is to end with the verdict. Where it does not, it is asked once
-    more for the verdict alone, without tools and by schema, as not every model takes both. What it says is
-    checked against its calls: see `llm_mock.specs.evidence`.
+    The model does the steps in a run of an agent, and should end with the verdict. Where it does not, it is asked once
+    more for the verdict alone, without tools and by schema, as not every model takes both. Its calls are reported as it
+    makes them, and what it says is checked against them: see `llm_mock.specs.evidence`.
 
-    Each call that the model makes is reported when it was made.
-
-    A model that takes longer than the test may is given up: it is waited for no longer, its tools are gone, and after
-    its next call it is asked no more.
+    A model that takes longer than the test may is given up: its tools end, and after its next call it is not asked
+    again.
     """
 
     model: str | None = None
@@ -50,6 +48,7 @@ class LLMDriver:
 
     name = "llm"
     needs_http = False
+    needs_live = False
 
     def run(self, task: Task) -> Verdict:
         """Do the steps, and judge; see `Driver`.
@@ -61,16 +60,16 @@ class LLMDriver:
         """
         __tracebackhide__ = True
         model = self.model or str(llm.get_default_model())  # type: ignore[no-untyped-call]
-        task.report(explain.asking(model))
+        task.report(f"asking {shorten_name(model)} …")
         try:
-            said, calls = _until(task, partial(_work, task, model), explain.model_working(model))
+            said, calls = _in_time(task, partial(_work, task, model), model)
         except (llm.UnknownModelError, llm.NeedsKeyException) as error:
-            raise DriverError(explain.model_not_asked(model, error)) from None
+            raise DriverError(_not_asked(model, error)) from None
         return checked(parse_verdict(said), task, calls)
 
 
-def _until(task: Task, work: Callable[[], Work], doing: str) -> Work:
-    """Do work in a thread, which is left alone once the deadline has passed: nothing else ends a call of a model."""
+def _in_time(task: Task, work: Callable[[], Work], model: str) -> Work:
+    """Do work in a thread, which is left alone once the deadline has passed: a call of a model cannot be ended."""
     __tracebackhide__ = True
     outcome: Future[Work] = Future()
     context = contextvars.copy_context()
@@ -84,7 +83,7 @@ def _until(task: Task, work: Callable[[], Work], doing: str) -> Work:
     threading.Thread(target=run, name="llm-mock-driver", daemon=True).start()
     wait([outcome], task.deadline.left)
     if not outcome.done():
-        raise TimeIsUp(doing)
+        raise given_up(model)
     return outcome.result()
 
 
@@ -94,18 +93,18 @@ def _work(task: Task, model: str) -> Work:
 
     def called(call: ToolCallRecord) -> None:
         if task.deadline.passed:
-            raise TimeIsUp(explain.model_working(model))
-        task.report(explain.called(call))
+            raise given_up(model)
+        task.report(f"  {call}")
 
     agent = Agent(Provider(model), mcp_servers=[task.tools.server], max_turns=turns)
     result = aitest_run_sync(agent, prompt, on_tool_call=called)
     if not result.success:
         raise _failed(model, result.error or "") from result.exception
-    return _last_word(model, prompt, result), result.all_tool_calls
+    return _last_answer(model, prompt, result), result.all_tool_calls
 
 
-def _last_word(model: str, prompt: str, result: AgentResult) -> str:
-    """What the model said in the end; where that has no verdict, what it says when it is asked for one."""
+def _last_answer(model: str, prompt: str, result: AgentResult) -> str:
+    """The last answer of the model; where it has no verdict, its answer when it is asked for one."""
     said = result.final_response
     if has_verdict(said):
         return said
@@ -120,4 +119,13 @@ def _last_word(model: str, prompt: str, result: AgentResult) -> str:
 
 
 def _failed(model: str, error: str) -> DriverError:
-    return DriverError(explain.model_failed(model, default_redactor().clean(error)))
+    shown = shorten_name(default_redactor().clean(error), SHOWN_OUTPUT)
+    return DriverError(f"The model {shorten_name(model)!r} did not finish this test: {shown}")
+
+
+def _not_asked(model: str, error: Exception) -> str:
+    said = str(error.args[0] if error.args else error)  # the text of a KeyError, which one of them is, has quotes
+    return (
+        f"The model {shorten_name(model)!r} cannot judge this test: {shorten_name(said, SHOWN_OUTPUT)}. "
+        "Choose another model or driver (ini llm_mock_spec_driver), or try the steps without one: a dry run."
+    )

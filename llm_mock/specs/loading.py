@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from llm_mock.errors import InvalidFile
-from llm_mock.specs import explain
-from llm_mock.specs.models import Step, TestSpec
-from llm_mock.specs.references import name_in, references_in
+from llm_mock.specs.models import PARTS, Step, TestSpec
+from llm_mock.specs.references import problem_with, references_in
 from llm_mock.support import yaml_files
+from llm_mock.support.text import shorten, shorten_name
 
 Place = tuple[str | int, ...]
 """Keys and positions that lead to a part of a file."""
-PARTS = ("setup", "steps", "teardown")
-"""The lists of steps, in the order in which they are done."""
 MOST_STEPS = 10_000
-"""How many steps each of them may have when what is repeated is written out."""
+"""How many steps each list may have, every repetition counted."""
+_SHAPE = "a plain-language test is a mapping with test (name), steps and verdict (pass_if, fail_if)"
+_IN_QUOTES = "tools are given JSON, so put it in quotes"
 _ONLY_OF_CALLS = ("args", "retry", "retry_delay", "timeout")
 
 
@@ -34,9 +34,10 @@ def load_spec(path: str | Path) -> TestSpec:
     __tracebackhide__ = True
     document = yaml_files.load(Path(path))
     if not isinstance(document.data, Mapping):
-        raise document.error(explain.no_spec(document.data))
+        found = "the file is empty" if document.data is None else f"this is {shorten(document.data, 60)}"
+        raise document.error(f"{found}; {_SHAPE}")
     if document.data.get("kind") == "TestSuite":
-        raise document.error(explain.suite_instead(), ["kind"])
+        raise document.error(f"this is a suite (kind: TestSuite), which `llm-mock test` runs; {_SHAPE}", ["kind"])
     spec = document.as_model(TestSpec)
     problems = [str(document.error(problem, place)) for place, problem in _problems(spec)]
     if problems:
@@ -59,56 +60,52 @@ def _steps(steps: Sequence[Step], place: Place) -> Iterator[tuple[Place, Step]]:
         yield from _steps(step.steps, (*place, position, "steps"))
 
 
-def _written_out(steps: Sequence[Step]) -> int:
+def _count_repeated(steps: Sequence[Step]) -> int:
     """How many steps there are with every repetition."""
-    return sum(step.repeat * (_written_out(step.steps) if step.steps else 1) for step in steps)
+    return sum(step.repeat * (_count_repeated(step.steps) if step.steps else 1) for step in steps)
 
 
 def _problems(spec: TestSpec) -> Iterator[tuple[Place, str]]:
     saved: list[str] = []
     for part in PARTS:
-        if (number := _written_out(getattr(spec, part))) > MOST_STEPS:
-            yield (part,), explain.too_many_steps(number, MOST_STEPS)
+        if (number := _count_repeated(getattr(spec, part))) > MOST_STEPS:
+            shown = shorten_name(f"{number:,}")
+            yield (part,), f"with every repeat these are {shown} steps; {MOST_STEPS:,} is the most"
         for place, step in _steps(getattr(spec, part), (part,)):
-            yield from ((place + inner, problem) for inner, problem in _problems_of(step))
-            yield from ((place + inner, problem) for inner, problem in _unknown(step, saved))
+            yield from ((place + inner, problem) for inner, problem in _problems_of(step, saved))
             if step.save_as:
                 saved.append(step.save_as)
 
 
-def _problems_of(step: Step) -> Iterator[tuple[Place, str]]:
+def _problems_of(step: Step, saved: Sequence[str]) -> Iterator[tuple[Place, str]]:
     if step.tool and step.steps:
-        yield (), explain.tool_and_steps(step.tool)
+        called = shorten_name(step.tool)
+        yield (), f"a step has tool or steps, not both; make the call of {called!r} the first of the nested steps"
     if not (step.tool or step.steps or step.expect or step.analyze):
-        yield (), explain.empty_step()
+        yield (), "there is nothing to do in this step; give it tool, steps, expect or analyze"
     if not step.tool:
         given = [name for name in _ONLY_OF_CALLS if name in step.model_fields_set]
-        yield from (((name,), explain.only_with_tool(name)) for name in given)
+        yield from (((name,), f"{name} says how a tool is called, and this step has no tool") for name in given)
     if step.save_as and not step.save_as.isidentifier():
-        yield ("save_as",), explain.no_identifier(step.save_as)
-    yield from _no_json(step.args, ("args",))
+        rule = "give a name of letters, digits and _, which ${name} can refer to"
+        yield ("save_as",), f"save_as is {shorten(step.save_as)}; {rule}"
+    yield from _not_json(step.args, ("args",))
+    for place, reference in references_in(step.args, ("args",)):
+        if problem := problem_with(reference, saved):
+            yield place, problem
 
 
-def _no_json(value: Any, place: Place) -> Iterator[tuple[Place, str]]:
-    """What YAML can say and JSON, which tools are given, cannot."""
+def _not_json(value: Any, place: Place) -> Iterator[tuple[Place, str]]:
+    """What YAML has and JSON has not: tools are given JSON."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             if not isinstance(key, str):
-                yield (*place, key), explain.key_is_no_text(key)
-            yield from _no_json(item, (*place, key))
+                yield (*place, key), f"the key {shorten_name(repr(key))} is no text; {_IN_QUOTES}"
+            yield from _not_json(item, (*place, key))
     elif isinstance(value, list):
         for position, item in enumerate(value):
-            yield from _no_json(item, (*place, position))
+            yield from _not_json(item, (*place, position))
     elif not isinstance(value, (str, int, float, type(None))) or (
         isinstance(value, float) and not math.isfinite(value)
     ):
-        yield place, explain.no_json(value)
-
-
-def _unknown(step: Step, saved: Sequence[str]) -> Iterator[tuple[Place, str]]:
-    for place, reference in references_in(step.args, ("args",)):
-        name = name_in(reference)
-        if name is None:
-            yield place, explain.no_reference(reference)
-        elif name not in saved:
-            yield place, explain.nothing_saved(reference, name, saved)
+        yield place, f"{shorten_name(str(value))} is read as {type(value).__name__}; {_IN_QUOTES}"

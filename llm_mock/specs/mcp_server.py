@@ -2,13 +2,12 @@
 
     python -m llm_mock.specs.mcp_server [--plugins FILE_OR_FOLDER …] [--allow-host HOST …] [--http ADDRESS_FILE]
 
-It speaks over stdio until standard input ends or SIGTERM comes; then the plugins clean up. With `--http` the same
-process, and so the same plugins, can be reached by streamable HTTP too, on 127.0.0.1 at a free port: ADDRESS_FILE then
-holds `{"url": …, "token": …}` before the first message on stdio, and requests need the header
-`Authorization: Bearer TOKEN`.
+It serves stdio until standard input ends or SIGTERM comes; then the plugins clean up. With `--http` the same process,
+and so the same plugins, can be reached by streamable HTTP too, on 127.0.0.1 at a free port: ADDRESS_FILE holds
+`{"url": …, "token": …}` before the first message on stdio, and requests need the header `Authorization: Bearer TOKEN`.
 
-The HTTP tools ask the allowed hosts alone (see `AllowedHosts`); without `--allow-host` that is none. The server runs in
-the folder of the project, from which plugins can import. What they print goes to stderr.
+The HTTP tools ask only hosts that `--allow-host` names (see `AllowedHosts`). The server runs in the folder of the
+project, from which plugins can import. What they print goes to stderr.
 """
 
 from __future__ import annotations
@@ -33,11 +32,13 @@ from mcp.server.stdio import stdio_server
 
 import llm_mock
 from llm_mock.errors import LLMMockError
-from llm_mock.specs import explain_tools
 from llm_mock.specs.allowed_hosts import AllowedHosts
 from llm_mock.specs.builtin_tools import BuiltinTools
+from llm_mock.specs.plugin_base import CLEANUP
 from llm_mock.specs.plugin_loading import LoadedPlugin, load_plugins, tools_of
-from llm_mock.specs.tool_functions import Terminated, ToolFunction, failure
+from llm_mock.specs.tool_functions import SHOWN_ERROR, Terminated, ToolFunction, failure
+from llm_mock.support.files import write_atomically
+from llm_mock.support.text import error_text, shorten, shorten_name
 
 CLEANUP_TIMEOUT = 5.0
 """Seconds that the cleanup of all plugins may take together."""
@@ -51,11 +52,11 @@ def server_with(tools: Sequence[ToolFunction]) -> Server[Any]:
     by_name = {tool.name: tool for tool in tools}
 
     async def list_tools(_: Any, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[tool.told() for tool in tools])
+        return types.ListToolsResult(tools=[tool.definition() for tool in tools])
 
     async def call_tool(_: Any, call: types.CallToolRequestParams) -> types.CallToolResult:
         if call.name not in by_name:
-            return failure(explain_tools.unknown_tool(call.name, [*by_name]))
+            return failure(f"There is no tool {shorten(call.name)}. There are {', '.join(by_name)}.")
         return await by_name[call.name].call(call.arguments or {})
 
     return Server("llm-mock", version=llm_mock.__version__, on_list_tools=list_tools, on_call_tool=call_tool)
@@ -73,32 +74,34 @@ def all_tools(allowed_hosts: AllowedHosts, plugins: Sequence[LoadedPlugin]) -> l
     for plugin in plugins:
         for tool in tools_of(plugin):
             if tool.name in tools:
-                raise plugin.error(explain_tools.tool_named_twice(tool.name, places[tool.name]), tool.function)
+                both = f"this one, and {places[tool.name]}. Rename one of the two."
+                raise plugin.error(f"there are two tools {tool.name!r}: {both}", tool.function)
             tools[tool.name], places[tool.name] = tool, f"that of {plugin.place}"
     return list(tools.values())
 
 
 async def clean_up(plugins: Sequence[LoadedPlugin]) -> None:
-    """Let all plugins clean up, at the same time; what fails is told on stderr."""
-    tasks = {asyncio.ensure_future(_cleaned(each)): each.plugin.name for each in plugins}
+    """Let all plugins clean up, at the same time; stderr says what fails."""
+    tasks = {asyncio.ensure_future(_clean_up(each)): each.plugin.name for each in plugins}
     if tasks:
         _, late = await asyncio.wait(tasks, timeout=CLEANUP_TIMEOUT)
         for task in late:
-            print(explain_tools.cleanup_timed_out(tasks[task], CLEANUP_TIMEOUT), file=sys.stderr)
+            print(f"{CLEANUP} {tasks[task]!r} was given up after {CLEANUP_TIMEOUT:g} seconds.", file=sys.stderr)
 
 
 def _blocked(*_: object) -> None:
     raise TimeoutError("it blocks the event loop")
 
 
-async def _cleaned(loaded: LoadedPlugin) -> None:
+async def _clean_up(loaded: LoadedPlugin) -> None:
     try:
         await loaded.plugin.cleanup()
     except (Terminated, KeyboardInterrupt):
         raise
     except BaseException as error:
         sys.excepthook(type(error), error, error.__traceback__)
-        print(explain_tools.cleanup_failed(loaded.plugin.name, error), file=sys.stderr)
+        problem = shorten_name(error_text(error), SHOWN_ERROR)
+        print(f"{CLEANUP} {loaded.plugin.name!r} failed: {problem}", file=sys.stderr)
 
 
 async def _serve(server: Server[Any], address_file: Path | None) -> None:
@@ -110,7 +113,7 @@ async def _serve(server: Server[Any], address_file: Path | None) -> None:
 
 
 def _http(server: Server[Any], address_file: Path) -> Coroutine[Any, Any, None]:
-    """Listen, write the address, and return what serves then."""
+    """Listen, and write the address; what is returned serves."""
     import uvicorn
 
     class Unattended(uvicorn.Server):
@@ -121,17 +124,10 @@ def _http(server: Server[Any], address_file: Path) -> Coroutine[Any, Any, None]:
 
     listening = socket.create_server(("127.0.0.1", 0))
     token = secrets.token_urlsafe(32)
-    _write_secret(address_file, {"url": f"http://127.0.0.1:{listening.getsockname()[1]}/mcp", "token": token})
+    address = {"url": f"http://127.0.0.1:{listening.getsockname()[1]}/mcp", "token": token}
+    write_atomically(address_file, json.dumps(address), mode=0o600)
     app = _with_token(server.streamable_http_app(), token)
     return Unattended(uvicorn.Config(app, log_level="warning", access_log=False)).serve(sockets=[listening])
-
-
-def _write_secret(path: Path, content: Any) -> None:
-    """A file that appears as a whole and that nobody else may read."""
-    temporary = path.with_name(f"{path.name}.new")
-    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        json.dump(content, file)
-    os.replace(temporary, path)
 
 
 def _with_token(app: Any, token: str) -> Any:
@@ -151,7 +147,7 @@ def _with_token(app: Any, token: str) -> Any:
 
 @contextmanager
 def _stdout_kept_for_messages() -> Iterator[None]:
-    """Plugins print to stderr while they are imported. While it serves, the SDK sees to that."""
+    """Have plugins print to stderr while they are imported; later the SDK does so."""
     messages = os.dup(1)
     os.dup2(2, 1)
     try:
@@ -182,18 +178,18 @@ def _options() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Serve; see the head of this file. The exit code is 1 where a plugin cannot be loaded, which stderr then says."""
+    """Serve; see the head of this file. The exit code is 1 where a plugin cannot be loaded; stderr says why."""
     options = _options()
     signal.signal(signal.SIGTERM, _terminate)
-    sys.path.insert(0, os.getcwd())  # where PYTHONSAFEPATH keeps Python from doing so
+    sys.path.insert(0, os.getcwd())  # Python does not where PYTHONSAFEPATH is set
     loop = asyncio.new_event_loop()
     plugins: list[LoadedPlugin] = []
     try:
         status = _run(loop, options, plugins)
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it comes too where the end takes longer than a second
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # who started it may send it while plugins clean up
         os.dup2(2, 1)  # what plugins print when they clean up
-        signal.signal(signal.SIGALRM, _blocked)  # else nothing ends a cleanup that does not await, nor is it told
+        signal.signal(signal.SIGALRM, _blocked)  # the only way to end a cleanup that does not await
         signal.setitimer(signal.ITIMER_REAL, BLOCKED_TIMEOUT)
         loop.run_until_complete(clean_up(plugins))
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""What a plain-language test holds, and its verdict. Nothing is run or read here."""
+"""What a plain-language test consists of, and its verdict."""
 
 from __future__ import annotations
 
@@ -8,9 +8,17 @@ from typing import Annotated, Any, ClassVar, Literal
 import pydantic
 from pydantic import ConfigDict, Field, PrivateAttr
 
+from llm_mock.support.text import shorten, shorten_name
+
+PARTS = {"setup": "setup: ", "steps": "", "teardown": "teardown: "}
+"""The lists of steps, in the order in which they are done, and the beginnings of the names of their results."""
+SHOWN_OUTPUT = 300
+"""How many characters of what a tool or a model said are shown."""
+_MARKS = {"pass": "✓", "fail": "✗", "skip": "–"}  # noqa: RUF001 (as wide as the others)
+
 
 class _Strict(pydantic.BaseModel):
-    """A part of a test's file. A key that is not known is an error."""
+    """A part of a test's file; an unknown key is an error."""
 
     __test__: ClassVar[bool] = False
     model_config = ConfigDict(extra="forbid")
@@ -39,7 +47,7 @@ class Step(_Strict):
     expect: str = ""
     """What should come of it, in plain language, for the model."""
     analyze: str = ""
-    """What the model is to look at."""
+    """What the model should look at."""
     save_as: str = ""
     """The name under which the result is kept."""
     repeat: Annotated[int, Field(ge=1)] = 1
@@ -66,7 +74,7 @@ class VerdictSpec(_Strict):
 
 
 class TestSpec(_Strict):
-    """A whole test, as its file has it."""
+    """A whole test."""
 
     test: TestMeta
     setup: list[Step] = []
@@ -89,7 +97,7 @@ class TestSpec(_Strict):
 
 
 class StepResult(pydantic.BaseModel):
-    """What came of one step."""
+    """What came of one step. As a text it is one line."""
 
     __test__: ClassVar[bool] = False
 
@@ -97,6 +105,22 @@ class StepResult(pydantic.BaseModel):
     status: Literal["pass", "fail", "skip"]
     details: str = ""
     tool_output: Any = None
+
+    def __str__(self) -> str:
+        details = f"  {shorten_name(self.details)}" if self.details else ""
+        return self.head + details + (f" → {self.output_beside}" if self.output_beside else "")
+
+    @property
+    def head(self) -> str:
+        """How its line begins: a mark for the status, and the name."""
+        return f"{_MARKS[self.status]} {shorten_name(self.name)}"
+
+    @property
+    def output_beside(self) -> str | None:
+        """What the tool answered, as it is shown; None where the details say so already."""
+        shown = shorten(self.tool_output, SHOWN_OUTPUT)
+        known = self.tool_output is None or any(said in self.details for said in (shown, str(self.tool_output)))
+        return None if known else shown
 
 
 class Verdict(pydantic.BaseModel):

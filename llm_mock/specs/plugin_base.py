@@ -6,13 +6,15 @@ import re
 
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
+CLEANUP = "The cleanup of the plugin"
+"""How every message about a failed cleanup begins."""
+
 
 class LLMPlugin:
-    """A set of tools. Plugins lie in `tests/llm/plugins/*.py`.
+    """A set of tools. Plugins are in `tests/llm/plugins/*.py`.
 
-    Every public async method is a tool, named `<name>_<method>`: its docstring is what a model is told about it, its
-    type hints are the schema of its arguments. Other methods are no tools. What a tool returns is a JSON value; where
-    it raises an error, the call fails with it.
+    Every public async method is a tool, named `<name>_<method>`: its docstring is the description for models, its type
+    hints are the schema of its arguments. What it returns is a JSON value; an error that it raises fails the call.
 
     Each test has a server process of its own, with one instance of each plugin, made without arguments: its state lasts
     as long as the test. What a plugin prints goes to the server's stderr.
@@ -27,7 +29,7 @@ class LLMPlugin:
             cls.name = _snake_case(cls.__name__)
 
     async def cleanup(self) -> None:
-        """Called when the test has ended, however it did, and never a tool. May take 5 seconds."""
+        """Called when the test has ended, whatever its outcome; it is not a tool. May take 5 seconds."""
 
 
 def _snake_case(class_name: str) -> str:

@@ -1,4 +1,4 @@
-"""Plugins from files, and the tools that they have."""
+"""Loads plugins from files, and finds their tools."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from llm_mock.errors import InvalidFile
-from llm_mock.specs import explain_tools
 from llm_mock.specs.plugin_base import LLMPlugin
-from llm_mock.specs.tool_functions import ToolFunction
+from llm_mock.specs.tool_functions import SHOWN_ERROR, ToolFunction
+from llm_mock.support.text import error_text, shorten, shorten_name
 
 LONGEST_NAME = 64
 """Characters that a tool's name may have, as the providers of models take it."""
@@ -25,14 +25,14 @@ _NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True)
 class LoadedPlugin:
-    """A plugin, and where it stands."""
+    """A plugin, and its file."""
 
     plugin: LLMPlugin
     file: Path
 
     @property
     def place(self) -> str:
-        """What messages call it: its class with file and line."""
+        """Its class with file and line, for messages."""
         return f"{type(self.plugin).__name__} ({self.file.name}:{_line(type(self.plugin))})"
 
     def error(self, problem: str, member: Any = None) -> InvalidFile:
@@ -58,7 +58,8 @@ def load_plugins(files: Iterable[Path]) -> Iterator[LoadedPlugin]:
             plugin = _made(each, file)
             other = loaded.setdefault(plugin.plugin.name, plugin)
             if other is not plugin:
-                raise plugin.error(explain_tools.plugin_named_twice(each.__name__, plugin.plugin.name, other.place))
+                both = f"the plugin {each.__name__} has the name {plugin.plugin.name!r}, as {other.place} has"
+                raise plugin.error(f"{both}. Give one of them another: name = '…'")
             yield plugin
 
 
@@ -72,15 +73,23 @@ def tools_of(plugin: LoadedPlugin) -> Iterator[ToolFunction]:
         bound = getattr(plugin.plugin, method)
         name = f"{plugin.plugin.name}_{method}"
         if len(name) > LONGEST_NAME:
-            raise plugin.error(explain_tools.long_tool_name(name, LONGEST_NAME), bound)
+            problem = f"has {len(name)} characters, and models take {LONGEST_NAME}: shorten the method's."
+            raise plugin.error(f"the name of the tool {name!r} {problem}", bound)
         if inspect.isasyncgenfunction(bound):
-            raise plugin.error(explain_tools.bad_signature(name, explain_tools.asynchronous_generator()), bound)
+            raise plugin.error(_not_offered(name, "it is an async generator; return its values as a list"), bound)
         if not inspect.iscoroutinefunction(bound):
             continue
         try:
             yield ToolFunction(name, bound)
         except Exception as error:
-            raise plugin.error(explain_tools.bad_signature(name, str(error)), bound) from error
+            raise plugin.error(_not_offered(name, str(error)), bound) from error
+
+
+def _not_offered(tool: str, problem: str) -> str:
+    return (
+        f"the tool {tool!r} cannot be offered: {shorten_name(problem, 300)}. Give its arguments names and types that "
+        "JSON has; a method that is no tool begins with _."
+    )
 
 
 def _public_methods(plugin: type[LLMPlugin]) -> Iterator[str]:
@@ -102,7 +111,9 @@ def _imported(file: Path, name: str) -> ModuleType:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # also what pytest.skip and sys.exit raise
-        problem = explain_tools.plugin_not_imported(error)
+        problem = f"the plugin cannot be imported: {shorten_name(error_text(error), SHOWN_ERROR)}"
+        if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "llm_pytest":
+            problem += " Import the base class so: from llm_mock.specs import LLMPlugin"
         raise InvalidFile(f"{file}:{_line_of_error(error, file)}: {problem}") from error
     return module
 
@@ -118,11 +129,12 @@ def _made(plugin: type[LLMPlugin], file: Path) -> LoadedPlugin:
     try:
         loaded = LoadedPlugin(plugin(), file)
     except Exception as error:
-        problem = explain_tools.plugin_not_made(plugin.__name__, error)
+        problem = f"the plugin {plugin.__name__} cannot be made: {shorten_name(error_text(error), SHOWN_ERROR)}"
         raise InvalidFile(f"{file}:{_line_of_error(error, file)}: {problem}") from error
     name = loaded.plugin.name
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise loaded.error(explain_tools.bad_plugin_name(plugin.__name__, name))
+        problem = f"has the name {shorten(name)}; give a text of letters, digits, _ and -."
+        raise loaded.error(f"the plugin {plugin.__name__} {problem}")
     return loaded
 
 

@@ -1,4 +1,4 @@
-"""Where the project of a test lies, and its plugins."""
+"""The project of a test, and its plugins."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import os
 from pathlib import Path
 
 from llm_mock.errors import InvalidFile
-from llm_mock.specs import explain_tools
 
 MARKS = ("pyproject.toml", "setup.py", ".git")
-"""What lies in the root of a project."""
+"""What the root of a project has."""
 PLUGINS = Path("tests", "llm", "plugins")
 """Where a project has its plugins."""
 
@@ -21,8 +20,8 @@ def find_project_root(path: str | Path) -> Path:
         path: the file, which need not exist, or a folder.
 
     Returns:
-        The nearest folder above (or the folder itself) that holds `pyproject.toml`, `setup.py` or `.git`; where there
-        is none, the one that holds the `tests/llm` in which the file is, else the folder of the file. An absolute path.
+        The nearest folder above (or the folder itself) that holds `pyproject.toml`, `setup.py` or `.git`; else the one
+        that holds the `tests/llm` in which the file is; else the folder of the file. An absolute path.
     """
     path = Path(os.path.abspath(path))
     folder = path if path.is_dir() else path.parent
@@ -34,20 +33,20 @@ def find_project_root(path: str | Path) -> Path:
 
 
 def plugin_files(root: Path) -> list[Path]:
-    """The files of a project's plugins: `tests/llm/plugins/*.py`, but for those whose name begins with `_`.
+    """The files of a project's plugins, by name: `tests/llm/plugins/*.py` without those whose name begins with `_`.
 
     Args:
         root: the root of the project.
 
-    Returns:
-        The files, by name.
-
     Raises:
-        InvalidFile: one of them lies outside the project, by a symbolic link: it is code that would be run.
+        InvalidFile: a symbolic link leads out of the project, to code that would be run.
     """
     __tracebackhide__ = True
     found = sorted(path for path in (root / PLUGINS).glob("*.py") if path.is_file() and not path.name.startswith("_"))
     for path in found:
         if not path.resolve().is_relative_to(root.resolve()):
-            raise InvalidFile(explain_tools.plugin_outside(path, path.resolve(), root))
+            raise InvalidFile(
+                f"{path}: this plugin lies outside the project: it leads to {path.resolve()}, which is not in {root}. "
+                "Its code is not run. Copy it into the project."
+            )
     return found

@@ -1,4 +1,4 @@
-"""What a model is told: the test, what was done already, and how to answer."""
+"""The prompt for a model: the test, what was done already, and how to answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.errors import MissingExtra
-from llm_mock.specs import explain
 from llm_mock.specs.models import Step, StepResult, TestSpec
 from llm_mock.support import yaml_files
 
@@ -23,7 +22,7 @@ def render(spec: TestSpec, setup: Sequence[StepResult], saved: Mapping[str, Any]
 
     Args:
         spec: the test.
-        setup: what came of its setup, which is done.
+        setup: the results of its setup.
         saved: the results that the setup saved, JSON values by name.
 
     Raises:
@@ -33,27 +32,30 @@ def render(spec: TestSpec, setup: Sequence[StepResult], saved: Mapping[str, Any]
     try:
         import jinja2
     except ModuleNotFoundError:
-        raise MissingExtra(explain.no_jinja2()) from None
+        raise MissingExtra(
+            "Asking a model to judge a test needs jinja2, which is not installed. "
+            "Run: pip install 'pytest-llm-mock[specs]'"
+        ) from None
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
     return template.render(
         test=spec.test,
         verdict=spec.verdict,
-        steps=yaml_files.dump([_told(step) for step in spec.steps]),
+        steps=yaml_files.dump([_as_written(step) for step in spec.steps]),
         setup=[result for result in setup if result.status == "pass"],
         saved=json.dumps(saved, ensure_ascii=False, indent=2) if saved else "",
     )
 
 
 def render_question(prompt: str, calls: Sequence[ToolCallRecord], said: str) -> str:
-    """Asks for the verdict alone, of a model that did the steps and gave none.
+    """The prompt for a model that did the steps and gave no verdict.
 
     Args:
-        prompt: what the model was told.
+        prompt: its prompt until then.
         calls: the calls that it made.
-        said: what it said in the end.
+        said: its last answer.
     """
-    made = [{"tool": call.name, "arguments": call.arguments, **_came(call)} for call in calls]
+    made = [{"tool": call.name, "arguments": call.arguments, **_outcome(call)} for call in calls]
     return (
         f"{prompt}\n# What was done\n\nThe steps were done, with these calls:\n\n```json\n"
         f"{json.dumps(made, ensure_ascii=False, indent=2)}\n```\n\nThen this was said:\n\n{said or '(nothing)'}\n\n"
@@ -61,11 +63,11 @@ def render_question(prompt: str, calls: Sequence[ToolCallRecord], said: str) -> 
     )
 
 
-def _came(call: ToolCallRecord) -> dict[str, Any]:
+def _outcome(call: ToolCallRecord) -> dict[str, Any]:
     return {"result": call.result} if call.error is None else {"error": call.error}
 
 
-def _told(step: Step) -> dict[str, Any]:
-    """A step as a model is told: only what its file says."""
-    told: dict[str, Any] = step.model_dump(include=step.model_fields_set - {"steps"})
-    return {**told, "steps": [_told(child) for child in step.steps]} if step.steps else told
+def _as_written(step: Step) -> dict[str, Any]:
+    """A step without the defaults of what its file leaves out."""
+    given: dict[str, Any] = step.model_dump(include=step.model_fields_set - {"steps"})
+    return {**given, "steps": [_as_written(child) for child in step.steps]} if step.steps else given

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from llm_mock.errors import UnknownReference
-from llm_mock.specs import explain
+from llm_mock.support import interpolation
+from llm_mock.support.text import nearest, shorten, shorten_name
 
-_REFERENCE = re.compile(r"(\$?)\$\{([^{}]*)\}")
 _FORM = re.compile(r"[^\W\d]\w*(?:\.[^.\s]+)*")
 
 
@@ -27,54 +27,63 @@ def resolved(value: Any, saved: Mapping[str, Any]) -> Any:
     Raises:
         UnknownReference: a reference leads nowhere; the message names what was there.
     """
-    __tracebackhide__ = True
-    if isinstance(value, str):
-        return _text(value, saved)
-    if isinstance(value, Mapping):
-        return {key: resolved(item, saved) for key, item in value.items()}
-    return [resolved(item, saved) for item in value] if isinstance(value, list) else value
+
+    def inserted(reference: str) -> str:
+        found = _found(reference, saved)
+        return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+
+    def in_text(text: str) -> Any:
+        whole = interpolation.whole_reference(text)
+        return interpolation.interpolated(text, inserted) if whole is None else _found(whole, saved)
+
+    return interpolation.map_texts(value, in_text)
 
 
 def references_in(value: Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Every reference in a JSON value: where it stands, by keys and positions, and what is between its braces."""
     if isinstance(value, str):
-        yield from ((place, match[2]) for match in _REFERENCE.finditer(value) if not match[1])
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from references_in(item, (*place, key))
-    elif isinstance(value, list):
-        for position, item in enumerate(value):
-            yield from references_in(item, (*place, position))
+        yield from ((place, reference) for reference in interpolation.references_in(value))
+    elif isinstance(value, (dict, list)):
+        for step, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from references_in(item, (*place, step))
 
 
 def name_in(reference: str) -> str | None:
-    """The name of the result that a reference begins with; None where it is none."""
+    """The name of the result that a reference begins with; None where it is no reference."""
     return reference.partition(".")[0] if _FORM.fullmatch(reference) else None
 
 
-def _text(text: str, saved: Mapping[str, Any]) -> Any:
-    __tracebackhide__ = True
-    match = _REFERENCE.fullmatch(text)
-    if match and not match[1]:
-        return _found(match[2], saved)
-    return _REFERENCE.sub(lambda match: match[0][1:] if match[1] else _inserted(_found(match[2], saved)), text)
+def problem_with(reference: str, saved: Collection[str]) -> str | None:
+    """What is wrong with a reference; None where it begins with the name of a saved result.
 
-
-def _inserted(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    Args:
+        reference: what is between the braces.
+        saved: the names of the results.
+    """
+    name, written = name_in(reference), f"${{{shorten_name(reference)}}}"
+    if name is None:
+        return f"{written} is no reference such as ${{name.key.0}}; write ${written} if that text is meant"
+    if name in saved:
+        return None
+    there = f"saved by then: {', '.join(dict.fromkeys(saved))}" if saved else "nothing is saved by then"
+    return (
+        f"{written} refers to {shorten_name(name)!r}, which no earlier step saves{nearest(name, saved)} "
+        f"({there}); write ${written} if that text is meant"
+    )
 
 
 def _found(reference: str, saved: Mapping[str, Any]) -> Any:
-    __tracebackhide__ = True
+    if problem := problem_with(reference, saved):
+        raise UnknownReference(problem)
     name, *keys = reference.split(".")
-    if name not in saved:
-        raise UnknownReference(explain.nothing_saved(reference, name, list(saved)))
     value, done = saved[name], name
     for key in keys:
         value = _parsed(value)
         inside = _inside(value)
         if key not in inside:
-            raise UnknownReference(explain.nothing_inside(reference, done, key, value))
+            written = f"${{{shorten_name(reference)}}}"
+            there = _content(key, value)
+            raise UnknownReference(f"{written}: there is no {shorten_name(key)!r} in {shorten_name(done)}; {there}")
         value, done = inside[key], f"{done}.{key}"
     return value
 
@@ -91,3 +100,10 @@ def _inside(value: Any) -> Mapping[str, Any]:
     if isinstance(value, list):
         return {str(position): item for position, item in enumerate(value)}
     return value if isinstance(value, Mapping) else {}
+
+
+def _content(missing: str, value: Any) -> str:
+    """What a value holds that lacks a key."""
+    if isinstance(value, Mapping):
+        return f"it has {', '.join(map(shorten_name, value)) or 'nothing'}{nearest(missing, value)}"
+    return f"it is a list of {len(value)}, from 0" if isinstance(value, list) else f"it is {shorten(value)}"

@@ -5,56 +5,51 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.errors import TimeIsUp, UnknownReference
-from llm_mock.specs import explain
 from llm_mock.specs.deadline import Deadline
-from llm_mock.specs.models import Step, StepResult
+from llm_mock.specs.models import SHOWN_OUTPUT, Step, StepResult
 from llm_mock.specs.references import name_in, references_in, resolved
-from llm_mock.support.text import call_text
+from llm_mock.support.text import call_text, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.agents.tools import ServerTool
 
 Report = Callable[[StepResult | str], None]
-"""Is told each result as it comes, and what else happens."""
+"""Is given each result as it comes, and texts about what else happens."""
 HOLDS = {"assert_equals": "passed", "assert_true": "passed", "compare_values": "equal"}
 """The tools that succeed where something does not hold, and the field of their output that says whether it does."""
 WITHIN = " › "  # noqa: RUF001 (where a step stands, as a path)
 
 
+@dataclass
 class Steps:
-    """Makes the calls of steps. After one that failed, the rest is skipped.
+    """Makes the calls of steps. After one that failed, the rest is skipped."""
 
-    Args:
-        tools: the tools by their names, at least those of the steps.
-        saved: results by name; what is saved is added.
-        deadline: when all must be over.
-        report: is told each result.
-        keep_going: do the rest also after a step that failed, as in a teardown.
-    """
-
-    def __init__(
-        self,
-        tools: Mapping[str, ServerTool],
-        saved: dict[str, Any],
-        deadline: Deadline,
-        report: Report,
-        keep_going: bool = False,
-    ) -> None:
-        self._tools = tools
-        self._saved = saved
-        self._deadline = deadline
-        self._report = report
-        self._keep_going = keep_going
-        self.results: list[StepResult] = []
-        """What came of each call, and of each step that was skipped."""
+    tools: Mapping[str, ServerTool]
+    """The tools by their names, at least those of the steps."""
+    saved: dict[str, Any]
+    """Results by name; what is saved is added."""
+    deadline: Deadline
+    """When all must be over."""
+    report: Report
+    """Is given each result."""
+    keep_going: bool = False
+    """Do the rest also after a step that failed."""
+    results: list[StepResult] = field(default_factory=list)
+    """The result of each call, and of each step that was skipped."""
 
     @property
     def failed(self) -> StepResult | None:
-        """The first step that failed; None where there is none."""
+        """The first step that failed."""
         return next((result for result in self.results if result.status == "fail"), None)
+
+    @property
+    def problem(self) -> str | None:
+        """The first step that failed, and why."""
+        return f"{shorten_name(self.failed.name)}: {self.failed.details}" if self.failed else None
 
     def run(self, steps: Sequence[Step], within: str = "") -> None:
         """Do these steps.
@@ -64,11 +59,11 @@ class Steps:
             within: what their names begin with.
 
         Raises:
-            TimeIsUp: the deadline passed; the step meanwhile is among the results as failed.
+            TimeIsUp: the deadline passed; the step that was being done is among the results as failed.
         """
         for name, step in named(steps, within):
             if self._over:
-                self._add(name, "skip", explain.not_run(self._over.name))
+                self._add(name, "skip", f"not run: {self._over.name} failed")
                 continue
             for numbered in _repeated(step, name):
                 self._once(step, numbered)
@@ -78,26 +73,26 @@ class Steps:
     @property
     def _over(self) -> StepResult | None:
         """The step after which no other is done."""
-        return None if self._keep_going else self.failed
+        return None if self.keep_going else self.failed
 
     def _once(self, step: Step, name: str) -> None:
         if step.is_nested():
             self.run(step.steps, name + WITHIN)
         elif not step.tool:
-            self._add(name, "skip", explain.only_for_a_model())
+            self._add(name, "skip", "only a model can judge it")
         elif missing := self._missing(step):
-            self._add(name, "skip", explain.not_saved(missing))
+            self._add(name, "skip", f"not run: nothing was saved as {', '.join(map(repr, missing))}")
         else:
             self._call(step, name)
 
     def _missing(self, step: Step) -> list[str]:
-        """What the step refers to and nobody saved: its step failed, or only a model could do it."""
+        """Results that the step refers to and that were not saved: their step failed, or only a model can do it."""
         names = [name_in(reference) or reference for _, reference in references_in(step.args)]
-        return [name for name in dict.fromkeys(names) if name not in self._saved]
+        return [name for name in dict.fromkeys(names) if name not in self.saved]
 
     def _call(self, step: Step, name: str) -> None:
         try:
-            arguments = resolved(step.args, self._saved)
+            arguments = resolved(step.args, self.saved)
         except UnknownReference as error:
             self._add(name, "fail", str(error))
             return
@@ -111,7 +106,7 @@ class Steps:
             self._add(name, "fail", f"{called}: {problem}", output)
             return
         if step.save_as:
-            self._saved[step.save_as] = output
+            self.saved[step.save_as] = output
         self._add(name, "pass", called, output)
 
     def _attempt(self, step: Step, arguments: dict[str, Any]) -> tuple[Any, str | None]:
@@ -123,22 +118,24 @@ class Steps:
         output, problem = None, None
         for attempt in range(1, step.retry + 2):
             if attempt > 1:
-                time.sleep(min(step.retry_delay, self._deadline.left))
-            left = self._deadline.left
+                time.sleep(min(step.retry_delay, self.deadline.left))
+            left = self.deadline.left
             if left:
-                answer = self._tools[step.tool].call(arguments, min(left, step.timeout or left))
+                answer = self.tools[step.tool].call(arguments, min(left, step.timeout or left))
                 output = data_of(answer.text, answer.structured)
                 problem = problem_of(step.tool, answer.text if answer.is_error else None, output)
             if problem is None and left:
                 break
-            if self._deadline.passed:
-                raise TimeIsUp(problem or explain.no_time())
-        return output, None if problem is None else explain.after_attempts(problem, step.retry + 1)
+            if self.deadline.passed:
+                raise TimeIsUp(problem or "the test's time was over")
+        if problem is not None and step.retry:
+            problem += f" (after {step.retry + 1} attempts)"
+        return output, problem
 
     def _add(self, name: str, status: Any, details: str, output: Any = None) -> None:
         result = StepResult(name=name, status=status, details=details, tool_output=output)
         self.results.append(result)
-        self._report(result)
+        self.report(result)
 
 
 def calls_of(steps: Sequence[Step], within: str = "") -> Iterator[tuple[str, Step]]:
@@ -151,29 +148,30 @@ def calls_of(steps: Sequence[Step], within: str = "") -> Iterator[tuple[str, Ste
 
 
 def data_of(text: str, structured: Any) -> Any:
-    """What a tool answered, as it is saved: its data where it gave some, else its text."""
+    """The output of a tool as it is saved: its data if it has some, else its text."""
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError):
         parsed = None
     if structured is None:
         return parsed if isinstance(parsed, (dict, list)) else text
-    # The SDK puts what is no object under the name `result`, and says it bare as text.
+    # Of what is not an object the SDK makes one with the key `result`, and gives it bare as text.
     wrapped = isinstance(structured, dict) and list(structured) == ["result"] and parsed != structured
     return structured["result"] if wrapped else structured
 
 
 def problem_of(tool: str, error: str | None, output: Any) -> str | None:
-    """What is wrong with the outcome of a call: its error, or what its assertion says; None for nothing."""
+    """What is wrong with the outcome of a call: its error, or the message of an assertion that does not hold."""
     if error is not None:
         return error
     if tool in HOLDS and not (isinstance(output, Mapping) and output.get(HOLDS[tool]) is True):
-        return explain.does_not_hold(output)
+        message = output.get("message") if isinstance(output, Mapping) else None
+        return str(message) if message else shorten(output, SHOWN_OUTPUT)
     return None
 
 
 def named(steps: Sequence[Step], within: str = "") -> Iterator[tuple[str, Step]]:
-    """Steps with what they are called: their name, or their tool, or their number."""
+    """Steps with their names, or else their tools, or else their numbers."""
     for number, step in enumerate(steps, start=1):
         yield within + (step.name or step.tool or f"step {number}"), step
 

@@ -15,11 +15,14 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ArgsKwargs, to_jsonable_python
 
 from llm_mock.errors import LLMMockError
-from llm_mock.specs import explain_tools
+from llm_mock.support.text import error_text, shorten_name
+
+SHOWN_ERROR = 1_000
+"""How many characters of what a plugin raised are shown."""
 
 
 class Terminated(SystemExit):
-    """The process was told to end. Raised wherever it happens to be, even in a tool that blocks the event loop."""
+    """The process shall end. A signal raises it, even in a tool that blocks the event loop."""
 
 
 class ToolFunction:
@@ -37,12 +40,12 @@ class ToolFunction:
         self.name = name
         self.function = function
         if any(parameter.kind in _NAMELESS for parameter in inspect.signature(function).parameters.values()):
-            raise TypeError(explain_tools.positional_arguments())
+            raise TypeError("it takes arguments that have no name (*args, or those before a /)")
         self._adapter: TypeAdapter[Any] = TypeAdapter(_with_evaluated_hints(function))
         self.input_schema = self._adapter.json_schema()
 
-    def told(self) -> types.Tool:
-        """What the server tells about it."""
+    def definition(self) -> types.Tool:
+        """What clients of the server are told about it."""
         description = inspect.getdoc(self.function)
         return types.Tool(name=self.name, description=description, input_schema=self.input_schema)
 
@@ -50,13 +53,14 @@ class ToolFunction:
         """Call it.
 
         Returns:
-            The result: an object as structured content and as JSON text, a text as it is, any other value as JSON text.
-            Whatever goes wrong is a result too.
+            The result: an object as structured content and as JSON text, a text as it is, any other value as JSON text;
+            a failure where something goes wrong.
         """
         try:
             coroutine = self._adapter.validate_python(ArgsKwargs((), arguments))
         except ValidationError as error:
-            return failure(explain_tools.invalid_arguments(self.name, _problems(error)))
+            problems = _problems(error)
+            return failure(f"The tool {self.name!r} was not called, because its arguments are invalid:\n{problems}")
         try:
             value = await coroutine
         except (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit, Terminated):
@@ -65,16 +69,17 @@ class ToolFunction:
             return failure(str(error))
         except BaseException as error:  # also what pytest.fail and sys.exit raise, which would end the server
             sys.excepthook(type(error), error, error.__traceback__)  # for those who look for its place
-            return failure(explain_tools.tool_raised(self.name, error))
+            return failure(f"The tool {self.name!r} failed: {shorten_name(error_text(error), SHOWN_ERROR)}")
         return self._result(value)
 
     def _result(self, value: Any) -> types.CallToolResult:
         try:
             data = to_jsonable_python(value)
             text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, allow_nan=False)
-            text.encode()  # half of a character is no text
+            text.encode()  # fails for half of a character
         except (ValueError, TypeError, RecursionError) as error:
-            return failure(explain_tools.no_json(self.name, error))
+            problem = shorten_name(error_text(error), SHOWN_ERROR)
+            return failure(f"The tool {self.name!r} did its work, but what it returned is no JSON value: {problem}")
         structured = data if isinstance(data, dict) else None
         return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=structured)
 
@@ -101,6 +106,7 @@ def _with_evaluated_hints(function: Callable[..., Any]) -> Any:
     return called
 
 
-def _problems(error: ValidationError) -> list[str]:
+def _problems(error: ValidationError) -> str:
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    return [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found]
+    lines = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found]
+    return "\n".join(f"  {shorten_name(line, 300)}" for line in lines)

@@ -13,17 +13,17 @@ from pathlib import Path
 from llm_mock.agents.pool import pool_of_process
 from llm_mock.agents.servers import MCPServer, Variables
 from llm_mock.agents.tools import ServerTool
-from llm_mock.specs import explain_tools
 from llm_mock.specs.allowed_hosts import AllowedHosts
+from llm_mock.specs.plugin_base import CLEANUP
 from llm_mock.specs.project import find_project_root, plugin_files
 
 STOP_TIMEOUT = 6.0
-"""Seconds that the server has to end when it is told to: 5 for the plugins to clean up, and a second to go."""
+"""Seconds that the server has to end: 5 for the plugins to clean up, and one more."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _OfOneTest(MCPServer):
-    """A server that no other test shares, though its configuration be the same."""
+    """A server that no other test shares, even one with the same configuration."""
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__
@@ -47,7 +47,7 @@ class RunningTools:
 
 @contextmanager
 def tools_server(yaml_path: Path, *, allowed_hosts: AllowedHosts, http: bool = False) -> Iterator[RunningTools]:
-    """Run the tools of one test meanwhile: a process of its own in the root of the project, with its plugins.
+    """Run the tools of one test: a process of its own in the root of the project, with its plugins.
 
     Args:
         yaml_path: the file of the test.
@@ -55,11 +55,11 @@ def tools_server(yaml_path: Path, *, allowed_hosts: AllowedHosts, http: bool = F
         http: whether the server is to be reached by HTTP too, on 127.0.0.1.
 
     Yields:
-        The tools. At the end the plugins clean up, and the process is ended with all that it started; a cleanup that
-        fails is told by `cleanup_errors`.
+        The tools. At the end the plugins clean up, which may add to `cleanup_errors`, and the process is ended with all
+        that it started.
 
     Raises:
-        InvalidFile: a plugin lies outside the project.
+        InvalidFile: a plugin is outside the project.
         ServerError: the server does not start, as a plugin cannot be loaded; the message names its file and line.
         MissingExtra: `mcp` is not installed.
     """
@@ -75,7 +75,7 @@ def tools_server(yaml_path: Path, *, allowed_hosts: AllowedHosts, http: bool = F
             yield RunningTools(server, tools, url, headers, cleanup_errors)
         finally:
             lines = pool_of_process().stop(server).splitlines()
-            cleanup_errors += [line for line in lines if line.startswith(explain_tools.CLEANUP)]
+            cleanup_errors += [line for line in lines if line.startswith(CLEANUP)]
 
 
 def _address(file: Path) -> tuple[str, Variables]:

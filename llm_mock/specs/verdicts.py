@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from llm_mock.specs import explain
-from llm_mock.specs.models import StepResult, Verdict
+from llm_mock.specs.models import SHOWN_OUTPUT, StepResult, Verdict
+from llm_mock.support.text import shorten, shorten_name
 
 SCHEMA: dict[str, Any] = {
     "title": "Verdict",
@@ -53,11 +53,13 @@ def parse_verdict(text: str) -> Verdict:
     said = _result_of_claude(text)
     found = list(_objects(said))
     if not found:
-        return Verdict(verdict="UNCLEAR", reason=explain.no_verdict(said))
+        shown = shorten_name(said, SHOWN_OUTPUT) or "(nothing)"
+        return Verdict(verdict="UNCLEAR", reason=f"The model gave no verdict. It said: {shown}")
     start, end, data = found[-1]
     verdict = _verdict(data)
     if verdict.verdict == "PASS" and _OTHERWISE.search(said[:start] + said[end:]):
-        return Verdict(verdict="UNCLEAR", reason=explain.contradicting_verdicts(said))
+        shown = shorten_name(said, SHOWN_OUTPUT)
+        return Verdict(verdict="UNCLEAR", reason=f"The model said PASS, and also another verdict: {shown}")
     return verdict
 
 
@@ -99,9 +101,10 @@ def _verdict(data: Mapping[str, Any]) -> Verdict:
     listed = data.get("steps")
     steps = [_step(step) for step in listed if isinstance(step, Mapping)] if isinstance(listed, list) else []
     issues = data.get("issues")
+    invalid = f"The verdict {shorten(data['verdict'])} is none of PASS, FAIL and UNCLEAR."
     return Verdict(
         verdict=word or "UNCLEAR",
-        reason=_text(data.get("reason")) if word else explain.invalid_verdict(data["verdict"]),
+        reason=_text(data.get("reason")) if word else invalid,
         steps=steps,
         issues=[_text(issue) for issue in issues] if isinstance(issues, list) else [],
     )

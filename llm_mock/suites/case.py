@@ -12,30 +12,20 @@ from typing import TYPE_CHECKING, Any, cast
 import llm
 
 from llm_mock.agents.agent import Agent
-from llm_mock.agents.environment import secrets_of
+from llm_mock.agents.environment import secrets_of_servers
 from llm_mock.agents.pool import pool_of_process
 from llm_mock.agents.result import AgentResult, without_secrets
 from llm_mock.agents.run import aitest_run_sync
 from llm_mock.agents.session import AgentSession
 from llm_mock.errors import LLMMockError
-from llm_mock.suites import explain_run
 from llm_mock.suites.assertions import RunContext, evaluate_assertions
 from llm_mock.suites.dry_run import dry_run_model
-from llm_mock.suites.kept import key_of
-from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, TurnResult
+from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, TurnResult, total_cost
 from llm_mock.suites.schema import TestCase, ToolCallsAssertion, Turn
 from llm_mock.support.text import error_text
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.model import MockLLMModel
-
-Settled = tuple[TestCase, int, float]
-"""A case, how often it is run, and the share of these runs that must pass."""
-
-
-def with_settings(case: TestCase, repeat: int | None, threshold: float | None) -> Settled:
-    share = case.threshold if threshold is None else threshold
-    return case, repeat or case.repeat or 1, 1.0 if share is None else share
 
 
 @dataclass(frozen=True)
@@ -46,6 +36,10 @@ class CaseRunner:
     folder: Path | None
     dry_run: bool
     model_override: Any
+    repeat: int | None
+    """How often a case is run; None is as the case says itself, else once."""
+    threshold: float | None
+    """The share of these runs that must pass; None is as the case says itself, else all."""
     retry: int
     get_model: Callable[[str], MockLLMModel] | None = None
 
@@ -54,10 +48,11 @@ class CaseRunner:
         """The id of the model that is asked."""
         return self.agent.asks.model if self.model_override is None else str(self.model_override.model_id)
 
-    def run(self, case: TestCase, repeat: int, threshold: float) -> CaseResult:
+    def run(self, case: TestCase) -> CaseResult:
         """Run a case as often as is wanted."""
+        threshold = case.threshold if self.threshold is None else self.threshold
         attempts, again = [], []
-        for _ in range(repeat):
+        for _ in range(self.repeat or case.repeat or 1):
             attempt = self._attempt(case)
             for _ in range(self.retry):
                 if attempt.status != "failed":
@@ -65,22 +60,8 @@ class CaseRunner:
                 again.append(attempt)
                 attempt = self._attempt(case)
             attempts.append(attempt)
-        costs = [attempt.cost for attempt in again]
-        retried_cost = None if None in costs else sum(filter(None, costs), Decimal(0))
-        return CaseResult(case, tuple(attempts), threshold, len(again), retried_cost)
-
-    def key(self, settled: Settled) -> str:
-        """Under which a result is kept."""
-        case, repeat, threshold = settled
-        settings = {"repeat": repeat, "threshold": threshold, "retry": self.retry, "model": self.model_id}
-        return key_of(self.agent, case, dry_run=self.dry_run, **settings)
-
-    def secrets(self) -> list[str]:
-        """What the servers of the agent are given in secret, as far as it is there."""
-        try:
-            return [secret for server in self.agent.servers for secret in secrets_of(server)]
-        except LLMMockError:  # a variable is not set, which the run of a case tells
-            return []
+        retried_cost = total_cost([attempt.cost for attempt in again])
+        return CaseResult(case, tuple(attempts), 1.0 if threshold is None else threshold, len(again), retried_cost)
 
     def _attempt(self, case: TestCase) -> Attempt:
         start = time.perf_counter()
@@ -98,7 +79,7 @@ class CaseRunner:
         return Attempt(
             tuple(self._turn_result(result) for result in session.results),
             () if error is not None else tuple(assertions),
-            None if error is None else without_secrets(error, self.secrets()),
+            None if error is None else without_secrets(error, secrets_of_servers(self.agent.servers)),
             self._transcript(session, error),
             time.perf_counter() - start,
         )
@@ -140,7 +121,8 @@ class CaseRunner:
 def _reason(error: Exception) -> str:
     """Why a case could not be run."""
     if isinstance(error, llm.UnknownModelError):
-        return explain_run.unknown_to_llm(str(error.args[0] if error.args else error))
+        advice = "`llm models` lists those that llm knows; `llm install` adds the models of a plugin."
+        return f"{error.args[0] if error.args else error}. {advice}"
     if isinstance(error, (LLMMockError, llm.NeedsKeyException)):  # they say what to do
         return str(error)
     return error_text(error)

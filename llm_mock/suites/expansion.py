@@ -10,12 +10,12 @@ from typing import Any, NamedTuple, TypeVar
 import pydantic
 
 from llm_mock.errors import InvalidFile
-from llm_mock.suites import explain
 from llm_mock.suites.schema import Assertion, Defaults, TestCase, TestSuiteDefinition, Turn
 from llm_mock.suites.variables import Variables, has_reference, text_of
 from llm_mock.support import yaml_files
-from llm_mock.support.text import shorten_name
-from llm_mock.support.validation import problems_of
+from llm_mock.support.interpolation import NAME
+from llm_mock.support.text import shorten, shorten_name, suggestion
+from llm_mock.support.validation import described, problems_of
 
 SHOWN_VALUES = 60
 """How many characters of the values of a row stand in the name of its case."""
@@ -32,6 +32,11 @@ class Found(NamedTuple):
     text: str
 
 
+def case_label(name: Any, position: int) -> str:
+    """How messages call a case."""
+    return f"case {shorten(name, 80)}" if isinstance(name, str) and name else f"case {position + 1}"
+
+
 def expand(suite: TestSuiteDefinition, folder: Path) -> tuple[TestSuiteDefinition, list[Found]]:
     """The suite with cases that are runnable as they stand, and what is wrong with it.
 
@@ -44,7 +49,8 @@ def expand(suite: TestSuiteDefinition, folder: Path) -> tuple[TestSuiteDefinitio
     for position, case in enumerate(suite.cases):
         expansion = _Expansion(position, case, suite.defaults, folder)
         made += [(position, runnable) for runnable in expansion.cases()]
-        problems += expansion.problems
+        owner = case_label(case.name, position)
+        problems += [Found(location, f"{owner}: {text}") for location, text in expansion.problems]
     problems += _bad_names(made)
     cases = tuple(case for _, case in made)
     return suite.model_copy(update={"defaults": Defaults(), "cases": cases}), list(dict.fromkeys(problems))
@@ -55,10 +61,9 @@ class _Expansion:
 
     def __init__(self, position: int, case: TestCase, defaults: Defaults, folder: Path) -> None:
         self._where: Place = ("cases", position)
-        self._owner = explain.case_name(case.name, position)
         self._defaults = defaults
         self._folder = folder
-        self.problems = [self._of_case(found) for found in _bad_shape(self._where, case)]
+        self.problems = list(_bad_shape(self._where, case))
         turns = tuple(self._with_files((*self._where, "turns", n), turn) for n, turn in enumerate(case.turns))
         self._case = self._with_files(self._where, case).model_copy(update={"turns": turns})
 
@@ -70,14 +75,8 @@ class _Expansion:
         cases = [self._runnable(name, variables) for name, variables in zip(names, rows, strict=True)]
         known = list(dict.fromkeys([*shared, *(key for row in case.rows for key in row)]))
         for name in dict.fromkeys(name for variables in rows for name in variables.unknown):
-            self._note(self._where, explain.unknown_variable(name, known))
+            self.problems.append(Found(self._where, _unknown_variable(name, known)))
         return cases
-
-    def _note(self, location: Place, text: str) -> None:
-        self.problems.append(self._of_case(Found(location, text)))
-
-    def _of_case(self, found: Found) -> Found:
-        return Found(found.location, f"{self._owner}: {found.text}")
 
     def _with_files(self, where: Place, turn: AnyTurn) -> AnyTurn:
         """A turn with the texts that it names the files of."""
@@ -92,7 +91,7 @@ class _Expansion:
         try:
             return yaml_files.read(self._folder / name).replace("\r\n", "\n").removesuffix("\n")
         except InvalidFile as error:
-            self._note(where, explain.unreadable_file(str(where[-1]), error))
+            self.problems.append(Found(where, f"{where[-1]}: {shorten_name(str(error), 500)}"))
             return ""
 
     def _runnable(self, name: str, variables: Variables) -> TestCase:
@@ -130,7 +129,7 @@ class _Expansion:
             return _ASSERTION.validate_python(variables.in_assertion(assertion))
         except pydantic.ValidationError as error:
             for problem in problems_of(error, _ASSERTION.json_schema()):
-                self._note((*where, *problem.location), yaml_files.placed(problem))
+                self.problems.append(Found((*where, *problem.location), yaml_files.placed(problem)))
             return assertion
 
 
@@ -170,12 +169,18 @@ def _bad_names(made: Iterable[tuple[int, TestCase]]) -> Iterator[Found]:
     for position, case in made:
         owner, where = first.setdefault(case.name, (position, case)), ("cases", position)
         if not case.name:
-            yield Found(where, f"{explain.case_name('', position)}: {explain.no_name()}")
+            yield Found(where, f"{case_label('', position)}: the name is empty where its variables are replaced")
         elif owner[1] is not case:
-            same = owner[0] == position
-            yield Found(
-                where, explain.rows_of_one_name(case.name) if same else explain.name_twice(case.name, owner[1].line)
-            )
+            yield Found(where, _rows_of_one_name(case) if owner[0] == position else _name_twice(*owner))
+
+
+def _rows_of_one_name(case: TestCase) -> str:
+    return f"two rows give the name {shorten(case.name, 80)}: put a variable into it that differs"
+
+
+def _name_twice(position: int, case: TestCase) -> str:
+    where = f", and the case at line {case.line} has it" if case.line else ""
+    return f"the name {shorten(case.name, 80)} stands twice{where}"
 
 
 # --- Checks ---------------------------------------------------------------------------------------------------------
@@ -186,7 +191,8 @@ def _bad_shape(where: Place, case: TestCase) -> Iterator[Found]:
     yield from _bad_choice(where, case, ("prompt", "prompt_file", "turns"), needed=True)
     outputs = ("expected_output", "expected_output_file")
     if case.turns:
-        yield from (Found((*where, key), explain.output_of_turns(key)) for key in _given(case, outputs))
+        for key in _given(case, outputs):
+            yield Found((*where, key), f"{key!r} belongs to each of the turns where there are 'turns'")
     else:
         yield from _bad_choice(where, case, outputs)
     for number, turn in enumerate(case.turns):
@@ -201,9 +207,10 @@ def _bad_shape(where: Place, case: TestCase) -> Iterator[Found]:
 def _bad_choice(where: Place, turn: Turn, keys: Sequence[str], needed: bool = False) -> Iterator[Found]:
     given = _given(turn, keys)
     if len(given) > 1:
-        yield Found((*where, given[1]), explain.exclude_each_other(given))
+        both = " and ".join(map(repr, given))
+        yield Found((*where, given[1]), f"{both} exclude each other: leave all out but one")
     elif needed and not given:
-        yield Found(where, explain.nothing_to_say())
+        yield Found(where, "'prompt' is missing")
 
 
 def _given(turn: Turn, keys: Sequence[str]) -> list[str]:
@@ -212,7 +219,18 @@ def _given(turn: Turn, keys: Sequence[str]) -> list[str]:
 
 def _bad_variables(where: Place, variables: Mapping[str, Any]) -> Iterator[Found]:
     for name, value in variables.items():
-        if not has_reference(f"${{{name}}}"):
-            yield Found((*where, name), explain.bad_variable_name(name))
+        if not NAME.fullmatch(name):
+            yield Found((*where, name), _bad_name(name))
         if not isinstance(value, (str, bool, int, float, type(None))):
-            yield Found((*where, name), explain.bad_variable(name, value))
+            wanted = "text, a number, true, false or null"
+            yield Found((*where, name), f"the variable {name!r} should be {wanted}, not {described(value)}")
+
+
+def _bad_name(name: str) -> str:
+    return f"no variable can be called {shorten(name, 60)}: letters, digits and _ make a name, and no digit begins it"
+
+
+def _unknown_variable(name: str, known: Sequence[str]) -> str:
+    if name in known:
+        return f"${{{name}}} has no value in every row: give it one in each, or in 'variables'"
+    return f"${{{name}}} is no variable{suggestion(name, known)}"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from llm_mock.errors import InvalidFile
-from llm_mock.suites import explain
-from llm_mock.suites.expansion import expand
+from llm_mock.suites.expansion import case_label, expand
 from llm_mock.suites.schema import TestSuiteDefinition
 from llm_mock.support import yaml_files
 from llm_mock.support.text import shorten
-from llm_mock.support.validation import Location
+from llm_mock.support.validation import Location, described
+
+_SHAPE = "a suite holds apiVersion, kind: TestSuite, metadata and cases"
 
 
 def load_suite(path: str | Path) -> TestSuiteDefinition:
@@ -58,11 +59,11 @@ def expanded(suite: TestSuiteDefinition, folder: Path | None = None) -> TestSuit
 def _validated(document: yaml_files.Document) -> TestSuiteDefinition:
     data = document.data
     if data is None:
-        raise document.error(explain.empty_suite())
+        raise document.error(f"the file is empty; {_SHAPE}")
     if not isinstance(data, dict):
-        raise document.error(explain.no_suite(data))
+        raise document.error(f"this is {described(data)}; {_SHAPE}")
     if data.get("kind") == "Agent":
-        raise document.error(explain.role_for_suite(), ["kind"])
+        raise document.error("this is a role (kind: Agent), not a suite (kind: TestSuite)", ["kind"])
 
     def owner(location: Location) -> tuple[str, int]:
         return _case_of(data, location)
@@ -80,4 +81,4 @@ def _case_of(data: dict[str, object], location: Location) -> tuple[str, int]:
     if len(location) < 2 or location[0] != "cases" or not isinstance(cases, list) or not isinstance(location[1], int):
         return "", 0
     case = cases[location[1]]
-    return explain.case_name(case.get("name") if isinstance(case, dict) else None, location[1]), 2
+    return case_label(case.get("name") if isinstance(case, dict) else None, location[1]), 2

@@ -1,4 +1,4 @@
-"""What running a suite gives: plain values, which a file can keep."""
+"""What running a suite gives: plain values."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Attempt:
     @property
     def cost(self) -> Decimal | None:
         """What the run and its assertions cost in US dollars; None where a price is not known."""
-        return _sum([turn.cost for turn in self.turns] + [result.cost for result in self.assertions])
+        return total_cost([turn.cost for turn in self.turns] + [result.cost for result in self.assertions])
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,6 @@ class CaseResult:
     """How many runs failed and were run again."""
     retried_cost: Decimal | None = Decimal(0)
     """What these cost in US dollars; None where a price is not known."""
-    kept: bool = False
-    """Whether it was not run now, but kept from an interrupted run."""
 
     @property
     def status(self) -> Status:
@@ -125,7 +123,7 @@ class CaseResult:
     @property
     def cost(self) -> Decimal | None:
         """What all runs cost in US dollars, those included that were run again; None where a price is not known."""
-        return _sum([self.retried_cost, *(attempt.cost for attempt in self.attempts)])
+        return total_cost([self.retried_cost, *(attempt.cost for attempt in self.attempts)])
 
     @property
     def duration(self) -> float:
@@ -198,13 +196,13 @@ class SuiteResult:
 
     @property
     def cost(self) -> Decimal | None:
-        """What all cases cost in US dollars, those kept included; None where a price is not known."""
-        return _sum([result.cost for result in self.case_results])
+        """What all cases cost in US dollars; None where a price is not known."""
+        return total_cost([result.cost for result in self.case_results])
 
     def _count(self, status: Status) -> int:
         return sum(result.status == status for result in self.case_results)
 
 
-def _sum(costs: Sequence[Decimal | None]) -> Decimal | None:
-    """None where one is not known."""
+def total_cost(costs: Sequence[Decimal | None]) -> Decimal | None:
+    """The sum of costs in US dollars; None where one is not known."""
     return None if None in costs else sum(filter(None, costs), Decimal(0))

@@ -11,9 +11,9 @@ from typing import Any
 from llm_mock.agents.agent import MAX_TURNS, Agent, Provider, Skill
 from llm_mock.agents.servers import CLIServer, MCPServer
 from llm_mock.errors import InvalidFile, InvalidServer
-from llm_mock.suites import explain_run
 from llm_mock.suites.role_file import RoleFile, Tool, check_envelope, ignored_keys
 from llm_mock.support import yaml_files
+from llm_mock.support.text import shorten, shorten_name
 from llm_mock.support.yaml_files import Document
 
 PLUGINS = {
@@ -52,7 +52,9 @@ class Role:
     @property
     def warning(self) -> str | None:
         """One sentence that names what is ignored; None where nothing is."""
-        return explain_run.ignored_keys(self.path, self.ignored) if self.ignored else None
+        if not self.ignored:
+            return None
+        return f"{self.path}: ignored, as this has no effect here: {', '.join(self.ignored)}."
 
 
 def load_role(path: str | Path) -> Role:
@@ -127,7 +129,8 @@ def _skill(document: Document, path: str | None) -> Skill | None:
         return None
     place = document.path.parent / path
     if not os.path.exists(place):  # unlike `Path.exists` it takes any text
-        raise document.error(explain_run.no_skill(place), ("spec", "skill"))
+        wanted = "give the folder of one, or its SKILL.md, relative to the role"
+        raise document.error(f"there is no skill at {str(place)!r}: {wanted}", ("spec", "skill"))
     return Skill.from_path(place)
 
 
@@ -144,16 +147,19 @@ def _server(document: Document, position: int, tool: Tool) -> MCPServer | CLISer
 
 def _mcp_server(tool: Tool, folder: Path) -> MCPServer:
     if tool.tool_exclude:
-        raise InvalidServer(explain_run.exclusion_unsupported())
+        raise InvalidServer(
+            "tool_exclude is not supported, and without it the tools would be offered; name the others in tool_filter"
+        )
     if tool.transport not in ("stdio", "streamable-http"):
-        raise InvalidServer(explain_run.transport_unsupported(tool.transport))
+        instead = "transport: streamable-http" if tool.transport == "sse" else "stdio or streamable-http"
+        raise InvalidServer(f"the transport {shorten(tool.transport)} is not supported; write {instead}")
     tools = tool.tool_filter or None
     if tool.transport == "streamable-http":
         if not tool.url:
-            raise InvalidServer(explain_run.needs_url())
+            raise InvalidServer("a tool of type mcp with transport: streamable-http needs a 'url'")
         return MCPServer(url=tool.url, headers=tool.headers, tools=tools, call_timeout=tool.timeout, name=tool.name)
     if not tool.command.strip():
-        raise InvalidServer(explain_run.needs_command())
+        raise InvalidServer("a tool of type mcp needs a 'command' (or transport: streamable-http and a 'url')")
     return MCPServer(
         tool.command,
         tool.args,
@@ -167,7 +173,7 @@ def _mcp_server(tool: Tool, folder: Path) -> MCPServer:
 
 def _cli_server(tool: Tool, folder: Path) -> CLIServer:
     if not tool.name or not tool.command.strip():
-        raise InvalidServer(explain_run.needs_name_and_command())
+        raise InvalidServer("a tool of type cli needs a 'name' and a 'command'")
     return CLIServer(
         tool.name,
         tool.command,
@@ -191,9 +197,10 @@ def _with_model(role: Role, model: Any) -> Role:
     provider, options = role.agent.asks, model.Options
     takes_any = options.model_config.get("extra") == "allow"
     unknown = [] if takes_any else [name for name in provider.options if name not in options.model_fields]
-    kept = {name: value for name, value in provider.options.items() if name not in unknown}
-    notes = [explain_run.option_unknown(name, model.model_id) for name in unknown]
-    agent = replace(role.agent, provider=replace(provider, model=model.model_id, options=kept))
+    known = {name: value for name, value in provider.options.items() if name not in unknown}
+    without = f"the model {shorten_name(model.model_id)} has no such option"
+    notes = [f"spec.model.{name} ({without})" for name in unknown]
+    agent = replace(role.agent, provider=replace(provider, model=model.model_id, options=known))
     return replace(role, agent=agent, ignored=(*role.ignored, *notes), model_ids=(model.model_id,))
 
 
@@ -203,4 +210,8 @@ def _unknown_model(role: Role) -> str:
     known = list(llm.get_model_aliases())
     tried = role.model_ids or (role.agent.asks.model,)
     near = [name for asked in tried for name in difflib.get_close_matches(asked, known, n=3)]
-    return explain_run.unknown_model(tried, list(dict.fromkeys(near))[:5], PLUGINS.get(role.provider or ""))
+    asked, plugin = " or ".join(map(shorten, tried)), PLUGINS.get(role.provider or "")
+    names = f"Near are: {', '.join(map(shorten_name, list(dict.fromkeys(near))[:5]))}"
+    advice = names if near else "`llm models` lists those that it knows"
+    install = f". The plugin for it is installed by: llm install {plugin}" if plugin else ""
+    return f"llm knows no model {asked}. {advice}{install}"

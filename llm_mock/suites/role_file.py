@@ -10,7 +10,7 @@ import pydantic
 from pydantic import ConfigDict, Field
 
 from llm_mock.errors import InvalidFile
-from llm_mock.suites import explain_run
+from llm_mock.support.text import nearest, shorten, shorten_name
 from llm_mock.support.yaml_files import Document
 
 OPTIONS = ("temperature", "max_tokens")
@@ -28,7 +28,7 @@ _OF_CLI = ("type", "name", "command", "tool_prefix", "cwd", "env", "timeout", "d
 
 
 class _Part(pydantic.BaseModel):
-    """A part of a role file. It may have keys that nobody here knows."""
+    """A part of a role file. It may have keys that are not known here."""
 
     model_config = ConfigDict(extra="allow", frozen=True, protected_namespaces=())
 
@@ -49,7 +49,7 @@ class Model(_Part):
         if isinstance(data, str) and data:
             return {"provider": None, "name": data}
         if not isinstance(data, Mapping):
-            raise ValueError(explain_run.no_model_shape())
+            raise ValueError("give the id of a model, or a mapping with provider and name")
         return data
 
     @property
@@ -89,7 +89,7 @@ class Tool(_Part):
     @classmethod
     def _only_known_types(cls, data: Any) -> Any:
         if not isinstance(data, Mapping):
-            raise ValueError(explain_run.no_tool_shape())
+            raise ValueError("a tool is a mapping that has a type")
         kind = data.get("type")
         return {"type": kind} if isinstance(kind, str) and kind not in TOOL_TYPES else data
 
@@ -125,9 +125,13 @@ def check_envelope(document: Document) -> None:
     __tracebackhide__ = True
     data = document.data
     if not isinstance(data, dict):
-        raise document.error(explain_run.no_role(data))
-    if data.get("kind", "Agent") != "Agent":
-        raise document.error(explain_run.other_kind(data["kind"]), ("kind",))
+        held = "is empty" if data is None else f"holds a {'list' if isinstance(data, list) else 'single value'}"
+        raise document.error(f"the file {held}; a role has the keys apiVersion, kind, metadata and spec")
+    kind = data.get("kind", "Agent")
+    if kind == "TestSuite":
+        raise document.error("this is a suite (kind: TestSuite), not a role (kind: Agent)", ("kind",))
+    if kind != "Agent":
+        raise document.error(f"kind is {shorten(kind)}; a role has kind: Agent", ("kind",))
     problems = [problem for location, keys in _REQUIRED for problem in _missing(document, location, keys)]
     if problems:
         raise InvalidFile("\n".join(problems))
@@ -144,9 +148,10 @@ def _missing(document: Document, location: Sequence[str], keys: Sequence[str]) -
         if key not in owner:
             others = [name for name in owner if isinstance(name, str) and name not in keys]
             near = next(iter(difflib.get_close_matches(key, others, n=1)), None)
-            line = document.line_of([*location, near] if near else location)
-            message = explain_run.missing_key(key, ".".join(location), near, line)
-            yield str(document.error(message, location))
+            line = document.line_of([*location, near or ""])
+            where = f" in {'.'.join(location)}" if location else ""
+            meant = f"; did you mean it by {shorten(near)} (line {line})?" if near else ""
+            yield str(document.error(f"{key!r} is missing{where}{meant}", location))
 
 
 # --- What is ignored ------------------------------------------------------------------------------------------------
@@ -162,7 +167,7 @@ def ignored_keys(document: Document, file: RoleFile) -> Iterator[str]:
     for position, tool in enumerate(spec.tools):
         place = ("spec", "tools", position)
         if tool.type not in TOOL_TYPES:
-            yield explain_run.ignored_tool(f"spec.tools[{position}]", tool.type, document.line_of(place))
+            yield f"spec.tools[{position}] of type {shorten_name(tool.type)} (line {document.line_of(place)})"
             continue
         others = [key for key in (*tool.model_fields_set, *(tool.model_extra or ())) if key not in tool.effective]
         yield from _without_effect(document, place, dict.fromkeys(others), tool.effective)
@@ -174,4 +179,5 @@ def _without_effect(
     owner = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location).removeprefix(".")
     lines = {key: document.line_of((*location, key)) for key in keys}
     for key in sorted(lines, key=lambda key: (lines[key], key)):
-        yield explain_run.ignored_key(owner, key, lines[key], known)
+        near = nearest(key, [name for name in known if name != key])
+        yield f"{owner}{'.' if owner else ''}{shorten_name(key)} (line {lines[key]}{near})"

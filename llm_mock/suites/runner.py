@@ -17,14 +17,14 @@ import llm
 from llm_mock.agents.agent import Agent
 from llm_mock.cost.prices import amount, cost_of
 from llm_mock.errors import InvalidBudget
-from llm_mock.suites import explain_run, loading
-from llm_mock.suites.case import CaseRunner, Settled, with_settings
-from llm_mock.suites.kept import KeptResults
+from llm_mock.suites import loading
+from llm_mock.suites.case import CaseRunner
 from llm_mock.suites.loading import load_suite as load_suite
 from llm_mock.suites.results import CaseResult as CaseResult
 from llm_mock.suites.results import SuiteResult as SuiteResult
 from llm_mock.suites.role import Role, resolve_model
 from llm_mock.suites.schema import TestCase, TestSuiteDefinition
+from llm_mock.support.text import dollars, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.model import MockLLMModel
@@ -65,8 +65,8 @@ def run_case(
     __tracebackhide__ = True
     _check_numbers(repeat, threshold, retry, jobs=1)
     live = not dry_run and model_override is None
-    runner = CaseRunner(_agent_of(agent, live), folder, dry_run, model_override, retry, get_model)
-    return runner.run(*with_settings(case, repeat, threshold))
+    agent = _agent_of(agent, live)
+    return CaseRunner(agent, folder, dry_run, model_override, repeat, threshold, retry, get_model).run(case)
 
 
 def run_suite(
@@ -80,7 +80,6 @@ def run_suite(
     jobs: int = 1,
     retry: int = 0,
     max_cost: Decimal | float | None = None,
-    kept: KeptResults | None = None,
     on_result: Callable[[CaseResult], None] | None = None,
     on_start: Callable[[TestCase], None] | None = None,
 ) -> SuiteResult:
@@ -95,9 +94,8 @@ def run_suite(
         threshold: the share of these runs that must pass, from 0 to 1; by default as the case says, else all.
         jobs: how many cases run at once, in threads.
         retry: how often a run that failed is run again; only the last one counts.
-        max_cost: US dollars; when the cases run now have cost so much, no further one is started.
-        kept: results that are already there, and take the new ones.
-        on_result: called with each result as it comes, kept ones included, in the thread that called `run_suite`.
+        max_cost: US dollars; when the cases have cost so much, no further one is started.
+        on_result: called with each result as it comes, in the thread that called `run_suite`.
         on_start: called with each case when it is started, in the same thread.
 
     Returns:
@@ -106,7 +104,7 @@ def run_suite(
     Raises:
         ValueError: an argument makes no sense.
         InvalidBudget: `max_cost` is no amount, or the price of the model is not known.
-        InvalidFile: `llm` does not know the model of the role, a file of the suite or of `kept` is wrong.
+        InvalidFile: `llm` does not know the model of the role, or a file of the suite is wrong.
         MissingExtra: there is a `max_cost`, and the prices of the providers are not installed.
     """
     __tracebackhide__ = True
@@ -114,16 +112,16 @@ def run_suite(
     start = time.perf_counter()
     suite = loading.expanded(suite)
     runs = _agent_of(agent, not dry_run and model_override is None)
-    runner = CaseRunner(runs, suite.path.parent if suite.path else None, dry_run, model_override, retry)
+    folder = suite.path.parent if suite.path else None
+    runner = CaseRunner(runs, folder, dry_run, model_override, repeat, threshold, retry)
     budget = None if max_cost is None else _Budget(max_cost, None if dry_run else runner.model_id)
-    cases = [with_settings(case, repeat, threshold) for case in suite.cases]
-    work = _Work(runner, cases, budget, kept)
+    work = _Work(runner, suite.cases, budget)
     for event in work.events(jobs):
         tell: Any = on_result if isinstance(event, CaseResult) else on_start
         if tell is not None:
             tell(event)
     done = tuple(result for _, result in sorted(work.results.items()))
-    not_run = tuple(case for position, (case, *_) in enumerate(cases) if position not in work.results)
+    not_run = tuple(case for position, case in enumerate(suite.cases) if position not in work.results)
     return SuiteResult(
         suite.metadata.name,
         runs.label,
@@ -140,9 +138,9 @@ def _check_numbers(repeat: int | None, threshold: float | None, retry: int, jobs
     __tracebackhide__ = True
     for name, value, least in (("repeat", repeat, 1), ("retry", retry, 0), ("jobs", jobs, 1)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-            raise ValueError(explain_run.bad_number(name, value, f"a whole number from {least}"))
+            raise ValueError(f"{name} is {shorten(value)}; give a whole number from {least}.")
     if threshold is not None and not 0 <= threshold <= 1:
-        raise ValueError(explain_run.bad_number("threshold", threshold, "a share from 0 to 1"))
+        raise ValueError(f"threshold is {shorten(threshold)}; give a share from 0 to 1.")
 
 
 def _agent_of(agent: Agent | Role, live: bool) -> Agent:
@@ -166,20 +164,24 @@ class _Budget:
         self._limit = amount(limit, "max_cost")
         self._spent = Decimal(0)
         if model_id is not None and not _has_price(model_id):
-            raise InvalidBudget(explain_run.limit_without_price(model_id))
+            raise InvalidBudget(
+                f"max_cost cannot be checked: the price of the model {shorten_name(model_id)!r} is not known. "
+                "Leave the limit out, or choose a model whose price is known."
+            )
         self._stop_at_limit()
 
     def spend(self, result: CaseResult) -> None:
         """Count what a case cost, and stop where no further one may start."""
         if result.cost is None:
-            self.stopped = explain_run.stopped_without_price(result.case)
+            case = shorten(result.case.name)
+            self.stopped = f"what the case {case} cost is not known, so max_cost cannot be checked"
             return
         self._spent += result.cost
         self._stop_at_limit()
 
     def _stop_at_limit(self) -> None:
         if self._spent >= self._limit and self.stopped is None:
-            self.stopped = explain_run.stopped_at_cost(self._spent, self._limit)
+            self.stopped = f"the cases cost {dollars(self._spent)}, and max_cost is {dollars(self._limit)}"
 
 
 def _has_price(model_id: str) -> bool:
@@ -198,42 +200,31 @@ def _next_of(done: queue.SimpleQueue[Any]) -> Any:
 class _Work:
     """The cases of a suite, and what came of them."""
 
-    def __init__(
-        self, runner: CaseRunner, cases: Sequence[Settled], budget: _Budget | None, kept: KeptResults | None
-    ) -> None:
+    def __init__(self, runner: CaseRunner, cases: Sequence[TestCase], budget: _Budget | None) -> None:
         self.results: dict[int, CaseResult] = {}
         """The results so far, by their positions in the suite."""
         self._runner = runner
         self._cases = cases
         self._budget = budget
-        self._kept = kept
 
     def events(self, jobs: int) -> Iterator[TestCase | CaseResult]:
         """Run the cases: each when it starts, and each result when it comes."""
-        waiting = []
-        for position, settled in enumerate(self._cases):
-            found = self._kept.find(self._runner.key(settled), settled[0]) if self._kept is not None else None
-            if found is None:
-                waiting.append(position)
-            else:
-                self.results[position] = found
-                yield found
-        yield from self._one_by_one(waiting) if jobs == 1 else self._at_once(waiting, jobs)
+        yield from self._one_by_one() if jobs == 1 else self._at_once(jobs)
 
-    def _one_by_one(self, waiting: Sequence[int]) -> Iterator[TestCase | CaseResult]:
-        for position in waiting:
+    def _one_by_one(self) -> Iterator[TestCase | CaseResult]:
+        for position, case in enumerate(self._cases):
             if self._over():
                 return
-            yield self._cases[position][0]
-            yield self._done(position, self._runner.run(*self._cases[position]))
+            yield case
+            yield self._done(position, self._runner.run(case))
 
-    def _at_once(self, waiting: Sequence[int], jobs: int) -> Iterator[TestCase | CaseResult]:
-        """In threads that end with the process: somebody who interrupts it need not wait for the cases under way."""
+    def _at_once(self, jobs: int) -> Iterator[TestCase | CaseResult]:
+        """In threads that end with the process: an interrupt need not wait for the cases under way."""
         done: queue.SimpleQueue[tuple[int, CaseResult | BaseException]] = queue.SimpleQueue()
-        remaining, running = iter(waiting), 0
+        waiting, running = iter(range(len(self._cases))), 0
         while True:
-            while running < jobs and not self._over() and (position := next(remaining, None)) is not None:
-                yield self._cases[position][0]
+            while running < jobs and not self._over() and (position := next(waiting, None)) is not None:
+                yield self._cases[position]
                 threading.Thread(target=self._run_into, args=(done, position), daemon=True).start()
                 running += 1
             if not running:
@@ -246,7 +237,7 @@ class _Work:
 
     def _run_into(self, done: queue.SimpleQueue[Any], position: int) -> None:
         try:
-            done.put((position, self._runner.run(*self._cases[position])))
+            done.put((position, self._runner.run(self._cases[position])))
         except BaseException as error:  # such as pytest's own: the thread that waits must learn of it
             done.put((position, error))
 
@@ -255,8 +246,6 @@ class _Work:
 
     def _done(self, position: int, result: CaseResult) -> CaseResult:
         self.results[position] = result
-        if self._kept is not None:
-            self._kept.add(self._runner.key(self._cases[position]), result, self._runner.secrets())
         if self._budget is not None:
             self._budget.spend(result)
         return result

@@ -2,219 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, get_args
-
-import pydantic
-from pydantic import ConfigDict, Field, PrivateAttr
-
-from llm_mock.agents.result import Mode
-from llm_mock.support import schemas
-
-Threshold = Annotated[float, Field(ge=0, le=1)]
-"""A share, from 0 to 1."""
-
-
-class _Strict(pydantic.BaseModel):
-    """A part of a suite file. A key that is not known is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-# --- Assertions -----------------------------------------------------------------------------------------------------
-
-
-def _needs_type(schema: dict[str, Any]) -> None:
-    """Have the JSON Schema ask for the type, which only Python code may leave out."""
-    schema["required"] = ["type", *schema.get("required", ())]
-
-
-class _Assertion(_Strict):
-    """What an answer must be like. Where `type` begins with `not_`, what it must not be like."""
-
-    model_config = ConfigDict(json_schema_extra=_needs_type)
-
-    @property
-    def negated(self) -> bool:
-        """Whether the opposite is asserted."""
-        return str(getattr(self, "type")).startswith("not_")  # noqa: B009 (each subclass has its own)
-
-
-class ContainsAssertion(_Assertion):
-    """The output has a text in it."""
-
-    type: Literal["contains", "not_contains"] = "contains"
-    value: str
-    """The text."""
-    case_insensitive: bool = False
-
-
-class IContainsAssertion(_Assertion):
-    """The output has a text in it, in upper or lower case."""
-
-    type: Literal["icontains", "not_icontains"] = "icontains"
-    value: str
-
-
-class ContainsAnyAssertion(_Assertion):
-    """The output has at least one of these texts in it."""
-
-    type: Literal["contains_any", "not_contains_any"] = "contains_any"
-    values: Annotated[tuple[str, ...], Field(min_length=1)]
-    case_insensitive: bool = False
-
-
-class ContainsAllAssertion(_Assertion):
-    """The output has all of these texts in it."""
-
-    type: Literal["contains_all", "not_contains_all"] = "contains_all"
-    values: Annotated[tuple[str, ...], Field(min_length=1)]
-    case_insensitive: bool = False
-
-
-class EqualsAssertion(_Assertion):
-    """The output is this text; spaces and line ends around both do not count."""
-
-    type: Literal["equals", "not_equals"] = "equals"
-    value: str
-    case_insensitive: bool = False
-
-
-class StartsWithAssertion(_Assertion):
-    """The output begins with a text."""
-
-    type: Literal["starts_with", "not_starts_with"] = "starts_with"
-    value: str
-    case_insensitive: bool = False
-
-
-class RegexAssertion(_Assertion):
-    """A pattern is found in the output, anywhere, as `re.search` does it."""
-
-    type: Literal["regex", "not_regex"] = "regex"
-    pattern: str
-
-    @pydantic.field_validator("pattern")
-    @classmethod
-    def _compiles(cls, pattern: str) -> str:
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            where = "" if error.pos is None else f" (position {error.pos})"
-            raise ValueError(f"{pattern!r} is no regular expression: {error.msg}{where}") from None
-        except (OverflowError, RecursionError) as error:
-            raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
-        return pattern
-
-
-class JSONAssertion(_Assertion):
-    """The output is JSON, and fits a JSON schema if one is given."""
-
-    model_config = ConfigDict(populate_by_name=True)
-
-    type: Literal["json", "not_json"] = "json"
-    json_schema: dict[str, Any] | None = Field(default=None, alias="schema")
-
-    @pydantic.field_validator("json_schema")
-    @classmethod
-    def _is_schema(cls, schema: dict[str, Any] | None) -> dict[str, Any] | None:
-        if schema is not None and (problem := schemas.problem_of(schema)) is not None:
-            raise ValueError(f"is no JSON schema: {problem}")
-        return schema
-
-
-class ExpectedToolCall(_Strict):
-    """A tool call that is expected: its name, and arguments of which it may have more."""
-
-    name: str
-    arguments: dict[str, Any] = {}
-
-
-def _or_name(schema: dict[str, Any]) -> None:
-    """Have the JSON Schema accept the name of a tool for a call."""
-    schema["items"] = {"anyOf": [schema["items"], {"type": "string"}]}
-
-
-class ToolCallsAssertion(_Assertion):
-    """The tools that were called; compared as `AgentResult.tool_calls_match` does."""
-
-    type: Literal["tool_calls", "not_tool_calls"] = "tool_calls"
-    calls: Annotated[tuple[ExpectedToolCall, ...], Field(json_schema_extra=_or_name)]
-    """The calls; the name of a tool alone stands for a call with any arguments."""
-    mode: Mode = "strict"
-
-    @pydantic.field_validator("calls", mode="before")
-    @classmethod
-    def _names_alone(cls, calls: Any) -> Any:
-        if not isinstance(calls, (list, tuple)):
-            return calls
-        return [{"name": call} if isinstance(call, str) else call for call in calls]
-
-
-class MaxTokensAssertion(_Assertion):
-    """The answer took at most so many tokens, input and output together."""
-
-    type: Literal["max_tokens"] = "max_tokens"
-    value: Annotated[int, Field(ge=0)]
-
-
-class MaxLatencyAssertion(_Assertion):
-    """The answer took at most so many seconds, tools included."""
-
-    type: Literal["max_latency"] = "max_latency"
-    value: Annotated[float, Field(gt=0)]
-    """Seconds."""
-
-
-class MaxCostAssertion(_Assertion):
-    """The answer cost at most so much."""
-
-    type: Literal["max_cost"] = "max_cost"
-    value: Annotated[float, Field(ge=0)]
-    """US dollars."""
-
-
-class SimilarAssertion(_Assertion):
-    """The output means about the same as a text: cosine similarity of their embeddings."""
-
-    type: Literal["similar", "not_similar"] = "similar"
-    value: str
-    threshold: Threshold = 0.8
-    """The least similarity; `not_similar` wants less."""
-    model: str | None = None
-    """An embedding model of `llm`; by default the one that `llm` has as its default."""
-
-
-class LLMJudgeAssertion(_Assertion):
-    """A model finds that the output meets criteria."""
-
-    type: Literal["llm_judge", "not_llm_judge"] = "llm_judge"
-    criteria: str
-    model: str | None = None
-    """The model that judges; by default the one of the role."""
-
-
-class PythonAssertion(_Assertion):
-    """A function of the project says whether the output is right.
-
-    It is called with the output (a text) and, where it takes a second argument, the `AgentResult`. It returns true or
-    false, or `(true or false, message)`, or raises AssertionError.
-    """
-
-    type: Literal["python", "not_python"] = "python"
-    function: str
-    """`checks.py:is_polite`, a file beside the suite, or `package.module:is_polite`."""
-
-    @pydantic.field_validator("function")
-    @classmethod
-    def _names_function(cls, function: str) -> str:
-        module, _, name = function.rpartition(":")
-        if not module.strip() or not name.isidentifier():
-            raise ValueError("should be file.py:function or package.module:function")
-        return function
-
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, PrivateAttr
+
+from llm_mock.suites.assertion_types.base import StrictModel
+from llm_mock.suites.assertion_types.data import JSONAssertion as JSONAssertion
+from llm_mock.suites.assertion_types.functions import PythonAssertion as PythonAssertion
+from llm_mock.suites.assertion_types.models import LLMJudgeAssertion as LLMJudgeAssertion
+from llm_mock.suites.assertion_types.models import SimilarAssertion as SimilarAssertion
+from llm_mock.suites.assertion_types.models import Threshold
+from llm_mock.suites.assertion_types.runs import MaxCostAssertion as MaxCostAssertion
+from llm_mock.suites.assertion_types.runs import MaxLatencyAssertion as MaxLatencyAssertion
+from llm_mock.suites.assertion_types.runs import MaxTokensAssertion as MaxTokensAssertion
+from llm_mock.suites.assertion_types.runs import ToolCallsAssertion as ToolCallsAssertion
+from llm_mock.suites.assertion_types.texts import ContainsAllAssertion as ContainsAllAssertion
+from llm_mock.suites.assertion_types.texts import ContainsAnyAssertion as ContainsAnyAssertion
+from llm_mock.suites.assertion_types.texts import ContainsAssertion as ContainsAssertion
+from llm_mock.suites.assertion_types.texts import EqualsAssertion as EqualsAssertion
+from llm_mock.suites.assertion_types.texts import IContainsAssertion as IContainsAssertion
+from llm_mock.suites.assertion_types.texts import RegexAssertion as RegexAssertion
+from llm_mock.suites.assertion_types.texts import StartsWithAssertion as StartsWithAssertion
 
 Assertion = Annotated[
     ContainsAssertion
@@ -236,10 +46,7 @@ Assertion = Annotated[
 ]
 
 
-# --- Cases ----------------------------------------------------------------------------------------------------------
-
-
-class Turn(_Strict):
+class Turn(StrictModel):
     """One thing that the user says in a conversation, and what is expected of the answer."""
 
     prompt: str | None = None
@@ -251,7 +58,7 @@ class Turn(_Strict):
     assertions: tuple[Assertion, ...] = ()
 
 
-class Defaults(_Strict):
+class Defaults(StrictModel):
     """What holds for all cases that do not say otherwise."""
 
     tags: tuple[str, ...] = ()
@@ -296,14 +103,14 @@ class TestCase(Turn):
         return self.turns or (self,)
 
 
-class Metadata(_Strict):
+class Metadata(StrictModel):
     """What a suite is called."""
 
     name: Annotated[str, Field(min_length=1)]
     description: str = ""
 
 
-class TestSuiteDefinition(_Strict):
+class TestSuiteDefinition(StrictModel):
     """A suite: its name and its cases."""
 
     __test__: ClassVar[bool] = False
@@ -319,9 +126,3 @@ class TestSuiteDefinition(_Strict):
     def path(self) -> Path | None:
         """The file it was read from; None for a suite that was made in Python."""
         return self._path
-
-
-ASSERTION_TYPES: tuple[str, ...] = tuple(
-    name for kind in get_args(get_args(Assertion)[0]) for name in get_args(kind.model_fields["type"].annotation)
-)
-"""All that `type` may be."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from llm_mock.suites.schema import Assertion
-
-_REFERENCE = re.compile(r"\$(\$?)\{([A-Za-z_]\w*)\}")
+from llm_mock.support.interpolation import NAME, interpolated, map_texts, references_in, whole_reference
 
 
 class Variables:
@@ -28,37 +26,40 @@ class Variables:
 
     def in_text(self, text: str) -> str:
         """A text with its references replaced."""
-        return _REFERENCE.sub(self._replacement, text) if self._values else text
+        return interpolated(text, self._replacement) if self._values else text
 
     def in_assertion(self, assertion: Assertion) -> dict[str, Any]:
         """The fields of an assertion, as its file would have them, with the references in its texts replaced."""
         fields = assertion.model_dump(by_alias=True)
         return {name: value if name == "schema" else self._inside(value) for name, value in fields.items()}
 
-    def _inside(self, value: Any, keep_type: bool = False) -> Any:
-        """The same for all texts in a value. Arguments of tools keep the type of a variable that is all of them."""
-        if isinstance(value, str):
-            whole = _REFERENCE.fullmatch(value) if keep_type else None
-            if whole and not whole[1] and whole[2] in self._values:
-                return self._values[whole[2]]
-            return self.in_text(value)
+    def _inside(self, value: Any) -> Any:
+        """The same for all texts in a value."""
         if isinstance(value, Mapping):
-            return {name: self._inside(item, keep_type or name == "arguments") for name, item in value.items()}
-        return [self._inside(item, keep_type) for item in value] if isinstance(value, (list, tuple)) else value
+            return {
+                name: map_texts(item, self._argument) if name == "arguments" else self._inside(item)
+                for name, item in value.items()
+            }
+        if isinstance(value, (list, tuple)):
+            return [self._inside(item) for item in value]
+        return self.in_text(value) if isinstance(value, str) else value
 
-    def _replacement(self, match: re.Match[str]) -> str:
-        escaped, name = match.groups()
-        if escaped:
-            return match[0][1:]
-        if name not in self._values:
+    def _argument(self, text: str) -> Any:
+        """An argument of a tool, which keeps the type of a variable that is all of it."""
+        name = whole_reference(text)
+        return self.in_text(text) if name is None or name not in self._values else self._values[name]
+
+    def _replacement(self, name: str) -> str | None:
+        if name in self._values:
+            return text_of(self._values[name])
+        if NAME.fullmatch(name):
             self.unknown[name] = None
-            return match[0]
-        return text_of(self._values[name])
+        return None
 
 
 def has_reference(text: str) -> bool:
     """Whether there is `${name}` in a text."""
-    return any(not escaped for escaped, _ in _REFERENCE.findall(text))
+    return any(map(NAME.fullmatch, references_in(text)))
 
 
 def text_of(value: Any) -> str:

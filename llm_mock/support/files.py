@@ -8,12 +8,13 @@ import threading
 from pathlib import Path
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
+def write_atomically(path: Path, content: str | bytes, mode: int = 0o666) -> None:
     """Write a file so that at any moment it is the old one or the whole new one; missing folders are made.
 
     Args:
         path: the file.
         content: what it is to hold; text as UTF-8.
+        mode: who may read and write it, less what the process's umask takes away.
 
     Raises:
         OSError: it cannot be written; an old file is as it was.
@@ -24,7 +25,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name[:60]}.{os.getpid()}-{threading.get_ident()}")
     try:
-        with open(temporary, "wb") as file:
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

@@ -39,6 +39,11 @@ def interpolated(text: str, replacement: Callable[[str], str | None]) -> str:
     return _REFERENCE.sub(replace, text)
 
 
+def literal(text: str) -> str:
+    """The text that `interpolated` turns into this one, whatever is in it."""
+    return _REFERENCE.sub(lambda match: f"${match[0]}", text)
+
+
 def map_texts(value: Any, change: Callable[[str], Any]) -> Any:
     """A JSON value in which each text, but for the keys, is what a function makes of it."""
     if isinstance(value, str):

@@ -90,7 +90,7 @@ def violations(
         called: what the lines call the value.
         strict: what cannot be followed is wrong too.
     """
-    validator, unresolvable = _validator(json.dumps(schema))
+    validator, unresolvable = validator_of(json.dumps(schema))
     if validator is None:
         return
     try:
@@ -118,7 +118,7 @@ def _text_violations(schema: str, text: str) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=256)
-def _validator(schema: str) -> tuple[Any, type[Exception]]:
+def validator_of(schema: str) -> tuple[Any, type[Exception]]:
     """What validates by a JSON schema, None where it is no valid one; and what it raises where it cannot follow it."""
     from jsonschema.exceptions import SchemaError
     from referencing import Registry

@@ -115,9 +115,9 @@ def dollars(amount: Decimal | None) -> str:
     return f"${whole}.{places[:2]}{places[2:].rstrip('0')}"
 
 
-def shown_path(path: str | Path) -> str:
-    """A path as seen from the working directory, where it is below it."""
-    path, folder = Path(path), Path.cwd()
+def shown_path(path: str | Path, folder: Path | None = None) -> str:
+    """A path as seen from a folder, by default the working directory, where it is below it."""
+    path, folder = Path(path), folder or Path.cwd()
     return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
 
 

@@ -15,7 +15,7 @@ from llm_mock import MockGetModel
 from llm_mock.boundaries.llm import boundary
 from llm_mock.boundaries.llm.response import StreamEvent
 from llm_mock.cassettes import Cassette, CassetteConfig
-from llm_mock.cassettes.cassette import RecordMode
+from llm_mock.cassettes.record_modes import RecordMode
 from llm_mock.errors import CassetteMiss, InvalidFile, LLMMockError
 
 Execute = Callable[[Any, Any], Iterator[Any]]

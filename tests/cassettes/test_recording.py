@@ -15,7 +15,7 @@ from llm.default_plugins.openai_models import AsyncChat, Chat
 from llm_mock.boundaries.llm import boundary
 from llm_mock.boundaries.llm.registry import MockGetModel
 from llm_mock.cassettes import Cassette
-from llm_mock.cassettes.cassette import RecordMode
+from llm_mock.cassettes.record_modes import RecordMode
 from tests.openai_server import OpenAIServer, openai_server
 
 KEY = "loopback-key-0123456789abcdef"

@@ -271,7 +271,7 @@ def test_fixtures_are_spared_unless_they_ask(pytester: pytest.Pytester) -> None:
     [
         ("'rate_limit'", "There is no misbehaviour 'rate_limit'. Did you mean 'rate-limit'?*"),
         ("'refusal', time=1", "llm_mock_misbehaviour takes names of misbehaviours and times=, not time=."),
-        ("times=0", "times=0: a misbehaviour befalls at least one call; leave it out for every call."),
+        ("times=0", "times=0: a misbehaviour needs at least one call; leave it out for every call."),
     ],
 )
 def test_a_marker_that_is_wrong_is_a_clear_error(pytester: pytest.Pytester, arguments: str, message: str) -> None:

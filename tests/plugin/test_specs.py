@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from llm_mock.plugin.spec_drivers import DRIVERS
+from llm_mock.specs import Verdict
+from llm_mock.specs.drivers import Task
 from tests.conftest import NESTED_OPTIONS
 from tests.plugin.files import write
 
@@ -33,6 +36,18 @@ VERDICT = (
     '{"verdict": "%s", "reason": "%s", "steps": [{"name": "Compare", "status": "fail"}], "issues": ["They differ"]}'
 )
 DRY = ("--llm", "--llm-mock-dry-run")
+
+
+class Critic:
+    """A driver that passes nothing."""
+
+    name, needs_http, needs_live = "critic", False, False
+
+    def __init__(self, model: str | None) -> None:
+        self.model = model
+
+    def run(self, task: Task) -> Verdict:
+        return Verdict(verdict="FAIL", reason=f"{self.model} likes nothing of {task.spec.test.name}")
 
 
 @pytest.fixture
@@ -187,6 +202,17 @@ def test_a_setting_without_sense_is_a_usage_error(
     result = project.runpytest(*DRY, *arguments)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([message])
+
+
+def test_a_driver_of_the_table_can_be_chosen_and_is_offered(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(DRIVERS, "critic", f"{__name__}:Critic")
+    project.makeini("[pytest]\nllm_mock_spec_driver = critic\nllm_mock_spec_model = m-1\n")
+    result = project.runpytest("--llm", "tests/llm/test_passes.yaml")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*m-1 likes nothing of The numbers agree"])
+    assert "llm or claude-code or critic" in " ".join(project.runpytest("--help").stdout.str().split())
 
 
 def test_hosts_beyond_loopback_are_not_reached_in_a_dry_run(project: pytest.Pytester) -> None:

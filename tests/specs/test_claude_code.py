@@ -119,7 +119,7 @@ def test_the_verdict_is_what_the_command_says(
 def test_the_command_gets_the_prompt_the_tools_and_nothing_else(
     claude: Claude, task: Callable[..., Task], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-${NOT_REPLACED}")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-${NOT_REPLACED} $${NOR_THIS} ${")
     monkeypatch.setenv("PFLOW_TESTING", "1")
     claude(
         f"""
@@ -141,7 +141,7 @@ def test_the_command_gets_the_prompt_the_tools_and_nothing_else(
     assert arguments[-2:] == ["--model", "opus"]
     assert "--strict-mcp-config" in arguments
     assert (seen["stdin"], seen["mode"], seen["folder"]) == ("", 0o600, str(given.root))
-    assert seen["variables"]["ANTHROPIC_API_KEY"] == "sk-${NOT_REPLACED}"
+    assert seen["variables"]["ANTHROPIC_API_KEY"] == "sk-${NOT_REPLACED} $${NOR_THIS} ${"
     assert not seen["variables"]["PFLOW_TESTING"]
     (server,) = seen["config"]["mcpServers"].values()
     assert server == {"type": "http", "url": given.tools.url, "headers": dict(given.tools.headers)}

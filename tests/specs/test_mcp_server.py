@@ -291,7 +291,8 @@ def test_a_plugin_outside_the_project_is_not_run(tmp_path: Path) -> None:
 def test_by_hand_the_server_ends_cleanly(end: str, project: Path) -> None:
     plugins = project.parent / "plugins"
     (plugins / "failing.py").write_text(FAILING)
-    command = [sys.executable, "-m", "llm_mock.specs.mcp_server", "--plugins", str(plugins)]
+    address = project.parent / "address.json"
+    command = [sys.executable, "-m", "llm_mock.specs.mcp_server", "--http", str(address), "--plugins", str(plugins)]
     initialize = {
         **{"jsonrpc": "2.0", "id": 1, "method": "initialize"},
         "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
@@ -309,6 +310,8 @@ def test_by_hand_the_server_ends_cleanly(end: str, project: Path) -> None:
         process.stdin.write(json.dumps(initialize) + "\n")
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "llm-mock"
+        assert list(json.loads(address.read_text())) == ["url", "token"]
+        assert address.stat().st_mode & 0o777 == 0o600
         if end.startswith("SIG"):
             os.kill(process.pid, signal.Signals[end])
             assert process.wait(20) == 0

@@ -94,7 +94,7 @@ class _Base(LLMPlugin): ...
     found = tools(tmp_path, chart=HEAD + chart)
     assert list(found) == ["chart_zoom_in", "chart_anything", "chart_fixed"]
     zoom = found["chart_zoom_in"]
-    assert zoom.told().description == "Zoom in.\n\nBy a factor."
+    assert zoom.definition().description == "Zoom in.\n\nBy a factor."
     assert zoom.input_schema["properties"]["factor"]["exclusiveMinimum"] == 0
     assert zoom.input_schema["properties"]["factor"]["description"] == "How far."
     assert "required" not in zoom.input_schema

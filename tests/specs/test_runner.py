@@ -35,6 +35,7 @@ class Scripted:
 
     outcome: Verdict | BaseException
     needs_http: bool = False
+    needs_live: bool = False
     name: str = "scripted"
     task: Task | None = None
 
@@ -186,8 +187,8 @@ def test_the_drivers_are_drivers() -> None:
     from llm_mock.specs.llm_driver import LLMDriver
 
     drivers: list[Driver] = [DryRun(), LLMDriver(), ClaudeCodeDriver()]
-    assert [(driver.name, driver.needs_http) for driver in drivers] == [
-        ("dry run", False),
-        ("llm", False),
-        ("claude-code", True),
+    assert [(driver.name, driver.needs_http, driver.needs_live) for driver in drivers] == [
+        ("dry run", False, False),
+        ("llm", False, False),
+        ("claude-code", True, True),
     ]

@@ -56,7 +56,7 @@ PASSING = SUITE.replace('expected_output: "None"', 'expected_output: "All 7"')
 
 
 class Project:
-    """A folder with `role.yaml` and `tests.yaml`, which is the current one meanwhile."""
+    """A folder with `role.yaml` and `tests.yaml`, which is the current one."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

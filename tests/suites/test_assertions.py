@@ -171,7 +171,7 @@ def test_a_run_is_looked_at(fields: dict[str, Any], passed: bool, message: str) 
 )
 def test_the_cost_of_a_run_is_limited(limit: float, passed: bool, message: str) -> None:
     pytest.importorskip("genai_prices")
-    from llm_mock.cost.prices import prices as cost
+    from llm_mock.cost import prices as cost
 
     usage = Usage(700, 231)
     assert cost.cost_of_usage("gpt-4o", usage, "2026-11-20T12:00:00") == Decimal("0.00406")
@@ -454,6 +454,10 @@ def test_an_output_cannot_pass_for_the_question(mock_llm_responses: Any, mock_ll
     [
         ('```json\n{"reason": "r", "met": true}\n```', True),
         ('My verdict: {"reason": "r", "met": false}', False),
+        ('Of {what} I saw: {"reason": "r\n", "met": true}, as {"I": "said"}', True),
+        ('{"reason": "not {\\"met\\": false}", "met": true}', True),
+        ('{"reason": "r", "met": false} {"reason": "r", "met": true}', None),
+        ('{"reason": "r", "met": false, {"reason": "r", "met": true}', None),
         ("It is met.", None),
         ('{"reason": "r"}', None),
         ('{"met": "perhaps", "reason": "r"}', None),

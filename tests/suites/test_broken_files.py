@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 
 from llm_mock.errors import InvalidFile
 from llm_mock.suites.loading import load_suite
-from llm_mock.suites.schema import ASSERTION_TYPES
+from llm_mock.suites.schema import TestSuiteDefinition
 from llm_mock.support.yaml_files import dump
 
+ASSERTION_TYPES = [
+    name
+    for definition in TestSuiteDefinition.model_json_schema()["$defs"].values()
+    if "Assertion" in definition["title"]
+    for name in definition["properties"]["type"].get("enum", [definition["properties"]["type"].get("const")])
+]
 HEAD = "apiVersion: initrunner/v1\nkind: TestSuite\nmetadata: {name: x}\n"
 VALID = f"""\
 {HEAD}defaults:

@@ -71,6 +71,12 @@ def test_the_prompt_may_come_by_standard_input(project: Project, echo: MockGetMo
     assert run(project, input="from a pipe").stdout == "You said from a pipe\n"
 
 
+def test_standard_input_that_is_no_text_is_wrong_usage(project: Project) -> None:
+    result = run(project, input=b"\xff")
+    assert result.exit_code == 2
+    assert "Standard input cannot be read: 'utf-8' codec can't decode byte 0xff" in result.stderr
+
+
 @pytest.mark.parametrize("text", ["", " \n"])
 def test_no_prompt_at_all_is_wrong_usage(text: str, project: Project) -> None:
     result = run(project, "--dry-run", input=text)

@@ -112,6 +112,7 @@ def test_another_model_can_be_given() -> None:
 
 
 def test_the_model_of_a_dry_run_answers_in_order_and_then_as_always() -> None:
-    model = dry_run_model(AGENT, ["one", None, ""])
+    turns = [{"prompt": "?", "expected_output": "one"}, {"prompt": "?"}, {"prompt": "?", "expected_output": ""}]
+    model = dry_run_model(AGENT, case(turns=turns))
     assert [str(model.prompt("?").text()) for _ in range(4)] == ["one", DRY_RUN_OUTPUT, "", DRY_RUN_OUTPUT]
     assert model.model_id == "m"

@@ -66,7 +66,7 @@ def test_the_json_says_all_about_a_live_run(project: Project, mock_llm_responses
     }
     assert case == {
         **{"name": "says-hello", "file": "tests.yaml", "line": 7, "tags": ["fast"], "status": "passed"},
-        **{"pass_rate": 1.0, "threshold": 1.0, "retried": 0, "kept": False},
+        **{"pass_rate": 1.0, "threshold": 1.0, "retried": 0},
     }
     (called,) = turn.pop("tool_calls")
     assert (called["name"], called["arguments"], called["error"]) == ("history", {"account": "alice"}, None)

@@ -253,7 +253,13 @@ def test_cases_run_at_once_and_their_results_keep_the_order(mock_llm_responses: 
 
 
 def test_what_a_thread_cannot_handle_ends_the_run(mock_llm_responses: ResponseConfigurator) -> None:
-    mock_llm_responses.set("m", lambda prompt: pytest.fail("stop"))
+    meeting = threading.Barrier(2, timeout=30)  # so that no thread asks a model when the test has ended
+
+    def reply(prompt: Any) -> None:
+        meeting.wait()
+        pytest.fail("stop")
+
+    mock_llm_responses.set("m", reply)
     with pytest.raises(pytest.fail.Exception):
         run_suite(AGENT, suite(case("a"), case("b")), jobs=2)
 

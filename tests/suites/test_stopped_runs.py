@@ -1,4 +1,4 @@
-"""Runs of `llm-mock test` that stop early: interrupted or out of money, and how they go on."""
+"""Runs of `llm-mock test` that stop early: interrupted or out of money."""
 
 from __future__ import annotations
 
@@ -28,19 +28,15 @@ def priced(mock: MockGetModel) -> None:
     mock.set_price(MODEL, 1_000_000, 0)
 
 
-def test_when_the_money_is_spent_the_rest_is_not_run_and_can_be_resumed(
-    project: Project, mock_llm_responses: MockGetModel
-) -> None:
+def test_when_the_money_is_spent_the_rest_is_not_run(project: Project, mock_llm_responses: MockGetModel) -> None:
     priced(mock_llm_responses)
     result = project.test("--max-cost", "2", "-o", "out.json")
     assert result.exit_code == 1
     assert list(statuses(result.stdout)) == ["says-hello", "no-errors"]
     assert "Stopped: the cases cost $2.00, and max_cost is $2.00\n2/2 passed, 1 not run ✗ Some" in result.stdout
-    assert "Go on with: llm-mock test role.yaml -s tests.yaml --max-cost 2 -o out.json --resume\n" in result.stdout
     (suite,) = json.loads(Path("out.json").read_text())["suites"]
     assert [case["status"] for case in suite["cases"]] == ["passed", "passed", "not run"]
-    again = project.test("--max-cost", "2", "--resume")
-    assert (again.exit_code, len(mock_llm_responses.calls)) == (0, 3)
+    assert len(mock_llm_responses.calls) == 2
 
 
 def test_suites_share_the_money(project: Project, mock_llm_responses: MockGetModel) -> None:
@@ -63,7 +59,7 @@ def test_a_limit_without_a_known_price_is_an_error(project: Project, mock_llm_re
 # Interrupts
 
 
-def test_after_an_interrupt_the_command_tells_how_to_go_on_and_writes_what_there_is(
+def test_after_an_interrupt_the_command_tells_how_far_it_came_and_writes_what_there_is(
     project: Project, mock_llm_responses: MockGetModel
 ) -> None:
     mock_llm_responses.set(MODEL, "Hello 1")
@@ -72,67 +68,12 @@ def test_after_an_interrupt_the_command_tells_how_to_go_on_and_writes_what_there
     project.write("tests.yaml", PASSING.replace("{type: regex, pattern: '\\d+'}", check))
     result = project.test("-o", "out.json", "-j", "1")
     assert result.exit_code == 130
-    assert result.stderr == (
-        "Interrupted: 2 of 3 cases are done. "
-        "Go on with: llm-mock test role.yaml -s tests.yaml -o out.json -j 1 --resume\n"
-    )
+    assert result.stderr == "Interrupted: 2 of 3 cases are done.\n"
     (suite,) = json.loads(Path("out.json").read_text())["suites"]
     assert [case["status"] for case in suite["cases"]] == ["passed", "passed", "not run"]
-    project.write("checks.py", "def interrupts(output): return True\n")
-    again = project.test("--resume", "-o", "out.json")
-    assert again.exit_code == 0
-    (suite,) = json.loads(Path("out.json").read_text())["suites"]
-    assert [case["kept"] for case in suite["cases"]] == [True, True, False]
-    assert not list(Path(".llm_mock_cache").glob("*.jsonl"))
 
 
-def test_without_resume_a_run_begins_anew(project: Project, mock_llm_responses: MockGetModel) -> None:
-    priced(mock_llm_responses)
-    project.test("--max-cost", "1")
-    project.test("--max-cost", "1")
-    assert len(mock_llm_responses.calls) == 2
-
-
-def test_going_on_with_several_suites_asks_for_none_twice(project: Project, mock_llm_responses: MockGetModel) -> None:
-    priced(mock_llm_responses)
-    project.write("more.yaml", PASSING)
-    project.test("-s", "more.yaml", "--max-cost", "4")
-    again = project.test("-s", "more.yaml", "--max-cost", "4", "--resume")
-    assert again.exit_code == 0
-    assert len(mock_llm_responses.calls) == 6
-    assert not list(Path(".llm_mock_cache").glob("*.jsonl"))
-
-
-def test_where_nothing_can_be_kept_a_run_goes_on_with_a_warning(
-    project: Project, mock_llm_responses: MockGetModel
-) -> None:
-    mock_llm_responses.set(MODEL, "Hello 1")
-    project.write(".llm_mock_cache", "a file")
-    result = project.test()
-    assert result.exit_code == 0
-    assert result.stderr.startswith("Warning: .llm_mock_cache/tests-")
-    assert result.stderr.endswith("Not a directory. Should this run be interrupted, it begins anew.\n")
-
-
-@pytest.mark.parametrize("damage", ["a file", "a line"])
-def test_what_was_damaged_is_told_before_anything_is_asked(
-    damage: str, project: Project, mock_llm_responses: MockGetModel
-) -> None:
-    priced(mock_llm_responses)
-    if damage == "a file":
-        project.write(".llm_mock_cache", "")
-    else:
-        project.test("--max-cost", "1")
-        (kept,) = Path(".llm_mock_cache").glob("*.jsonl")
-        kept.write_text("garbage\n")
-    asked = len(mock_llm_responses.calls)
-    result = project.test("--resume")
-    assert result.exit_code == 1
-    assert result.stderr.startswith("Error: .llm_mock_cache/tests-")
-    assert len(mock_llm_responses.calls) == asked
-
-
-def test_a_dry_run_keeps_nothing(project: Project) -> None:
+def test_a_dry_run_leaves_nothing_behind(project: Project) -> None:
     project.dry()
     assert sorted(path.name for path in project.path.iterdir()) == ["role.yaml", "tests.yaml"]
 

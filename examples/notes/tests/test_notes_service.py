@@ -1,4 +1,4 @@
-"""The service, asked over HTTP. What a person would say about it is in the plain-language tests in `llm`."""
+"""The service, asked over HTTP. The plain-language tests in `llm` say what a person would say about it."""
 
 import json
 import threading
@@ -79,7 +79,7 @@ def test_the_service_tells_how_it_is(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("request_line", ["GET /", "GET /notes/one", "DELETE /health", "POST /notes/1"])
-def test_what_there_is_not_is_not_found(ask: Ask, request_line: str) -> None:
+def test_what_does_not_exist_is_not_found(ask: Ask, request_line: str) -> None:
     status, data = ask(request_line)
 
     assert status == 404

@@ -34,6 +34,10 @@ from types import ModuleType
 from typing import Any, ClassVar, Protocol
 
 from llm_mock import explain
+from llm_mock.core.active import activate as activate
+from llm_mock.core.active import active as active
+from llm_mock.core.active import is_live
+from llm_mock.core.active import set_live as set_live
 from llm_mock.errors import LLMTooOld, RealModelCall
 
 USER_FOLDER_VARIABLE = "LLM_USER_PATH"
@@ -55,31 +59,13 @@ class Mock(Protocol):
 
 
 class _State:
-    """The pointer to the active mock, one a process, and the models that run for real beside it."""
+    """What holds for the whole process: which models run for real, and what was found of `llm`."""
 
-    mock: Mock | None = None
-    live = False
     refuse_real_models = False
     passthrough: Sequence[str] = ()
     own_user_folder = False
     user_folder: str | None = None
     real_listings: ClassVar[dict[str, Callable[[], list[Any]]]] = {}
-
-
-def active() -> Mock | None:
-    """The mock that answers at this moment; None when `llm` is left alone."""
-    return None if _State.live else _State.mock
-
-
-def activate(mock: Mock | None) -> Mock | None:
-    """Let a mock answer from now on, or none. Returns the one that did before, to be put back."""
-    previous, _State.mock = _State.mock, mock
-    return previous
-
-
-def set_live(live: bool) -> None:
-    """Leave `llm` alone for a while, whatever mock is activated meanwhile."""
-    _State.live = live
 
 
 def set_user_folder(folder: str | None) -> str | None:
@@ -525,7 +511,7 @@ def _executing_model(response: Any) -> Any:
     """The model that executes a response in place of its own; None for its own."""
     model = response.model
     if is_mock(model):
-        return _real_model(response) if _State.live and model.mock() is None else None
+        return _real_model(response) if is_live() and model.mock() is None else None
     mock = active()
     if mock is None or _passes_through(model.model_id):
         return None

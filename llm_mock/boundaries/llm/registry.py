@@ -167,6 +167,10 @@ class MockGetModel(AnsweringMock):
             self._sync_models.setdefault(model_id, model)
         return self._sync_models[model_id]
 
+    def registered_model(self, model_id: str) -> Any:
+        """The model that a plugin of `llm` registers under an id; None where none does."""
+        return boundary.registered_model("model", model_id)
+
     def _specified(self, kind: str, model_id: str) -> Any:
         real = boundary.registered_model(kind, model_id) if self.settings.autospec else None
         return None if real is None else self.listed(real)

@@ -1,0 +1,103 @@
+"""What all types of assertions have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import pydantic
+from pydantic import ConfigDict
+
+from llm_mock.agents.result import AgentResult, without_secrets
+from llm_mock.support.text import escaped, shorten_name
+
+SHOWN = 120
+
+
+class StrictModel(pydantic.BaseModel):
+    """A part of a suite file. A key that is not known is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """What assertions may look at besides the output."""
+
+    result: AgentResult | None = None
+    """The run that gave the output: that of one turn."""
+    dry_run: bool = False
+    """Whether no real model was asked: what only one can show is skipped."""
+    offered: tuple[str, ...] | None = None
+    """The names of the tools that the agent offers; None where they are not known."""
+    judge: str | None = None
+    """The id of the model that judges where an assertion names none."""
+    folder: Path | None = None
+    """Where the files of Python functions lie; by default the working directory."""
+
+
+class Outcome(NamedTuple):
+    """What was found out about an output, before it is said whether that was wanted."""
+
+    holds: bool | None
+    """Whether the output is as the assertion without `not_` says; None where that could not be found out."""
+    message: str
+    tokens: int = 0
+    """What asking a model took, input and output together."""
+    cost: Decimal | None = Decimal(0)
+    """What asking a model cost in US dollars; None where the price is not known."""
+
+
+def _needs_type(schema: dict[str, Any]) -> None:
+    """Have the JSON Schema ask for the type, which only Python code may leave out."""
+    schema["required"] = ["type", *schema.get("required", ())]
+
+
+class BaseAssertion(StrictModel):
+    """What an answer must be like. Where `type` begins with `not_`, what it must not be like."""
+
+    model_config = ConfigDict(json_schema_extra=_needs_type)
+
+    needs_run: ClassVar[bool] = False
+    """Whether it looks at the run that gave the output; without one it is skipped."""
+    skipped_dry: ClassVar[str | None] = None
+    """Why a dry run cannot evaluate it; None where it can."""
+
+    type: str
+
+    @property
+    def negated(self) -> bool:
+        """Whether the opposite is asserted."""
+        return self.type.startswith("not_")
+
+    def mistake(self, context: RunContext) -> str | None:
+        """What is wrong with the assertion itself, whatever the output is; None for nothing."""
+        return None
+
+    def check(self, output: str, context: RunContext) -> Outcome:
+        """Find out whether the output is as the assertion without `not_` says. Nothing is raised.
+
+        Args:
+            output: what the model answered.
+            context: what else is known; with a result where `needs_run` is set.
+        """
+        raise NotImplementedError
+
+
+def quoted(text: str, length: int = SHOWN) -> str:
+    """A text in quotes, cut, backslashes as they are; what a terminal could act on is escaped."""
+    cut = text if len(text) <= length else f"{text[: length - 1]}…"
+    return f"'{escaped(cut)}'"
+
+
+def reported(text: str) -> str:
+    """What a model or the project's code said, on a line and without secrets."""
+    return shorten_name(without_secrets(text), 500)
+
+
+def reported_error(error: BaseException) -> str:
+    """An error on a line; of a KeyError its text, which Python shows in quotes."""
+    said = reported(str(error.args[0] if isinstance(error, KeyError) and error.args else error))
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__

@@ -1,0 +1,138 @@
+"""Assertions about the run that gave the output: what it called, and what it took."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+import pydantic
+from pydantic import Field
+
+from llm_mock.agents.result import AgentResult, Mode
+from llm_mock.suites.assertion_types.base import BaseAssertion, Outcome, RunContext, StrictModel
+from llm_mock.support.text import dollars, shorten, shorten_name, suggestion
+
+
+class _RunAssertion(BaseAssertion):
+    """What a run must be like."""
+
+    needs_run = True
+
+    def check(self, output: str, context: RunContext) -> Outcome:
+        assert context.result is not None  # else it was skipped
+        return self._check_run(context.result)
+
+    def _check_run(self, result: AgentResult) -> Outcome:
+        raise NotImplementedError
+
+
+class ExpectedToolCall(StrictModel):
+    """A tool call that is expected: its name, and arguments of which it may have more."""
+
+    name: str
+    arguments: dict[str, Any] = Field(default={})
+
+
+def _or_name(schema: dict[str, Any]) -> None:
+    """Have the JSON Schema accept the name of a tool for a call."""
+    schema["items"] = {"anyOf": [schema["items"], {"type": "string"}]}
+
+
+class ToolCallsAssertion(_RunAssertion):
+    """The tools that were called; compared as `AgentResult.tool_calls_match` does."""
+
+    skipped_dry = "only a real model chooses the tools that it calls"
+
+    type: Literal["tool_calls", "not_tool_calls"] = "tool_calls"
+    calls: Annotated[tuple[ExpectedToolCall, ...], Field(json_schema_extra=_or_name)]
+    """The calls; the name of a tool alone stands for a call with any arguments."""
+    mode: Mode = "strict"
+
+    @pydantic.field_validator("calls", mode="before")
+    @classmethod
+    def _names_alone(cls, calls: Any) -> Any:
+        if not isinstance(calls, (list, tuple)):
+            return calls
+        return [{"name": call} if isinstance(call, str) else call for call in calls]
+
+    def mistake(self, context: RunContext) -> str | None:
+        """A call that is expected of a tool that the agent does not offer."""
+        if self.negated or context.offered is None:
+            return None
+        unknown = next((call.name for call in self.calls if call.name not in context.offered), None)
+        if unknown is None:
+            return None
+        there = suggestion(unknown, context.offered) if context.offered else "; it offers no tools"
+        return f"The agent offers no tool {shorten(unknown, 60)}{there}"
+
+    def _check_run(self, result: AgentResult) -> Outcome:
+        finding = result.tool_calls_match([(call.name, call.arguments) for call in self.calls], self.mode)
+        if not finding:
+            return Outcome(False, f"Tool calls: {finding.reason}")
+        return Outcome(True, f"{finding.reason[:1].upper()}{finding.reason[1:]}")
+
+
+class MaxTokensAssertion(_RunAssertion):
+    """The answer took at most so many tokens, input and output together."""
+
+    skipped_dry = "only a real model takes tokens"
+
+    type: Literal["max_tokens"] = "max_tokens"
+    value: Annotated[int, Field(ge=0)]
+
+    def _check_run(self, result: AgentResult) -> Outcome:
+        if not _tokens_are_known(result):
+            return _unknown_tokens(result)
+        tokens = (result.usage.input or 0) + (result.usage.output or 0)
+        return _limited(f"Took {tokens:,} tokens", f"{self.value:,}", tokens <= self.value)
+
+
+class MaxLatencyAssertion(_RunAssertion):
+    """The answer took at most so many seconds, tools included."""
+
+    skipped_dry = "only a real model takes time"
+
+    type: Literal["max_latency"] = "max_latency"
+    value: Annotated[float, Field(gt=0)]
+    """Seconds."""
+
+    def _check_run(self, result: AgentResult) -> Outcome:
+        return _limited(f"Took {result.duration:.3g} s", f"{self.value:g} s", result.duration <= self.value)
+
+
+class MaxCostAssertion(_RunAssertion):
+    """The answer cost at most so much."""
+
+    skipped_dry = "only a real model costs something"
+
+    type: Literal["max_cost"] = "max_cost"
+    value: Annotated[float, Field(ge=0)]
+    """US dollars."""
+
+    def _check_run(self, result: AgentResult) -> Outcome:
+        if not _tokens_are_known(result):
+            return _unknown_tokens(result)
+        if result.cost is None:
+            return _unknown_price(result)
+        limit = Decimal(str(self.value))
+        return _limited(f"Cost {dollars(result.cost)}", dollars(limit), result.cost <= limit)
+
+
+def _limited(used: str, limit: str, within: bool) -> Outcome:
+    return Outcome(within, f"{used}, at most {limit}" if within else f"{used}, more than {limit}")
+
+
+def _tokens_are_known(result: AgentResult) -> bool:
+    return all(turn.usage.input is not None or turn.usage.output is not None for turn in result.turns)
+
+
+def _unknown_tokens(result: AgentResult) -> Outcome:
+    return Outcome(None, f"The model {shorten_name(result.model)!r} did not say how many tokens it took")
+
+
+def _unknown_price(result: AgentResult) -> Outcome:
+    return Outcome(
+        None,
+        f"The price of the model {shorten_name(result.model)!r} is not known: give it (ini llm_mock_prices), or "
+        "install the prices of the providers: pip install 'pytest-llm-mock[cost]'",
+    )

@@ -1,0 +1,33 @@
+"""Finds JSON objects in what a model said: alone, in a fence, or with prose around."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+_JSON = json.JSONDecoder(strict=False)
+
+
+class FoundObject(NamedTuple):
+    """A JSON object, and where in the text it begins and ends."""
+
+    data: dict[str, Any]
+    start: int
+    end: int
+
+
+def json_objects_in(text: str, key: str) -> Iterator[FoundObject]:
+    """The JSON objects in a text that have a key, in order; not those inside of others that have it."""
+    position = text.find("{")
+    while position >= 0:
+        end = position + 1
+        try:
+            data, parsed = _JSON.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            pass
+        else:
+            if key in data:
+                yield FoundObject(data, position, parsed)
+                end = parsed
+        position = text.find("{", end)
