@@ -12,11 +12,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from llm_mock.core.details import CallLog
 from table import Row, compared
 from timing import best_times
 
 from llm_mock import create_mock_get_model
+from llm_mock.report.calls import keep_calls
 
 TESTS, CALLS_OF_A_TEST = 1_000, 10
 ROUNDS = 3
@@ -67,7 +67,8 @@ def rows() -> Iterator[Row]:
 def _one_call(kept: bool) -> Any:
     def make() -> Any:
         mock = create_mock_get_model({"m": "Hello"})
-        mock.kept = CallLog() if kept else None
+        if kept:
+            keep_calls(mock, detailed=True)
         model = mock("m")
         return lambda: model.prompt("Hi").text()
 

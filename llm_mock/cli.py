@@ -35,14 +35,15 @@ def _role_options(command: Command) -> Command:
 
 
 def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> tuple[Path, ...]:
-    from llm_mock.report import suite_outputs as outputs
+    from llm_mock.report.suite_outputs import FORMATS
+    from llm_mock.support.files import check_writable
 
     paths = tuple(Path(name).expanduser() for name in names)
     for path in paths:
-        if path.suffix.lower() not in outputs.FORMATS:
-            raise click.BadParameter(f"{shorten(str(path))} should end in {', '.join(outputs.FORMATS)}.")
+        if path.suffix.lower() not in FORMATS:
+            raise click.BadParameter(f"{shorten(str(path))} should end in {', '.join(FORMATS)}.")
         try:
-            outputs.check_writable(path)
+            check_writable(path)
         except OSError as error:
             raise click.BadParameter(not_writable(path, error)) from None
     return paths

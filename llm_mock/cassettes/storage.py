@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from llm_mock.cassettes import schema
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.support.files import write_atomically
-from llm_mock.support.garbage import no_garbage_collection
 from llm_mock.support.text import shown_path
 from llm_mock.support.yaml_files import Document, Inline, dump, load
 
@@ -53,11 +52,10 @@ def read(path: Path, tolerant: bool = False) -> Content:
         InvalidFile: it cannot be read, or is no cassette; the message names the line.
     """
     try:
-        with no_garbage_collection():
-            document = load(path)
-            _check_version(document)
-            file = document.as_model(schema.CassetteFile)
-            return Content(file.calls, _contents(document, file.calls), file.incomplete)
+        document = load(path)
+        _check_version(document)
+        file = document.as_model(schema.CassetteFile)
+        return Content(file.calls, _contents(document, file.calls), file.incomplete)
     except InvalidFile as error:
         if tolerant:
             return Content()

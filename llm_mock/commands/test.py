@@ -18,7 +18,7 @@ from llm_mock.commands.table import show_result
 from llm_mock.commands.terminal import Terminal
 from llm_mock.errors import LLMMockError
 from llm_mock.report import suite_outputs
-from llm_mock.report.suite_outputs import FinishedSuite
+from llm_mock.report.suite_document import FinishedSuite
 from llm_mock.suites.results import CaseResult, SuiteResult
 from llm_mock.suites.role import Role
 from llm_mock.suites.runner import load_suite, run_suite

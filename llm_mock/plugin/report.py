@@ -1,15 +1,29 @@
-"""What the pytest plugin registers where a report, or pytest's JUnit file, was asked for.
+"""The report of a run of pytest: one process, the controller's, writes what all of them collected.
 
 PYTEST_DONT_REWRITE
 """
 
 from __future__ import annotations
 
+import json
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from llm_mock import explain
+from llm_mock.plugin.call_collector import SHIPPED, CallCollector
 from llm_mock.plugin.run import TestRun
-from llm_mock.report.collect import CallCollector
+from llm_mock.report.document import as_json, new_document, new_test
+from llm_mock.report.page import as_page
+from llm_mock.support.files import check_writable, write_atomically
+from llm_mock.support.redaction import default_redactor
+from llm_mock.support.text import shorten_name
+
+LONGEST_MESSAGE = 10_000
+SEVERITY = ("passed", "skipped", "xfailed", "xpassed", "rerun", "failed", "error")
+"""Outcomes of a test; what happens later counts only where it is worse."""
 
 
 def register(config: pytest.Config, run: TestRun) -> None:
@@ -26,9 +40,163 @@ def register(config: pytest.Config, run: TestRun) -> None:
     collector = CallCollector(run.mock, detailed=bool(names), junit=bool(config.getoption("xmlpath", None)))
     config.pluginmanager.register(collector, "llm_mock_collector")
     if names and not hasattr(config, "workerinput"):
-        from llm_mock.report.write import ReportWriter, check_paths, mistaken_for_tests
-
-        for name in mistaken_for_tests(names, config):
-            warning = pytest.PytestConfigWarning(explain.report_mistaken_for_tests(name))
+        for name in _mistaken_for_tests(names, config):
+            warning = pytest.PytestConfigWarning(
+                f"pytest takes {name!r}, which exists, for a file of tests, and looks for its configuration there. "
+                f"Write it with an equals sign: --llm-mock-report={name}"
+            )
             config.issue_config_time_warning(warning, stacklevel=2)
-        config.pluginmanager.register(ReportWriter(check_paths(names), collector, run), "llm_mock_report")
+        paths = [_checked_path(name) for name in names]
+        config.pluginmanager.register(ReportWriter(paths, collector, run), "llm_mock_report")
+
+
+def _mistaken_for_tests(names: Iterable[str], config: pytest.Config) -> Iterator[str]:
+    """The reports that pytest took for files of tests when it looked for its configuration file.
+
+    It does not know a plugin's options then, so it takes a word after one, where such a file exists, for an argument.
+    """
+    folder = config.invocation_params.dir
+    for name in names:
+        path = (folder / name).absolute()
+        elsewhere = path.exists() and folder not in path.parents and name in config.invocation_params.args
+        if elsewhere and (config.inipath is None or config.rootpath not in (folder, *folder.parents)):
+            yield name
+
+
+def _checked_path(name: str) -> Path:
+    path = Path(name).expanduser().absolute()
+    if path.suffix.lower() not in (".html", ".htm", ".json"):
+        raise pytest.UsageError(
+            f"--llm-mock-report: {str(path)!r} should end in .html for a page, or in .json for the data."
+        )
+    try:
+        check_writable(path)
+    except OSError as error:
+        raise pytest.UsageError(_not_written(path, error)) from None
+    return path
+
+
+def _not_written(path: Path, error: OSError) -> str:
+    reason = error.strerror or f"{type(error).__name__}: {error}"
+    return f"--llm-mock-report: {str(path)!r} cannot be written: {shorten_name(reason)}"
+
+
+class ReportWriter:
+    """A pytest plugin that puts the tests and their calls together and writes them at the end.
+
+    Args:
+        paths: the files; a name that ends in `.json` holds JSON, any other the page.
+        collector: what collects in this process.
+        run: the run, which knows what each agent did (see `llm_mock.agents.summary`), and the keys that the user has
+            stored, which must not be written.
+    """
+
+    def __init__(self, paths: Sequence[Path], collector: CallCollector, run: TestRun) -> None:
+        self._paths = paths
+        self._run = run
+        self._collector = collector
+        self._start = time.time()
+        self._tests: list[dict[str, Any]] = []
+        self._running: dict[tuple[str, str | None], dict[str, Any]] = {}
+        self._outside: list[dict[str, Any]] = []
+        self._positions: dict[str, int] | None = None
+        self._received: list[tuple[dict[str, Any], str]] = []  # parsed at the end
+        self._lines: list[str] = []
+        self._broken: set[str] = set()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        self._positions = self._positions or {nodeid: position for position, nodeid in enumerate(ids)}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        worker = getattr(getattr(report, "node", None), "gateway", None)
+        key = report.nodeid, getattr(worker, "id", None)
+        test = self._running.get(key)
+        if test is None:
+            test = self._running[key] = new_test(report.nodeid, worker=key[1])
+            self._tests.append(test)
+        _add_phase(test, report)
+        if report.when not in ("setup", "call"):
+            del self._running[key]
+        if shipped := getattr(report, SHIPPED, None):
+            self._received.append((test, shipped))
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A file that cannot be collected is an error too; each xdist worker reports it."""
+        if report.failed and report.nodeid not in self._broken:
+            self._broken.add(report.nodeid)
+            self._tests.append(new_test(report.nodeid, outcome="error", message=_message(report)))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        if shipped := getattr(node, "workeroutput", {}).get(SHIPPED):
+            self._received.append(({"calls": [], "worker": node.gateway.id}, shipped))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if session.config.getoption("collectonly"):
+            return
+        positions = self._positions
+        if positions is None:
+            self._received.append(({"calls": [], "worker": None}, self._collector.shipped([])))
+        else:  # each worker sends its own
+            self._tests.sort(key=lambda test: positions.get(test["id"], len(positions)))
+        data = as_json(self._document())
+        for path in self._paths:
+            try:
+                write_atomically(path, data if path.suffix.lower() == ".json" else as_page(data))
+                self._lines.append(f"LLM report: {path}")
+            except OSError as error:  # the outcome of the run is that of its tests
+                self._lines.append(_not_written(path, error))
+
+    def _document(self) -> dict[str, Any]:
+        """The document without secrets. The fewer objects there are at once, the less garbage collection takes."""
+        clean = default_redactor(self._run.stored_keys()).clean
+        for test in self._tests:
+            test.update(clean(test))
+        for test, shipped in self._received:
+            received = clean(json.loads(shipped))
+            test["calls"] += received["calls"]
+            if received["steps"]:
+                test["steps"] = received["steps"]
+            self._outside += [{"worker": test["worker"], **group} for group in received["outside"]]
+        return new_document(self._tests, self._outside, clean(self._agents()), time.time() - self._start)
+
+    def _agents(self) -> list[dict[str, Any]]:
+        if not self._run.agents:
+            return []
+        from llm_mock.agents.summary import rows
+
+        return rows(self._run.agents)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        for line in self._lines:
+            terminalreporter.write_sep("-", line)
+
+
+def _add_phase(test: dict[str, Any], report: pytest.TestReport) -> None:
+    test["duration_s"] = round(test["duration_s"] + report.duration, 6)
+    outcome = _outcome(report)
+    if SEVERITY.index(outcome) > SEVERITY.index(test["outcome"]):
+        test["outcome"] = outcome
+        test["message"] = _message(report)
+
+
+def _outcome(report: pytest.TestReport) -> str:
+    if hasattr(report, "wasxfail") and report.outcome != "failed":
+        return "xfailed" if report.skipped else "xpassed"
+    if report.failed and report.when != "call":
+        return "error"
+    return report.outcome if report.outcome in SEVERITY else "failed"
+
+
+def _message(report: pytest.TestReport | pytest.CollectReport) -> str | None:
+    """Why a test failed or was skipped, without the traceback."""
+    if getattr(report, "wasxfail", None):
+        return str(report.wasxfail)
+    longrepr: Any = report.longrepr
+    if isinstance(longrepr, tuple):
+        longrepr = longrepr[2]
+    crash = getattr(longrepr, "reprcrash", None)
+    message = str(longrepr if crash is None else crash.message)
+    return message[:LONGEST_MESSAGE] if longrepr is not None else None

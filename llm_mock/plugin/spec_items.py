@@ -14,10 +14,10 @@ import pytest
 
 from llm_mock.core.active import active
 from llm_mock.errors import DriverError, LLMMockError, UnexpectedCall
+from llm_mock.plugin.call_collector import STEPS
 from llm_mock.plugin.run import TestRun
 from llm_mock.plugin.spec_drivers import DRIVERS, driver_named
 from llm_mock.plugin.yaml_items import YAMLItem, problems_of_file
-from llm_mock.report.collect import STEPS
 from llm_mock.specs.allowed_hosts import AllowedHosts
 from llm_mock.specs.drivers import Driver, DryRun
 from llm_mock.specs.failure import LLMTestFailed

@@ -1,6 +1,7 @@
-"""The report of a run: every test's calls as one HTML page, as JSON, and as properties of pytest's JUnit file.
+"""What was asked and answered, as files: the document of a test run, the document of suites, and their renderings.
 
-Imported only where one of these was asked for.
+A rendering (JSON, the HTML page, JUnit XML, Markdown) reads its document and nothing else. Imported only where one of
+these was asked for.
 
 PYTEST_DONT_REWRITE
 """

@@ -7,19 +7,19 @@ from decimal import Decimal
 from typing import Any
 from xml.etree import ElementTree
 
-from llm_mock.report import suite_outputs as outputs
+from llm_mock.report.suite_document import explanation, remark, tokens
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def as_junit(data: dict[str, Any]) -> bytes:
-    """The file of data of `outputs.as_data`: a `testsuite` for each suite, a `testcase` for each case.
+def as_junit(document: dict[str, Any]) -> bytes:
+    """The document of `llm_mock.report.suite_document`: a `testsuite` for each suite, a `testcase` for each case.
 
     A case that was not run counts as skipped. Tokens and cost (US dollars) are properties of a case. Characters that
     XML does not have are replaced.
     """
     root = ElementTree.Element("testsuites", name="llm-mock")
-    for suite in data["suites"]:
+    for suite in document["suites"]:
         _add_suite(root, suite)
     ElementTree.indent(root)
     text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
@@ -42,14 +42,17 @@ def _add_case(parent: ElementTree.Element, suite: dict[str, Any], case: dict[str
         parent, "testcase", classname=suite["suite"], name=case["name"], time=f"{case['duration_s']:.3f}", **place
     )
     if case["attempts"]:
-        cost = outputs.cost(case)
-        used = {"tokens": outputs.tokens(case), **({} if cost is None else {"cost_usd": f"{Decimal(str(cost)):f}"})}
-        _add_properties(element, used)
-    remark = outputs.remark(suite, case)
-    if remark is not None:
+        _add_properties(element, {"tokens": tokens(case), **_cost(case)})
+    text = remark(suite, case)
+    if text is not None:
         kind = "failure" if case["status"] == "failed" else "skipped"
-        told = _add(element, kind, message=remark)
-        told.text = _clean("\n".join(filter(None, (remark, outputs.conversation(case)))))
+        _add(element, kind, message=text).text = _clean(explanation(suite, case))
+
+
+def _cost(case: dict[str, Any]) -> dict[str, str]:
+    """What all attempts of a case cost, where every price is known."""
+    costs = [attempt["cost_usd"] for attempt in case["attempts"]]
+    return {} if None in costs else {"cost_usd": f"{Decimal(str(round(sum(costs), 10))):f}"}
 
 
 def _add_properties(parent: ElementTree.Element, values: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from llm_mock.report import suite_outputs as outputs
+from llm_mock.report.suite_document import explanation, tokens
 from llm_mock.support.text import count, dollars
 
 SIGNS = {"passed": "✅ PASS", "failed": "❌ FAIL", "skipped": "⏭️ SKIP", "not run": "⏭️ not run"}
@@ -16,12 +16,12 @@ LONGEST = 4_000
 """Characters of a block: a comment may not have very many."""
 
 
-def as_markdown(data: dict[str, Any]) -> bytes:
-    """The file of data of `outputs.as_data`: a table for each suite, and what is wrong with its cases, folded.
+def as_markdown(document: dict[str, Any]) -> bytes:
+    """The document of `llm_mock.report.suite_document`: a table for each suite, and its failures, folded.
 
-    Whatever stands in names, prompts and answers is shown as it is: nothing of it is taken for Markdown or HTML.
+    Names, prompts and answers are shown as they are: nothing in them is taken for Markdown or HTML.
     """
-    text = "\n".join(line for suite in data["suites"] for line in _suite(suite))
+    text = "\n".join(line for suite in document["suites"] for line in _suite(suite))
     return f"{text}\n".encode(errors="backslashreplace")
 
 
@@ -45,14 +45,12 @@ def _suite(suite: dict[str, Any]) -> Iterator[str]:
 
 
 def _about(suite: dict[str, Any]) -> str:
-    parts = [f"Role {_inert(suite['role'])}", f"model {_inert(suite['model'])}"]
-    if suite["dry_run"]:
-        parts.append("dry run")
-    else:
-        tokens = sum(map(outputs.tokens, suite["cases"]))
+    used = "dry run"
+    if not suite["dry_run"]:
         cost = None if suite["cost_usd"] is None else Decimal(str(suite["cost_usd"]))
-        parts.append(f"{count(tokens, 'token')}, cost {dollars(cost)}")
-    return ", ".join(parts) + (f". {_inert('Stopped: ' + suite['stopped'])}" if suite["stopped"] else "")
+        used = f"{count(sum(map(tokens, suite['cases'])), 'token')}, cost {dollars(cost)}"
+    stopped = f". {_inert('Stopped: ' + suite['stopped'])}" if suite["stopped"] else ""
+    return f"Role {_inert(suite['role'])}, model {_inert(suite['model'])}, {used}{stopped}"
 
 
 def duration(seconds: float) -> str:
@@ -65,7 +63,7 @@ def duration(seconds: float) -> str:
 def _failure(suite: dict[str, Any], case: dict[str, Any]) -> Iterator[str]:
     yield f"<details><summary>{_inert(case['name'])}</summary>"
     yield ""
-    text = "\n".join(filter(None, (outputs.remark(suite, case), outputs.conversation(case))))
+    text = explanation(suite, case)
     cut = f"{text[:LONGEST]}…" if len(text) > LONGEST else text
     yield f"<pre>\n{html.escape(cut)}\n</pre>"
     yield ""

@@ -8,7 +8,6 @@ from llm_mock.errors import InvalidFile
 from llm_mock.suites.expansion import case_label, expand
 from llm_mock.suites.schema import TestSuiteDefinition
 from llm_mock.support import yaml_files
-from llm_mock.support.garbage import no_garbage_collection
 from llm_mock.support.text import shorten
 from llm_mock.support.validation import Location, described
 
@@ -29,10 +28,9 @@ def load_suite(path: str | Path) -> TestSuiteDefinition:
         InvalidFile: it cannot be read, or is no suite; the message has a line for each problem, `path:line: problem`.
     """
     __tracebackhide__ = True
-    with no_garbage_collection():
-        document = yaml_files.load(Path(path))
-        suite = _validated(document)
-        suite, problems = expand(suite, document.path.parent)
+    document = yaml_files.load(Path(path))
+    suite = _validated(document)
+    suite, problems = expand(suite, document.path.parent)
     if problems:
         raise document.errors(problems)
     return suite

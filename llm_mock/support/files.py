@@ -36,3 +36,16 @@ def write_atomically(path: Path, content: str | bytes, mode: int = 0o666, durabl
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def check_writable(path: Path) -> None:
+    """Find out before a run whether a file can be written after it; missing folders are made.
+
+    Raises:
+        OSError: it cannot.
+    """
+    if path.is_dir():
+        raise IsADirectoryError("it is a folder")
+    probe = path.with_name(f".{path.name[:60]}.probe")
+    write_atomically(probe, "")
+    probe.unlink()

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import llm
 import pytest
-from llm_mock.core.details import CallLog, describe_request, describe_response
+from llm_mock.core.details import CallLog
 
 from llm_mock import create_mock_get_model
-from llm_mock.core import details
 from llm_mock.report import calls
 
 NEW_LLM = hasattr(llm, "Message")
 
 
-def prompt_of(messages: list[Any]) -> Any:
-    return SimpleNamespace(messages=messages, schema=None, tools=[])
+class Picture:
+    """What a tool gave, as a library has it."""
+
+    name, output, tool_call_id = "look", "", "c1"
+    exception = OSError("no")
+
+
+def described_parts(messages: list[Any]) -> Any:
+    prompt = llm.models.Prompt(None, model=create_mock_get_model()("m"), messages=messages)
+    return LLMRequest("m", prompt, None, None).messages()[0]["parts"]
 
 
 @pytest.mark.skipif(not NEW_LLM, reason="messages came with llm 0.32")
@@ -36,7 +42,7 @@ def test_every_kind_of_part_is_described() -> None:
         AttachmentPart(),
         Part(),
     ]
-    described = describe_request(prompt_of([llm.Message("user", parts)]), None)["messages"][0]["parts"]
+    described = described_parts([llm.Message("user", parts)])
     as_picture = {"type": "image/png", "bytes": 3, "sha256": described[4]["attachment"]["sha256"]}
     assert described == [
         {"type": "reasoning", "text": "Hm."},
@@ -53,23 +59,24 @@ def test_every_kind_of_part_is_described() -> None:
 
 
 def test_a_file_that_is_missing_or_huge_has_no_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(details, "LARGEST_FILE", 2)
+    monkeypatch.setattr(request, "LARGEST_FILE", 2)
     (tmp_path / "large.txt").write_bytes(b"123")
     (tmp_path / "small.txt").write_bytes(b"12")
-    described = [details._attachment(llm.Attachment(path=str(tmp_path / f"{name}.txt"))) for name in ("large", "small")]
+    described = request.described_attachments(
+        llm.Attachment(path=str(tmp_path / f"{name}.txt")) for name in ("large", "small")
+    )
     assert ["sha256" in each for each in described] == [False, True]
     missing = llm.Attachment(path=str(tmp_path / "missing.png"), type="image/png")
-    assert details._attachment(missing) == {"type": "image/png", "path": str(tmp_path / "missing.png")}
+    assert request.described_attachments([missing]) == [{"type": "image/png", "path": str(tmp_path / "missing.png")}]
 
 
 def test_a_tool_call_that_raised_is_described_with_its_error() -> None:
-    result = SimpleNamespace(name="look", output="", tool_call_id="c1", exception=OSError("no"))
-    assert details._tool_result(result)["exception"] == "OSError: no"
+    assert request.described_result(Picture())["exception"] == "OSError: no"
 
 
 def test_an_answer_needs_no_more_than_its_text() -> None:
-    assert describe_response(SimpleNamespace(text="Hello", duration_ms=12)) == {"text": "Hello", "duration_ms": 12}
-    assert describe_response(SimpleNamespace(content="")) == {}
+    assert described_reply(Reply("Hello")) == {"text": "Hello"}
+    assert described_reply(Reply("")) == {}
 
 
 def test_a_history_that_was_kept_in_part_is_no_error() -> None:
@@ -77,7 +84,7 @@ def test_a_history_that_was_kept_in_part_is_no_error() -> None:
     call: Any = create_mock_get_model()("m")
     call.prompt("Hi")
     [record] = call.call_history
-    kept.answered(record, SimpleNamespace(text="late"))
+    kept.answered(record, Reply("late"))
     kept.failed(record, OSError("late"))
     assert kept.for_another_process(record) is record
     assert len(kept) == 0
@@ -91,7 +98,7 @@ def test_a_call_without_details_is_shown_from_its_record() -> None:
     mock("m").prompt("Hi", system="Be brief", tools=[look], schema={"title": "Found", "type": "object"})
     mock("n").prompt("Hi")
     mock("n").prompt("")
-    data, plain, empty = calls.as_json([(record, {}) for record in mock.calls], mock)
+    data, plain, empty = calls.describe_calls([(record, {}) for record in mock.calls], mock)
     assert data["messages"][0] == {"role": "system", "parts": [{"type": "text", "text": "Be brief"}]}
     assert json.loads(data["response"]["text"]) == {"found": True}
     assert (data["schema"], data["tools"][0]["name"]) == ({"name": "Found", "json": None}, "look")
@@ -103,4 +110,5 @@ def test_a_price_that_nobody_knows_is_unknown(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("llm_mock.cost.prices.available", lambda: False)
     mock = create_mock_get_model()
     mock("gpt-4o-without-prices").prompt("Hi")
-    assert calls.cost_of(mock.calls[0], mock) is None
+    [call] = calls.describe_calls([(mock.calls[0], {})], mock)
+    assert call["cost_usd"] is None

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from llm_mock.report.page import page
-from llm_mock.report.write import as_bytes
+from llm_mock.report import page
+from llm_mock.report.document import as_json
+from llm_mock.report.page import as_page
 
 from .browser import Open, wait_until
 
@@ -260,6 +261,12 @@ def test_the_page_names_no_other_resource(report: Path) -> None:
     assert "unsafe" not in head
 
 
+def test_every_file_of_the_script_is_in_the_page(report: Path) -> None:
+    files = list(Path(page.__file__).parent.glob("*.js"))
+    assert sorted(file.stem for file in files) == sorted(page.SCRIPTS)
+    assert all(file.read_text() in report.read_text() for file in files)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1200])
 def test_nothing_scrolls_sideways_and_all_text_has_contrast(
@@ -357,7 +364,7 @@ def large(report: Path, folder: Path, tests: int, calls: int) -> Path:
         test["calls"] = [{**test["calls"][0], "number": position} for position in range(calls)]
         data["tests"].append(test)
     path = folder / "large.html"
-    path.write_bytes(page(as_bytes(data)))
+    path.write_bytes(as_page(as_json(data)))
     return path
 
 
@@ -397,7 +404,7 @@ def test_agents_are_compared(width: int, scheme: str, open_page: Open, report: P
     hostile = {"agent": HOSTILE, **counts, **used, "tests": 0, "passed": 0, "cost_usd": None}
     data["agents"] = [{"agent": "gpt-5-mini+bank", **counts, **used}, hostile]
     path = tmp_path / "agents.html"
-    path.write_bytes(page(as_bytes(data)))
+    path.write_bytes(as_page(as_json(data)))
     tab = open_page(path, viewport={"width": width, "height": 800}, color_scheme=scheme)
     assert tab.get_by_text("Agents", exact=True).is_visible()
     rows = [row.locator("td").all_text_contents() for row in tab.locator("#agent-totals tr").all()]

@@ -417,7 +417,7 @@ def test_what_cannot_be_described_fails_no_test(pytester: pytest.Pytester) -> No
             content = property(lambda self: 1 / 0, lambda self, value: None)
 
         def test_it(monkeypatch):
-            monkeypatch.setattr("llm_mock.core.details._tool", None)
+            monkeypatch.setattr("llm_mock.core.request.described_tool", None)
             llm.get_model("m").prompt("Hi", tools=[test_it]).text()
         """,
     )
@@ -466,13 +466,13 @@ def test_a_report_that_cannot_be_written_in_the_end_leaves_the_older_one_and_the
     path.write_text("older")
     pytester.makepyfile(
         """
-        from llm_mock.report import write
+        from llm_mock.plugin import report
 
         def fail(path, content):
             raise OSError(28, "No space left on device")
 
         def test_it():
-            write.write_atomically = fail
+            report.write_atomically = fail
         """
     )
     result = pytester.runpytest_subprocess(f"--llm-mock-report={path}")
@@ -587,9 +587,11 @@ def test_a_run_without_report_imports_nothing_for_it(pytester: pytest.Pytester) 
         """
         import sys, llm
 
+        UNUSED = "llm_mock.report", "llm_mock.plugin.report", "llm_mock.plugin.call_collector", "llm_mock.core.call_log"
+
         def test_it():
             llm.get_model("m").prompt("Hi").text()
-            assert not [name for name in sys.modules if name.startswith(("llm_mock.report", "llm_mock.core.details"))]
+            assert not [name for name in sys.modules if name.startswith(UNUSED)]
         """
     )
     pytester.runpytest_subprocess().assert_outcomes(passed=1)

@@ -14,16 +14,14 @@ import pytest
 
 from llm_mock.boundaries.llm.get_model import MockGetModel
 from llm_mock.core.active import active
-from llm_mock.core.call_log import CallLog, LoggedCall
-from llm_mock.report.calls import as_json, cost_of
+from llm_mock.core.call_log import LoggedCall
+from llm_mock.report import junit_properties
+from llm_mock.report.calls import describe_calls, keep_calls
 
-MOCK = pytest.StashKey[MockGetModel]()
-OWN = pytest.StashKey["list[LoggedCall]"]()
 STEPS = pytest.StashKey["Sequence[dict[str, Any]]"]()
 """What a plain-language test did: of each step `name`, `status` (pass, fail or skip), `details` and `tool_output`."""
 SHIPPED = "llm_mock_calls"
 """The attribute of a report, and the key of xdist's `workeroutput`, under which calls travel: JSON, in ASCII."""
-PROPERTIES = ("llm_calls", "llm_input_tokens", "llm_output_tokens", "llm_cost_usd")
 
 
 class CallCollector:
@@ -40,16 +38,16 @@ class CallCollector:
         self._detailed = detailed
         self._junit = junit
         self._seen = 0
-        self._outside: list[dict[str, Any]] = []
         self._started = False
+        self._mock_of_test: MockGetModel | None = None
+        self._calls_of_test: list[LoggedCall] = []  # of an item that has no fixtures, and so no mock of its own
+        self._outside: list[dict[str, Any]] = []
         if run_mock is not None:
             self.attach(run_mock)
 
     def attach(self, mock: MockGetModel) -> None:
         """Have a mock, and those that are put on top of it from now on, keep every call."""
-        mock.history.log = CallLog(self._detailed)
-        for call in mock.calls:
-            mock.history.log.received(call)
+        keep_calls(mock, self._detailed)
 
     def pytest_runtest_logstart(self) -> None:
         self._take_outside("between tests" if self._started else "before the first test")
@@ -61,9 +59,9 @@ class CallCollector:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         mock = active()
         if mock is not None and mock is not self._run_mock:
-            item.stash[MOCK] = mock
+            self._mock_of_test = mock
         if call.when == "call":
-            item.stash[OWN] = self._new_calls_of_the_run()
+            self._calls_of_test = self._new_calls_of_the_run()
         else:
             self._take_outside(f"{call.when} of {item.nodeid}")
         shipped = self._ship(item) if call.when == "teardown" else None
@@ -83,25 +81,23 @@ class CallCollector:
             self._outside.append({"during": during, "calls": new})
 
     def _ship(self, item: pytest.Item) -> str | None:
-        mock = item.stash.get(MOCK, None)
-        kept = item.stash.get(OWN, [])  # of an item that has no fixtures, and so no mock of its own
-        if mock is not None:
-            kept = mock.logged_calls() + kept
-        _forget(item)
-        mock = mock or self._run_mock
+        own = self._mock_of_test.logged_calls() if self._mock_of_test is not None else []
+        mock = self._mock_of_test or self._run_mock
+        calls = describe_calls(own + self._calls_of_test, mock)
+        self._mock_of_test, self._calls_of_test = None, []
         if self._junit:
-            _set_properties(item, kept, mock)
+            others = [each for each in item.user_properties if each[0] not in junit_properties.NAMES]
+            item.user_properties[:] = others + junit_properties.junit_properties(calls)
         if not self._detailed:
             return None
-        calls = as_json(kept, mock)
         redactor = mock.redactor if mock is not None else None
         return self.shipped(redactor.clean(calls) if redactor is not None else calls, item.stash.get(STEPS, []))
 
     def shipped(self, calls: list[dict[str, Any]], steps: Sequence[dict[str, Any]] = ()) -> str:
         """Calls and steps of a test, and the calls outside tests since the last time, as they travel."""
-        outside, self._outside = self._outside, []
-        groups = [{**group, "calls": as_json(group["calls"], self._run_mock)} for group in outside]
-        return json.dumps({"calls": calls, "steps": steps, "outside": groups}, default=repr)
+        groups = [{**group, "calls": describe_calls(group["calls"], self._run_mock)} for group in self._outside]
+        self._outside = []
+        return json.dumps({"calls": calls, "steps": steps, "outside": groups}, default=_as_json)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -110,22 +106,5 @@ class CallCollector:
             session.config.workeroutput[SHIPPED] = self.shipped([])
 
 
-def _forget(item: pytest.Item) -> None:
-    """Let the mock go, and begin anew where a test is run again."""
-    if MOCK in item.stash:
-        del item.stash[MOCK]
-    if OWN in item.stash:
-        del item.stash[OWN]
-
-
-def _set_properties(item: pytest.Item, kept: list[LoggedCall], mock: Any) -> None:
-    """Tell pytest's JUnit file what the test's calls took."""
-    item.user_properties[:] = [each for each in item.user_properties if each[0] not in PROPERTIES]
-    if not kept:
-        return
-    records = [record for record, _ in kept]
-    values: list[Any] = [len(records), *(sum(r[n] or 0 for r in records) for n in ("input_tokens", "output_tokens"))]
-    costs = [cost_of(record, mock) for record in records]
-    if None not in costs:
-        values.append(f"{sum(filter(None, costs), Decimal(0)):f}")
-    item.user_properties.extend(zip(PROPERTIES, values, strict=False))
+def _as_json(value: Any) -> Any:
+    return float(value) if isinstance(value, Decimal) else repr(value)

@@ -1,0 +1,102 @@
+"""The document of a run: its envelope, the tests with their calls, and the sums of each model.
+
+The JSON of `--llm-mock-report` and the HTML page are renderings of it.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from importlib.metadata import version
+from typing import Any
+
+VERSION = 1
+"""Of the format of the JSON. What is added later is added beside what there is."""
+
+
+def new_document(
+    tests: Sequence[dict[str, Any]],
+    outside_tests: Sequence[dict[str, Any]],
+    agents: Sequence[dict[str, Any]],
+    duration: float,
+) -> dict[str, Any]:
+    """The document, as JSON values: see `docs/report.md`.
+
+    Args:
+        tests: as `new_test` makes them.
+        outside_tests: calls that belong to no test: `during`, `worker`, `calls`.
+        agents: what each agent did, as `llm_mock.agents.summary.rows` has it.
+        duration: how many seconds the run took.
+    """
+    return {
+        "version": VERSION,
+        "generator": f"pytest-llm-mock {version('pytest-llm-mock')}",
+        "created": datetime.now().astimezone().isoformat(timespec="seconds"),
+        "duration_s": round(duration, 3),
+        "python": platform.python_version(),
+        "llm": version("llm"),
+        "outcomes": Counter(test["outcome"] for test in tests),
+        "models": _totals(call for group in (*tests, *outside_tests) for call in group["calls"]),
+        "agents": agents,
+        "tests": tests,
+        "outside_tests": outside_tests,
+    }
+
+
+def new_test(name: str, **known: Any) -> dict[str, Any]:
+    """A test of the document.
+
+    Args:
+        name: its id, which begins with its file.
+        known: what is known of it so far: `file`, `outcome`, `duration_s`, `message`, `worker`, `calls` (as
+            `llm_mock.report.calls` makes them).
+    """
+    nothing = {"outcome": "passed", "duration_s": 0.0, "message": None, "worker": None}
+    return {"id": name, "file": name.split("::")[0], **nothing, "calls": [], **known}
+
+
+def _totals(calls: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The sums of each model, sorted by its id. The cost is None where no price is known."""
+    names = ("calls", "errors", "unconfigured", "unpriced", "input_tokens", "output_tokens", "cost_usd")
+    sums: dict[str, dict[str, Any]] = {}
+    for call in calls:
+        row = sums.setdefault(call["model_id"], {"model_id": call["model_id"], **dict.fromkeys(names, 0)})
+        row["calls"] += 1
+        row["errors"] += call["error"] is not None
+        row["unconfigured"] += not call["configured"]
+        row["unpriced"] += call["cost_usd"] is None
+        for name in ("input_tokens", "output_tokens"):
+            row[name] += call["usage"][name] or 0
+        row["cost_usd"] += call["cost_usd"] or 0
+    for row in sums.values():
+        row["cost_usd"] = None if row["unpriced"] == row["calls"] else round(row["cost_usd"], 10)
+    return [sums[model] for model in sorted(sums)]
+
+
+def as_json(document: dict[str, Any]) -> bytes:
+    """The document as JSON in UTF-8, each test and each group of calls outside tests on a line of its own."""
+    text = "{\n" + ",\n".join(_lines(document)) + "\n}\n"
+    return text.encode(errors="backslashreplace")  # of half a surrogate pair, which UTF-8 does not have, the escape
+
+
+def _lines(document: dict[str, Any]) -> Iterator[str]:
+    for name, value in document.items():
+        if isinstance(value, list) and value:
+            items = ",\n".join(f"    {_json(item)}" for item in value)
+            yield f'  "{name}": [\n{items}\n  ]'
+        else:
+            yield f'  "{name}": {_json(value)}'
+
+
+def _json(value: Any) -> str:
+    """A value as JSON, in which numbers that JSON does not have (inf, nan) are texts."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        finite = json.loads(json.dumps(value), parse_constant=lambda name: str(float(name)))
+        return json.dumps(finite, ensure_ascii=False)

@@ -1,0 +1,31 @@
+// The head of the page: the sums of the run.
+
+function fillHead() {
+  const calls = groups.flatMap((group) => group.calls);
+  const total = sums(calls);
+  byId("facts").textContent = [
+    count(report.tests.length, "test"), count(calls.length, "call"), count(total.tokens, "token"), cost(total),
+    seconds(report.duration_s), new Date(report.created).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" }),
+    `llm ${report.llm}`,
+  ].join(" · ");
+  byId("outcomes").append(...Object.entries(report.outcomes).map(([outcome, number]) =>
+    make("li", outcome, `${SIGNS[outcome] || "·"} ${number.toLocaleString("en")} ${outcome}`)));
+  const cells = (...values) => make("tr", "", ...values.map((value) => make("td", "", value)));
+  const number = (value) => value.toLocaleString("en");
+  byId("totals").append(...report.models.map((model) => {
+    const name = button(model.model_id, () => {
+      inputs.model.value = model.model_id;
+      refresh();
+    }, "");
+    const price = model.cost_usd === null ? "unknown" : `${dollars(model.cost_usd)}${model.unpriced ? " + unknown" : ""}`;
+    return cells(name, ...[model.calls, model.errors, model.unconfigured, model.input_tokens, model.output_tokens].map(number), price);
+  }));
+  byId("agent-totals").append(...(report.agents ?? []).map((agent) => cells(
+    agent.agent, `${number(agent.passed)} of ${number(agent.tests)}`,
+    agent.tests ? `${Math.round((100 * agent.passed) / agent.tests)} %` : "–",
+    ...[agent.runs, agent.turns, agent.tool_calls, agent.input_tokens + agent.output_tokens].map(number),
+    dollars(agent.cost_usd), seconds(agent.duration_s))));
+  if (!report.agents?.length) byId("agents").remove();
+  byId("models").hidden = !report.models.length;
+  byId("models").open = report.models.length <= 6 && !matchMedia("(max-width: 44rem)").matches;
+}

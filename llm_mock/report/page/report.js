@@ -1,0 +1,33 @@
+// The report that the page carries: its tests, the groups of calls outside tests, and what can be searched in them.
+
+const source = byId("report");
+const report = JSON.parse(source.textContent);
+source.remove();
+
+const groups = [
+  ...report.outside_tests.map((group) => ({
+    id: `Outside tests: ${group.during}`, during: group.during,
+    file: "", outcome: "outside", message: null, duration_s: null, worker: group.worker, calls: group.calls,
+  })),
+  ...report.tests,
+];
+const anchors = new Map();
+groups.forEach((group, position) => {
+  let anchor = group.id;
+  for (let again = 2; anchors.has(anchor); again += 1) anchor = `${group.id} (${again})`;
+  anchors.set(anchor, group);
+  Object.assign(group, { anchor, position, open: false });
+});
+
+function* strings(value) {
+  if (typeof value === "string") yield value;
+  else if (value !== null && typeof value === "object") for (const item of Object.values(value)) yield* strings(item);
+}
+
+function searchable(call) {
+  call.searched ??= [
+    ...strings([call.model_id, call.resolved_model, call.messages, call.options, call.response, call.error]),
+    ...strings([call.schema && call.schema.name, call.tools.map((tool) => tool.name)]),
+  ].join("\0");
+  return call.searched;
+}

@@ -1,0 +1,91 @@
+// A test of the list: its head, and what is seen when it is open.
+
+const TALKS_AT_ONCE = 25;
+const SIGNS = { passed: "✓", failed: "✕", error: "!", skipped: "–", xfailed: "✓", xpassed: "?", rerun: "↻", outside: "○" };
+
+function renderTest(group) {
+  const outside = group.outcome === "outside";
+  const [name, ...rest] = outside ? [group.during, "Outside tests"] : group.id.split("::").reverse();
+  const total = sums(group.calls);
+  const sign = make("span", `sign ${group.outcome}`, SIGNS[group.outcome] || "·");
+  sign.setAttribute("aria-hidden", "true");
+  const head = make(
+    "button", "", sign,
+    make("span", "", make("span", "file", ...marked(rest.reverse().join(" › "))), make("span", "case", ...marked(name))),
+    make("span", "numbers",
+      outside ? null : make("b", group.outcome, group.outcome), outside ? "" : " · ", count(group.calls.length, "call"),
+      total.errors ? ` (${total.errors} failed)` : "",
+      make("br"),
+      group.calls.length ? `${count(total.tokens, "token")} · ${cost(total)}` : "no model asked",
+      group.steps ? ` · ${count(group.steps.length, "step")}` : ""),
+  );
+  const body = make("div", "body");
+  const item = make("li", "test", make("h2", "", head), body);
+  head.type = "button";
+  item.dataset.anchor = group.anchor;
+  body.id = `body-${group.position}`;
+  head.setAttribute("aria-controls", body.id);
+  const show = (open) => {
+    group.open = open;
+    head.setAttribute("aria-expanded", String(open));
+    body.hidden = !open;
+    if (open && !body.hasChildNodes()) fillBody(group, body);
+  };
+  head.addEventListener("click", () => show(!group.open));
+  show(group.open || allOpen);
+  return item;
+}
+
+function fillBody(group, body) {
+  const link = make("a", "link", "Link to this test");
+  link.href = `#${encodeURIComponent(group.anchor)}`;
+  body.append(make("div", "about",
+    group.duration_s === null ? null : make("span", "", `took ${seconds(group.duration_s)}`),
+    group.worker ? make("span", "", `on ${group.worker}`) : null, link));
+  if (group.message) {
+    const bad = ["failed", "error"].includes(group.outcome);
+    body.append(make("div", `reason${bad ? "" : " quiet"}`, textBlock(group.message, "text small")));
+  }
+  if (group.steps) body.append(make("ol", "steps", ...group.steps.map(renderStep)));
+  const talks = talksOf(group.calls);
+  const fitting = talks.filter((talk) => talk.some((call) => callFits(group, call)));
+  appendInBatches(body, fitting, () => {
+    const others = talks.filter((talk) => !fitting.includes(talk));
+    if (!others.length || !fitting.length) return appendInBatches(body, others);
+    const number = others.reduce((sum, talk) => sum + talk.length, 0);
+    const more = button(`Show ${count(number, "call")} that ${number === 1 ? "does" : "do"} not fit the filters`, () => {
+      more.remove();
+      appendInBatches(body, others);
+    });
+    more.classList.add("spaced");
+    body.append(more);
+  });
+}
+
+const STEP_OUTCOMES = { pass: "passed", fail: "failed", skip: "skipped" };
+
+function renderStep(step) {
+  const outcome = STEP_OUTCOMES[step.status] || "";
+  const sign = make("span", `sign ${outcome}`, SIGNS[outcome] || "·");
+  sign.role = "img";
+  sign.ariaLabel = outcome;
+  const output = step.tool_output;
+  return make("li", "",
+    make("div", "", sign, " ", make("b", "", ...marked(step.name))),
+    step.details ? make("div", "muted", ...marked(step.details)) : null,
+    output === null || output === undefined ? null : json(output));
+}
+
+function appendInBatches(body, talks, atEnd = () => {}) {
+  body.append(...talks.slice(0, TALKS_AT_ONCE).map(renderTalk));
+  const rest = talks.slice(TALKS_AT_ONCE);
+  if (!rest.length) return atEnd();
+  const more = button(`Show more calls (${rest.reduce((sum, talk) => sum + talk.length, 0).toLocaleString("en")})`, () => {
+    const focused = document.activeElement === more;
+    const last = more.previousElementSibling;
+    more.remove();
+    appendInBatches(body, rest, atEnd);
+    if (focused && last && last.nextElementSibling) last.nextElementSibling.querySelector("summary, button")?.focus();
+  });
+  body.append(more);
+}

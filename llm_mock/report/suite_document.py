@@ -1,0 +1,155 @@
+"""The document of the suites that `llm-mock test` ran; its outputs (JSON, JUnit XML, Markdown, the page) render it.
+
+It is `{"version": 1, "suites": [suite, …]}`; what is added later is added beside what there is. A null stands for
+what is not known or not there; durations are seconds, costs US dollars.
+
+- A suite: `suite` (its name), `file`, `role`, `model`, `dry_run`, `total`, `passed`, `failed`, `skipped`, `stopped`
+  (why cases were not run), `duration_s`, `cost_usd`, `cases`.
+- A case: `name`, `file`, `line`, `tags`, `status` (`passed`, `failed`, `skipped` or `not run`), `pass_rate` and
+  `threshold` (0 to 1), `retried`, `duration_s`, `attempts`.
+- An attempt: `status`, `error`, `duration_s`, `tokens`, `cost_usd`, `turns`, `assertions`.
+- A turn: `prompt`, `output`, `tool_calls` (`name`, `arguments`, `result`, `error`, `duration_s`), `input_tokens`,
+  `output_tokens`, `cost_usd`, `duration_s`.
+- An assertion: `type`, `status`, `message`, `turn` (from 0), `definition` (as the suite has it).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, SuiteResult, TurnResult
+from llm_mock.suites.schema import TestCase
+
+VERSION = 1
+STATUS = {True: "passed", False: "failed", None: "skipped"}
+
+
+@dataclass(frozen=True)
+class FinishedSuite:
+    """The result of a suite, and the file that it was read from."""
+
+    result: SuiteResult
+    path: Path | None = None
+
+
+def new_document(suites: Iterable[FinishedSuite]) -> dict[str, Any]:
+    """The results of suites as JSON values: see the description of the module."""
+    return {"version": VERSION, "suites": [_suite(suite) for suite in suites]}
+
+
+def as_json(document: dict[str, Any]) -> bytes:
+    """The document as JSON, in UTF-8."""
+    return f"{json.dumps(document, indent=2, ensure_ascii=False, default=str)}\n".encode(errors="backslashreplace")
+
+
+def _suite(suite: FinishedSuite) -> dict[str, Any]:
+    result, file = suite.result, None if suite.path is None else str(suite.path)
+    return {
+        "suite": result.suite_name,
+        "file": file,
+        "role": result.agent,
+        "model": result.model,
+        "dry_run": result.dry_run,
+        **{name: getattr(result, name) for name in ("total", "passed", "failed", "skipped", "stopped")},
+        "duration_s": round(result.duration, 6),
+        "cost_usd": _dollars(result.cost),
+        "cases": [
+            *(_case(file, case.case, case) for case in result.case_results),
+            *(_case(file, case) for case in result.not_run),
+        ],
+    }
+
+
+def _case(file: str | None, case: TestCase, result: CaseResult | None = None) -> dict[str, Any]:
+    """A case; one that was not run has no result."""
+    return {
+        "name": case.name,
+        "file": file,
+        "line": case.line,
+        "tags": list(case.tags),
+        "status": result.status if result else "not run",
+        "pass_rate": result.pass_rate if result else None,
+        "threshold": result.threshold if result else case.threshold,
+        "retried": result.retried if result else 0,
+        "duration_s": round(result.duration, 6) if result else 0.0,
+        "attempts": [_attempt(attempt) for attempt in result.attempts] if result else [],
+    }
+
+
+def _attempt(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "status": attempt.status,
+        "error": attempt.error,
+        "duration_s": round(attempt.duration, 6),
+        "tokens": attempt.tokens,
+        "cost_usd": _dollars(attempt.cost),
+        "turns": [_turn(turn) for turn in attempt.turns],
+        "assertions": [_assertion(each) for each in attempt.assertions],
+    }
+
+
+def _turn(turn: TurnResult) -> dict[str, Any]:
+    return {
+        **{name: getattr(turn, name) for name in ("prompt", "output", "input_tokens", "output_tokens")},
+        "cost_usd": _dollars(turn.cost),
+        "duration_s": round(turn.duration, 6),
+        "tool_calls": [
+            {
+                **{name: getattr(call, name) for name in ("name", "arguments", "result", "error")},
+                "duration_s": round(call.duration, 6),
+            }
+            for call in turn.tool_calls
+        ],
+    }
+
+
+def _assertion(result: AssertionResult) -> dict[str, Any]:
+    return {
+        "type": result.assertion.type,
+        "status": STATUS[result.passed],
+        "message": result.message,
+        "turn": result.turn,
+        "definition": result.assertion.model_dump(mode="json", by_alias=True),
+    }
+
+
+def _dollars(amount: Decimal | None) -> float | None:
+    return None if amount is None else float(amount)
+
+
+# --- Reading it, for the renderings ----------------------------------------------------------------------------------
+
+
+def remark(suite: dict[str, Any], case: dict[str, Any]) -> str | None:
+    """Why a case failed, was skipped or was not run, in one text; None of one that passed."""
+    if case["status"] == "passed":
+        return None
+    if case["status"] == "not run":
+        return f"not run: {suite['stopped'] or 'the run was interrupted'}"
+    attempt = _explaining_attempt(case)
+    if attempt["error"] is not None:
+        return str(attempt["error"])
+    return "\n".join(each["message"] for each in attempt["assertions"] if each["status"] == case["status"])
+
+
+def explanation(suite: dict[str, Any], case: dict[str, Any]) -> str:
+    """The remark with what was said."""
+    turns = _explaining_attempt(case)["turns"] if case["attempts"] else []
+    lines = (f"prompt: {turn['prompt']}\noutput: {turn['output']}" for turn in turns)
+    return "\n".join(filter(None, (remark(suite, case), *lines)))
+
+
+def _explaining_attempt(case: dict[str, Any]) -> dict[str, Any]:
+    """The attempt that explains the status of a case: the first that failed, else the last."""
+    attempts: list[dict[str, Any]] = case["attempts"]
+    return next((each for each in attempts if each["status"] == "failed"), attempts[-1])
+
+
+def tokens(case: dict[str, Any]) -> int:
+    """What all attempts of a case took."""
+    return sum(attempt["tokens"] for attempt in case["attempts"])
