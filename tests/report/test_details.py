@@ -8,9 +8,11 @@ from typing import Any
 
 import llm
 import pytest
-from llm_mock.core.details import CallLog
 
-from llm_mock import create_mock_get_model
+from llm_mock import Reply, create_mock_get_model
+from llm_mock.boundaries.llm.request import LLMRequest
+from llm_mock.core import request
+from llm_mock.core.call_log import CallLog, described_reply
 from llm_mock.report import calls
 
 NEW_LLM = hasattr(llm, "Message")
