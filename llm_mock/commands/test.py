@@ -237,9 +237,7 @@ class _Progress:
     def finish(self, result: CaseResult) -> None:
         """A case is done."""
         self.results.append(result)
-        name = self._terminal.line(result.case.name)
-        if name in self._running:
-            self._running.remove(name)
+        self._running.remove(self._terminal.line(result.case.name))
         self._update()
 
     def _update(self) -> None:

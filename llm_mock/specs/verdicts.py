@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from llm_mock.specs.models import SHOWN_OUTPUT, StepResult, Verdict
+from llm_mock.support.json_in_text import json_objects_in
 from llm_mock.support.text import shorten, shorten_name
 
 SCHEMA: dict[str, Any] = {
@@ -36,7 +37,6 @@ SCHEMA: dict[str, Any] = {
 }
 """What a model is to answer. What the tools said is not in it: that is known, and not for a model to retell."""
 
-_JSON = json.JSONDecoder(strict=False)
 _OTHERWISE = re.compile(r'"verdict"\s*:\s*"\s*(?:FAIL|UNCLEAR)', re.IGNORECASE)
 
 
@@ -51,13 +51,13 @@ def parse_verdict(text: str) -> Verdict:
         text: what was said; or the JSON that `claude -p --output-format json` writes.
     """
     said = _result_of_claude(text)
-    found = list(_objects(said))
+    found = list(json_objects_in(said, "verdict"))
     if not found:
         shown = shorten_name(said, SHOWN_OUTPUT) or "(nothing)"
         return Verdict(verdict="UNCLEAR", reason=f"The model gave no verdict. It said: {shown}")
-    start, end, data = found[-1]
-    verdict = _verdict(data)
-    if verdict.verdict == "PASS" and _OTHERWISE.search(said[:start] + said[end:]):
+    last = found[-1]
+    verdict = _verdict(last.data)
+    if verdict.verdict == "PASS" and _OTHERWISE.search(said[: last.start] + said[last.end :]):
         shown = shorten_name(said, SHOWN_OUTPUT)
         return Verdict(verdict="UNCLEAR", reason=f"The model said PASS, and also another verdict: {shown}")
     return verdict
@@ -65,8 +65,8 @@ def parse_verdict(text: str) -> Verdict:
 
 def has_verdict(text: str) -> bool:
     """Whether there is one of the three verdicts in what a model said."""
-    found = list(_objects(text))
-    return bool(found) and _word(found[-1][2]) is not None
+    found = list(json_objects_in(text, "verdict"))
+    return bool(found) and _word(found[-1].data) is not None
 
 
 def _result_of_claude(text: str) -> str:
@@ -78,22 +78,6 @@ def _result_of_claude(text: str) -> str:
     if isinstance(data, Mapping) and "verdict" not in data and isinstance(data.get("result"), str):
         return str(data["result"])
     return text
-
-
-def _objects(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """The JSON objects with a `verdict`, with start and end; not those inside of others."""
-    position = text.find("{")
-    while position >= 0:
-        end = position + 1
-        try:
-            data, parsed = _JSON.raw_decode(text, position)
-        except (ValueError, RecursionError):
-            pass
-        else:
-            if isinstance(data, dict) and "verdict" in data:
-                yield position, parsed, data
-                end = parsed
-        position = text.find("{", end)
 
 
 def _verdict(data: Mapping[str, Any]) -> Verdict:

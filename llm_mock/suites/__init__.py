@@ -1,6 +1,7 @@
 """Prompt suites: YAML files of prompts and what is expected of the answers, run live or dry.
 
-The names are loaded when they are first used. Running a suite needs the extra `suites`.
+The names are loaded when they are first used. Running a suite needs the extra `suites`. Public are these names, and the
+modules `schema`, `assertions` and `runner`; the other modules may change.
 """
 
 from __future__ import annotations

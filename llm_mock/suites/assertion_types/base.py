@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -55,7 +56,7 @@ def _needs_type(schema: dict[str, Any]) -> None:
     schema["required"] = ["type", *schema.get("required", ())]
 
 
-class BaseAssertion(StrictModel):
+class BaseAssertion(StrictModel, ABC):
     """What an answer must be like. Where `type` begins with `not_`, what it must not be like."""
 
     model_config = ConfigDict(json_schema_extra=_needs_type)
@@ -76,6 +77,7 @@ class BaseAssertion(StrictModel):
         """What is wrong with the assertion itself, whatever the output is; None for nothing."""
         return None
 
+    @abstractmethod
     def check(self, output: str, context: RunContext) -> Outcome:
         """Find out whether the output is as the assertion without `not_` says. Nothing is raised.
 
@@ -83,7 +85,6 @@ class BaseAssertion(StrictModel):
             output: what the model answered.
             context: what else is known; with a result where `needs_run` is set.
         """
-        raise NotImplementedError
 
 
 def quoted(text: str, length: int = SHOWN) -> str:

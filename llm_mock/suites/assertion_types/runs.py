@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
@@ -22,8 +23,9 @@ class _RunAssertion(BaseAssertion):
         assert context.result is not None  # else it was skipped
         return self._check_run(context.result)
 
+    @abstractmethod
     def _check_run(self, result: AgentResult) -> Outcome:
-        raise NotImplementedError
+        """Find out whether the run is as the assertion without `not_` says."""
 
 
 class ExpectedToolCall(StrictModel):
