@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from llm_mock.agents.summary import rows
 from llm_mock.plugin.call_collector import SHIPPED, CallCollector
 from llm_mock.plugin.run import TestRun
 from llm_mock.report.document import as_json, new_document, new_test
@@ -160,14 +161,7 @@ class ReportWriter:
             if received["steps"]:
                 test["steps"] = received["steps"]
             self._outside += [{"worker": test["worker"], **group} for group in received["outside"]]
-        return new_document(self._tests, self._outside, clean(self._agents()), time.time() - self._start)
-
-    def _agents(self) -> list[dict[str, Any]]:
-        if not self._run.agents:
-            return []
-        from llm_mock.agents.summary import rows
-
-        return rows(self._run.agents)
+        return new_document(self._tests, self._outside, clean(rows(self._run.agents)), time.time() - self._start)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for line in self._lines:

@@ -47,11 +47,9 @@ def describe_calls(kept: Iterable[LoggedCall], mock: MockGetModel | None) -> lis
         mock: the mock that answered them, whose prices count.
 
     Returns:
-        Of each call: `number`, `timestamp`, `model_id`, `resolved_model`, `conversation` (the same for calls that
-        belong together, None for a single one), `turn`, `earlier_messages` (how many were left out), `messages`,
-        `schema` (`name`, `json`), `tools`, `options`, `usage` (`input_tokens`, `output_tokens`, `details`), `cost_usd`
-        (None where the price is unknown), `configured`, `response` (None for a call that failed at once), `error`
-        (`type`, `message`) or None, and `not_described` where something could not be.
+        Each with the keys of `docs/report.md`. `conversation` is the same for calls that belong together, and None for
+        a single one; `cost_usd` is a Decimal, None where the price is unknown; `response` is None for a call that
+        failed at once; `not_described` says what could not be described.
     """
     calls = [_call(record, details, mock) for record, details in kept]
     find_conversations(calls)
