@@ -13,7 +13,7 @@ from typing import Any
 
 import llm
 
-from llm_mock import behaviour
+from llm_mock.behaviour import ModelBehaviour
 from llm_mock.core.mock import Mock
 from llm_mock.core.reply import exception_from
 from llm_mock.core.vectors import EmbeddingRecord, EmbeddingState
@@ -52,12 +52,12 @@ class MockEmbeddingModel(llm.EmbeddingModel):  # type: ignore[name-defined, misc
 
     def mock(self) -> Mock | None:
         """Says which mock answers when the model is called; None lets the real model of that id answer."""
-        self.mock = Mock(behaviour).itself  # type: ignore[method-assign]
+        self.mock = Mock(ModelBehaviour()).itself  # type: ignore[method-assign]
         return self.mock()
 
     @property
     def _state(self) -> EmbeddingState:
-        return (self.mock() or Mock(behaviour)).embedding_state(self.model_id)
+        return (self.mock() or Mock(ModelBehaviour())).embedding_state(self.model_id)
 
     @property
     def dimensions(self) -> int:

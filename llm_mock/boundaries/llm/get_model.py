@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
-from llm_mock import behaviour
+from llm_mock.behaviour import ModelBehaviour
 from llm_mock.boundaries.llm.executing import is_async
 from llm_mock.boundaries.llm.names import EMBEDDING_MODELS, LLMNames, find_registered, id_of, registered_model
 from llm_mock.boundaries.processes import TESTING_VARIABLE, SharedFolder
@@ -71,7 +71,7 @@ class MockGetModel(Mock):
         """
         self._at_boundary = at_boundary
         names = LLMNames() if at_boundary else None
-        super().__init__(behaviour, parent, names=names, standing_only=standing_only, settings=settings)
+        super().__init__(ModelBehaviour(), parent, names=names, standing_only=standing_only, settings=settings)
         self.parent: MockGetModel | None = parent
         self.folder: SharedFolder | None = None
         self.models: dict[str, MockLLMModel] = {}
@@ -263,7 +263,7 @@ class MockGetModel(Mock):
             mock.parent.responses.script = script
             mock = mock.parent
         if self.misbehaviour is None and self.responses.script.misbehaviour is not None:
-            self.misbehaviour = behaviour.misbehaving(*self.responses.script.misbehaviour)
+            self.misbehaviour = self._behaviour.misbehaving(*self.responses.script.misbehaviour)
         if details and self.history.log is None:
             from llm_mock.core.call_log import CallLog
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import llm
 
-from llm_mock import behaviour
+from llm_mock.behaviour import ModelBehaviour
 from llm_mock.boundaries.llm.accept import AcceptsAnything, AnyOptions, split_arguments
 from llm_mock.boundaries.llm.model_history import ModelHistory
 from llm_mock.boundaries.llm.playback import play, play_async
@@ -77,7 +77,7 @@ class MockLLMModel(_Scripted, llm.Model):
         __tracebackhide__ = True
         answered = getattr(response, "decided", None)
         if answered is None:
-            mock = self.mock() or Mock(behaviour)
+            mock = self.mock() or Mock(ModelBehaviour())
             answered = mock.answer(LLMRequest(self.model_id, prompt, getattr(response, "passed", None), conversation))
         return play(answered, stream, response)
 
@@ -90,7 +90,7 @@ class AsyncMockLLMModel(_Scripted, llm.AsyncModel):
     async def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> AsyncGenerator[str, None]:
         """Called by `llm` to produce the response."""
         __tracebackhide__ = True
-        mock = self.mock() or Mock(behaviour)
+        mock = self.mock() or Mock(ModelBehaviour())
         answered = await mock.answer_async(LLMRequest(self.model_id, prompt, None, conversation))
         async for chunk in play_async(answered, stream, response):
             yield chunk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from llm_mock import behaviour
+from llm_mock.behaviour import ModelBehaviour
 from llm_mock.core.assertions import assert_called_with
 from llm_mock.core.history import ModelState
 from llm_mock.core.mock import Mock
@@ -22,7 +22,7 @@ class ModelHistory:
 
         A model that was not given one makes one of its own here, also when a subclass did not call our `__init__`.
         """
-        self.mock = Mock(behaviour).itself  # type: ignore[method-assign]
+        self.mock = Mock(ModelBehaviour()).itself  # type: ignore[method-assign]
         return self.mock()
 
     @property
@@ -32,7 +32,7 @@ class ModelHistory:
 
     @property
     def _state(self) -> ModelState:
-        return (self.mock() or Mock(behaviour)).history.state(self.model_id)
+        return (self.mock() or Mock(ModelBehaviour())).history.state(self.model_id)
 
     @property
     def default_response(self) -> Any:
