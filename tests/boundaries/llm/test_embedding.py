@@ -25,8 +25,7 @@ from llm import (
 from llm.cli import cli
 
 from llm_mock import InvalidReply, MockEmbeddingModel, MockGetModel
-
-from .conftest import RunPython
+from tests.conftest import RunPython
 
 NAME = "text-embedding-3-small"
 BOUND_AT_IMPORT = llm.get_embedding_model(NAME)

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from llm_mock.boundaries.activation import is_requested
-
-from .conftest import RunPython
+from tests.conftest import RunPython
 
 
 def test_the_variable_mocks_a_process(run_python: RunPython) -> None:

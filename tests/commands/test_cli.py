@@ -12,8 +12,7 @@ from click.testing import CliRunner
 import llm_mock
 from llm_mock.behaviour.catalogue import CATALOGUE
 from llm_mock.cli import main
-
-from .conftest import RunPython
+from tests.conftest import RunPython
 
 
 def test_the_catalogue_is_listed_in_columns() -> None:
