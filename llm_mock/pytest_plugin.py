@@ -120,11 +120,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getini("llm_mock_suites"):
         from llm_mock.plugin.suite_items import SuiteCollector
 
-        config.pluginmanager.register(SuiteCollector(config, run), "llm_mock_suites")
+        config.pluginmanager.register(SuiteCollector(config), "llm_mock_suites")
     if config.getoption("--llm"):
         from llm_mock.plugin.spec_items import SpecCollector
 
-        config.pluginmanager.register(SpecCollector(config, run), "llm_mock_specs")
+        config.pluginmanager.register(SpecCollector(config), "llm_mock_specs")
     try:
         config.stash[LEGACY] = LegacyMockDetector(config.getini("llm_mock_legacy_modules"))
     except ValueError as error:

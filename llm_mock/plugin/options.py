@@ -1,7 +1,4 @@
-"""The command-line options and ini keys of the plugin, and how they are read.
-
-PYTEST_DONT_REWRITE
-"""
+"""The command-line options and ini keys of the plugin, and how they are read."""
 
 from __future__ import annotations
 
@@ -12,10 +9,15 @@ import pytest
 from llm_mock.cassettes.record_modes import RECORD_MODES
 from llm_mock.core.settings import Settings
 from llm_mock.errors import LLMMockError
-from llm_mock.plugin.spec_drivers import DRIVERS
 
 if TYPE_CHECKING:
     from llm_mock.cost.prices import Prices
+
+DRIVERS = {
+    "llm": "llm_mock.specs.llm_driver:LLMDriver",
+    "claude-code": "llm_mock.specs.claude_code:ClaudeCodeDriver",
+}
+"""What ini `llm_mock_spec_driver` may be, and the classes that are loaded then. They take `model`: an id, or None."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

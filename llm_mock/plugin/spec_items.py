@@ -1,10 +1,8 @@
-"""Plain-language tests in pytest: each file is a test. Imported only where `--llm` is given.
-
-PYTEST_DONT_REWRITE
-"""
+"""Plain-language tests in pytest: each file is a test. Imported only where `--llm` is given."""
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -13,11 +11,10 @@ from typing import Any
 import pytest
 
 from llm_mock.core.active import active
-from llm_mock.errors import DriverError, LLMMockError, UnexpectedCall
+from llm_mock.errors import DriverError, UnexpectedCall
 from llm_mock.plugin.call_collector import STEPS
-from llm_mock.plugin.run import TestRun
-from llm_mock.plugin.spec_drivers import DRIVERS, driver_named
-from llm_mock.plugin.yaml_items import YAMLItem, problems_of_file
+from llm_mock.plugin.options import DRIVERS
+from llm_mock.plugin.yaml_items import YAMLFile, YAMLItem
 from llm_mock.specs.allowed_hosts import AllowedHosts
 from llm_mock.specs.drivers import Driver, DryRun
 from llm_mock.specs.failure import LLMTestFailed
@@ -33,16 +30,11 @@ NOT_BELOW = {"plugins", "cassettes"}
 class SpecCollector:
     """A pytest plugin that collects the YAML files in folders named `llm`, and those named on the command line.
 
-    Args:
-        config: the pytest configuration.
-        run: its run.
-
     Raises:
         pytest.UsageError: the driver or the timeout makes no sense.
     """
 
-    def __init__(self, config: pytest.Config, run: TestRun) -> None:
-        self._run = run
+    def __init__(self, config: pytest.Config) -> None:
         driver, timeout = config.getini("llm_mock_spec_driver"), config.getoption("--llm-timeout")
         if driver not in DRIVERS:
             raise pytest.UsageError(f"llm_mock_spec_driver: {driver!r} must be one of {', '.join(DRIVERS)}")
@@ -52,7 +44,7 @@ class SpecCollector:
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         if file_path.suffix not in (".yaml", ".yml") or not _is_test(file_path, parent):
             return None
-        return LLMTestFile.from_parent(parent, path=file_path, run=self._run)
+        return LLMTestFile.from_parent(parent, path=file_path)
 
 
 def _is_test(path: Path, parent: pytest.Collector) -> bool:
@@ -61,29 +53,14 @@ def _is_test(path: Path, parent: pytest.Collector) -> bool:
     return (FOLDER in folders and not NOT_BELOW.intersection(folders)) or parent.session.isinitpath(path)
 
 
-class LLMTestFile(pytest.File):
-    """A YAML file with a plain-language test.
+class LLMTestFile(YAMLFile):
+    """A YAML file with a plain-language test."""
 
-    Args:
-        run: the run of pytest.
-    """
-
-    def __init__(self, *, run: TestRun, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._run = run
-
-    def collect(self) -> Iterator[LLMTestItem]:
-        """The test.
-
-        Raises:
-            pytest.Collector.CollectError: the file does not hold one.
-        """
-        try:
-            spec = load_spec(self.path)
-        except LLMMockError as error:
-            raise problems_of_file(error, self.path) from None
+    def tests(self) -> Iterator[LLMTestItem]:
+        """The test."""
+        spec = load_spec(self.path)
         yield LLMTestItem.from_parent(
-            self, name=spec.test.name, spec=spec, line=spec.line_of("test"), tags=spec.test.tags, run=self._run
+            self, name=spec.test.name, spec=spec, line=spec.line_of("test"), tags=spec.test.tags
         )
 
 
@@ -101,17 +78,16 @@ class LLMTestItem(YAMLItem):
         Raises:
             LLMTestFailed: the verdict is FAIL.
         """
-        config = self.config
+        option, hosts = self.config.getoption, self.config.getini("llm_mock_allowed_hosts")
         self.stash[STEPS] = []  # of an earlier run, where the test is run again
-        hosts = config.getini("llm_mock_allowed_hosts")
         try:
             verdict = run_llm_test(
                 self.spec,
                 self.path,
-                config.getoption("--llm-timeout"),
-                driver=self._driver(),
+                option("--llm-timeout"),
+                driver=DryRun() if option("--llm-mock-dry-run") else self._driver(),
                 allowed_hosts=AllowedHosts(hosts) if hosts else None,
-                report=self._show if config.getoption("--llm-verbose") else None,
+                report=self._show if option("--llm-verbose") else None,
             )
         except UnexpectedCall as error:
             raise UnexpectedCall(
@@ -126,11 +102,8 @@ class LLMTestItem(YAMLItem):
             pytest.skip(f"UNCLEAR: {verdict.reason}")
 
     def _driver(self) -> Driver:
-        if self.config.getoption("--llm-mock-dry-run"):
-            return DryRun()
-        driver = driver_named(
-            self.config.getini("llm_mock_spec_driver"), self.config.getini("llm_mock_spec_model") or None
-        )
+        driver_class = pkgutil.resolve_name(DRIVERS[self.config.getini("llm_mock_spec_driver")])
+        driver: Driver = driver_class(model=self.config.getini("llm_mock_spec_model") or None)
         mock: Any = active()
         if mock is not None and not self.live:
             if driver.needs_live:

@@ -1,11 +1,7 @@
-"""Prompt suites in pytest: each case of a suite file is a test.
-
-PYTEST_DONT_REWRITE
-"""
+"""Prompt suites in pytest: each case of a suite file is a test."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from llm_mock.core.active import active
-from llm_mock.errors import LLMMockError
-from llm_mock.plugin.run import TestRun
-from llm_mock.plugin.yaml_items import TestFailed, YAMLItem, problems_of_file
+from llm_mock.plugin.yaml_items import TestFailed, YAMLFile, YAMLItem
 
 if TYPE_CHECKING:
     from llm_mock.suites.role import Role
@@ -27,34 +21,20 @@ INI = "llm_mock_suites"
 class SuiteCollector:
     """A pytest plugin that collects the suites that ini `llm_mock_suites` names.
 
-    Args:
-        config: the pytest configuration.
-        run: its run.
-
     Raises:
         pytest.UsageError: a line of the ini names no files or no role.
     """
 
-    def __init__(self, config: pytest.Config, run: TestRun) -> None:
-        self._run = run
+    def __init__(self, config: pytest.Config) -> None:
         self._role_of: dict[Path, Path] = {}
         folder = config.inipath.parent if config.inipath else config.rootpath
         for line in config.getini(INI):
             files, role = _suites_and_role(line, folder)
             self._role_of.update(dict.fromkeys(files, role))
-        self.roles = functools.cache(self._role)
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         role = self._role_of.get(file_path.resolve())
-        if role is None:
-            return None
-        return SuiteFile.from_parent(parent, path=file_path, role=functools.partial(self.roles, role), run=self._run)
-
-    @staticmethod
-    def _role(path: Path) -> Role:
-        from llm_mock.suites.role import load_role
-
-        return load_role(path)
+        return None if role is None else SuiteFile.from_parent(parent, path=file_path, role=role)
 
 
 def _suites_and_role(line: str, folder: Path) -> tuple[Sequence[Path], Path]:
@@ -75,35 +55,21 @@ def _suites_and_role(line: str, folder: Path) -> tuple[Sequence[Path], Path]:
     return found, role_path
 
 
-class SuiteFile(pytest.File):
-    """A suite file; its cases are its tests.
+class SuiteFile(YAMLFile):
+    """A suite file; its cases, which are run with a role, are its tests."""
 
-    Args:
-        role: gives the role that its cases are run with.
-        run: the run of pytest.
-    """
-
-    def __init__(self, *, role: Any, run: TestRun, **kwargs: Any) -> None:
+    def __init__(self, *, role: Path, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._role = role
-        self._run = run
 
-    def collect(self) -> Iterator[pytest.Item]:
-        """The cases.
-
-        Raises:
-            pytest.Collector.CollectError: the suite or its role is wrong.
-        """
+    def tests(self) -> Iterator[pytest.Item]:
+        """The cases."""
+        from llm_mock.suites.role import load_role
         from llm_mock.suites.runner import load_suite
 
-        try:
-            role, suite = self._role(), load_suite(self.path)
-        except LLMMockError as error:
-            raise problems_of_file(error, self.path) from None
-        for case in suite.cases:
-            yield SuiteItem.from_parent(
-                self, name=case.name, case=case, role=role, line=case.line, tags=case.tags, run=self._run
-            )
+        role = load_role(self._role)
+        for case in load_suite(self.path).cases:
+            yield SuiteItem.from_parent(self, name=case.name, case=case, role=role, line=case.line, tags=case.tags)
 
 
 class SuiteItem(YAMLItem):

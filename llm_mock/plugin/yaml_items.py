@@ -1,13 +1,10 @@
-"""Tests of pytest that stand in YAML files: what suites and plain-language tests have in common.
-
-PYTEST_DONT_REWRITE
-"""
+"""Tests of pytest that stand in YAML files: what suites and plain-language tests have in common."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,7 +12,7 @@ from typing import Any
 import pytest
 
 from llm_mock.errors import LLMMockError
-from llm_mock.plugin.run import TestRun, mock_of_test
+from llm_mock.plugin.run import mock_of_test, run_of
 from llm_mock.support.text import escaped, shown_path
 
 _NOT_IN_A_MARKER = re.compile(r"[^\w.-]+")
@@ -27,6 +24,22 @@ class TestFailed(Exception):
     __test__ = False
 
 
+class YAMLFile(pytest.File):
+    """A YAML file with tests."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """The tests; what is wrong with the file is shown without a traceback, and the other files go on."""
+        try:
+            yield from self.tests()
+        except LLMMockError as error:
+            text = str(error)
+            raise self.CollectError(text if str(self.path) in text else f"{self.path}: {text}") from None
+
+    def tests(self) -> Iterator[pytest.Item]:
+        """The tests that the file holds."""
+        raise NotImplementedError
+
+
 class YAMLItem(pytest.Item):
     """One test of a YAML file. It has a mock of its own, as every test function has one.
 
@@ -34,25 +47,23 @@ class YAMLItem(pytest.Item):
         name: what it is called; characters that a terminal acts on are escaped.
         line: where it stands in the file, from 1; None where that is not known.
         tags: each becomes a marker.
-        run: the run of pytest, which knows about real models.
     """
 
-    def __init__(self, *, name: str, line: int | None, tags: Iterable[str], run: TestRun, **kwargs: Any) -> None:
+    def __init__(self, *, name: str, line: int | None, tags: Iterable[str], **kwargs: Any) -> None:
         super().__init__(name=escaped(name), **kwargs)
         self.line = line
-        self.run = run
         self.live = bool(self.config.getoption("--llm-mock-live"))
         """Whether real models are asked."""
         for tag in tags:
-            self.add_marker(marker_of(tag, self.config))
+            self.add_marker(_marker_of(tag, self.config))
 
     def setup(self) -> None:
         """Mock `llm` for this test; or leave it alone, where real models were asked for or the project opted out."""
-        stack = ExitStack()
+        stack, run = ExitStack(), run_of(self.config)
         self.addfinalizer(stack.close)
         if self.live:
-            stack.enter_context(self.run.live())
-        elif self.run.mock is not None:
+            stack.enter_context(run.live())
+        elif run.mock is not None:
             stack.enter_context(contextmanager(mock_of_test)())
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -71,15 +82,10 @@ class YAMLItem(pytest.Item):
         return self.path, None if self.line is None else self.line - 1, self.name
 
 
-def marker_of(tag: str, config: pytest.Config) -> str:
+def _marker_of(tag: str, config: pytest.Config) -> str:
     """The name of the marker that a tag becomes; it is registered, so that `--strict-markers` knows it."""
     name = _NOT_IN_A_MARKER.sub("_", tag).lstrip("_") or "tag"
     line = f"{name}: a tag of a test in a YAML file."
     if line not in config.getini("markers"):
         config.addinivalue_line("markers", line)
     return name
-
-
-def problems_of_file(error: LLMMockError, path: Path) -> pytest.Collector.CollectError:
-    """The error that pytest shows for a file without a traceback; the other files go on."""
-    return pytest.Collector.CollectError(str(error) if str(path) in str(error) else f"{path}: {error}")

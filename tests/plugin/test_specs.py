@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_mock.plugin.spec_drivers import DRIVERS
+from llm_mock.plugin.options import DRIVERS
 from llm_mock.specs import Verdict
 from llm_mock.specs.drivers import Task
 from tests.conftest import NESTED_OPTIONS
