@@ -1,4 +1,1 @@
-"""What the rest stands on, and knows nothing of models.
-
-PYTEST_DONT_REWRITE
-"""
+"""What the rest stands on, and knows nothing of models."""

@@ -11,15 +11,8 @@ from pathlib import Path
 def write_atomically(path: Path, content: str | bytes, mode: int = 0o666, durable: bool = True) -> None:
     """Write a file so that at any moment it is the old one or the whole new one; missing folders are made.
 
-    Args:
-        path: the file.
-        content: what it is to hold; text as UTF-8.
-        durable: whether the machine may fail right afterwards; to wait for the disk takes milliseconds.
-        mode: who may read and write it, less what the process's umask takes away.
-
-    Raises:
-        OSError: it cannot be written; an old file is as it was.
-        UnicodeEncodeError: the text is none that UTF-8 has; an old file is as it was.
+    Where that fails, an old file is as it was. The umask of the process takes away from `mode`. With `durable` the
+    machine may fail right afterwards: to wait for the disk takes milliseconds.
     """
     path = Path(os.path.realpath(path))  # a link stays one
     data = content if isinstance(content, bytes) else content.encode()
@@ -39,11 +32,7 @@ def write_atomically(path: Path, content: str | bytes, mode: int = 0o666, durabl
 
 
 def check_writable(path: Path) -> None:
-    """Find out before a run whether a file can be written after it; missing folders are made.
-
-    Raises:
-        OSError: it cannot.
-    """
+    """Raise an OSError before a run if a file cannot be written after it; missing folders are made."""
     if path.is_dir():
         raise IsADirectoryError("it is a folder")
     probe = path.with_name(f".{path.name[:60]}.probe")

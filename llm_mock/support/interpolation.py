@@ -22,13 +22,7 @@ def whole_reference(text: str) -> str | None:
 
 
 def interpolated(text: str, replacement: Callable[[str], str | None]) -> str:
-    """A text with its references replaced.
-
-    Args:
-        text: the text.
-        replacement: given what stands between the braces, what is to stand there instead; None leaves the reference
-            as it is.
-    """
+    """A text with each reference replaced by what a function makes of its name; None leaves it as it is."""
 
     def replace(match: re.Match[str]) -> str:
         if match[1]:

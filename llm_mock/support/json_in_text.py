@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -22,11 +23,8 @@ def json_objects_in(text: str, key: str) -> Iterator[FoundObject]:
     position = text.find("{")
     while position >= 0:
         end = position + 1
-        try:
+        with contextlib.suppress(ValueError, RecursionError):
             data, parsed = _JSON.raw_decode(text, position)
-        except (ValueError, RecursionError):
-            pass
-        else:
             if key in data:
                 yield FoundObject(data, position, parsed)
                 end = parsed

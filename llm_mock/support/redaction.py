@@ -47,10 +47,6 @@ class Redactor:
     Secret are: the given values, also as base64, in JSON or in a URL; what has the form of a key of a known provider,
     of a bearer token, a private key or a password in a URL; and the texts of fields whose name says so
     (`authorization`, `api_key`, `password`, …), but for the arguments of tools, whose names are the tool's own.
-
-    Args:
-        secrets: values that must not be written; those of fewer than 8 characters are not looked for.
-        patterns: further regular expressions of what is secret.
     """
 
     def __init__(self, secrets: Iterable[str] = (), patterns: Iterable[str | re.Pattern[str]] = ()) -> None:
@@ -69,28 +65,19 @@ class Redactor:
             self._secrets = re.compile("|".join(map(re.escape, longest_first)))
             self._clean_text.cache_clear()
 
-    def clean(self, value: Any) -> Any:
-        """A copy of a JSON value without secrets; of a text the text."""
+    def clean(self, value: Any, by_name: bool = True) -> Any:
+        """A copy of a JSON value without secrets; without `by_name` it does not matter what fields are called."""
         if isinstance(value, str):
             return self._clean_text(value)
         if isinstance(value, Mapping):
-            return {self.clean(name): self._clean_field(str(name), item) for name, item in value.items()}
-        if isinstance(value, (list, tuple)):
-            return [self.clean(item) for item in value]
-        return value
+            return {self.clean(name): self._clean_field(str(name), item, by_name) for name, item in value.items()}
+        return [self.clean(item, by_name) for item in value] if isinstance(value, (list, tuple)) else value
 
-    def _clean_field(self, name: str, value: Any) -> Any:
-        if name == "arguments":
-            return self._clean_values(value)
-        if isinstance(value, str) and value and _SECRET_FIELD.fullmatch(name) and _is_no_word(name, value):
+    def _clean_field(self, name: str, value: Any, by_name: bool) -> Any:
+        named = by_name and isinstance(value, str) and value and _SECRET_FIELD.fullmatch(name)
+        if named and _is_no_word(name, value):
             return REDACTED
-        return self.clean(value)
-
-    def _clean_values(self, value: Any) -> Any:
-        """The same whatever fields are called."""
-        if isinstance(value, Mapping):
-            return {self.clean(name): self._clean_values(item) for name, item in value.items()}
-        return [self._clean_values(item) for item in value] if isinstance(value, list) else self.clean(value)
+        return self.clean(value, by_name and name != "arguments")
 
     def _cleaned_text(self, text: str) -> str:
         if self._secrets is not None:
@@ -131,11 +118,5 @@ def default_redactor(
     patterns: Iterable[str | re.Pattern[str]] = (),
     environment: Mapping[str, str] = os.environ,
 ) -> Redactor:
-    """A redactor that also hides the values of environment variables named …KEY, …TOKEN, …SECRET or …PASSWORD.
-
-    Args:
-        secrets: further values to hide.
-        patterns: further regular expressions of what is secret.
-        environment: the variables.
-    """
+    """A redactor that also hides the values of environment variables named …KEY, …TOKEN, …SECRET or …PASSWORD."""
     return Redactor([*secrets, *(v for name, v in environment.items() if is_secret_name(name))], patterns)

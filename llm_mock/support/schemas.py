@@ -1,7 +1,4 @@
-"""JSON schemas: their names, and whether an answer keeps them. `jsonschema` is imported when one is checked.
-
-PYTEST_DONT_REWRITE
-"""
+"""JSON schemas: their names, and whether an answer keeps them. `jsonschema` is imported when one is checked."""
 
 from __future__ import annotations
 
@@ -18,11 +15,9 @@ _generated: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
 
 
 def schema_name(schema: Any) -> str | None:
-    """The name by which replies and the history know a schema.
+    """The name by which replies and the history know a schema; None and an empty dict are no schema.
 
-    Args:
-        schema: a pydantic class (its title, which is the class name unless the class says otherwise), a JSON-schema
-            dict (its `title`, else its content), or such a name. None or an empty dict is no schema.
+    Of a pydantic class it is the title, of a JSON-schema dict its `title` or else its content; a name is its own.
     """
     if not schema:
         return None
@@ -31,25 +26,15 @@ def schema_name(schema: Any) -> str | None:
     if not isinstance(schema, dict):
         __tracebackhide__ = True
         if not (isinstance(schema, type) and hasattr(schema, "model_json_schema")):
-            raise InvalidReply(
-                f"This is not a schema: {described(schema)}. Give a pydantic class, a JSON-schema dict, or the name "
-                "of one."
-            )
+            wanted = "a pydantic class, a JSON-schema dict, or the name of one"
+            raise InvalidReply(f"This is not a schema: {described(schema)}. Give {wanted}.")
         schema = json_schema(schema)
-    for part in (schema, _referred_to(schema)):
-        if isinstance(part.get("title"), str):
+    reference, definitions = str(schema.get("$ref")).rpartition("/")[2], schema.get("$defs")
+    itself = definitions.get(reference) if isinstance(definitions, dict) else None  # as a recursive class refers to
+    for part in (schema, itself):
+        if isinstance(part, dict) and isinstance(part.get("title"), str):
             return cast("str", part["title"])
     return json.dumps(schema, sort_keys=True, default=repr)
-
-
-def _referred_to(schema: dict[str, Any]) -> dict[str, Any]:
-    """What the schema of a recursive class refers to: itself, among its definitions."""
-    reference = schema.get("$ref")
-    definitions = schema.get("$defs")
-    if not isinstance(reference, str) or not isinstance(definitions, dict):
-        return {}
-    found = definitions.get(reference.rsplit("/", 1)[-1])
-    return found if isinstance(found, dict) else {}
 
 
 def json_schema(schema: Any) -> Any:
@@ -84,14 +69,9 @@ def problem_of(schema: dict[str, Any]) -> str | None:
 def violations(
     schema: dict[str, Any], value: Any, called: str = "the answer", *, strict: bool = False
 ) -> Iterator[str]:
-    """What is wrong with a value according to a JSON schema, a line for each problem: where, what, and the rule.
+    """What is wrong with a JSON value according to a schema, a line for each problem; `called` names the value.
 
-    Args:
-        schema: the JSON schema. One that is no valid schema finds nothing wrong; one that refers to another address
-            is not followed there.
-        value: any JSON value.
-        called: what the lines call the value.
-        strict: what cannot be followed is wrong too.
+    An invalid schema finds nothing wrong. References to another address are not followed; with `strict` that is wrong.
     """
     validator, unresolvable = validator_of(json.dumps(schema))
     if validator is None:

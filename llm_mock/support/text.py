@@ -1,7 +1,4 @@
-"""How values, calls and numbers are written in messages and tables.
-
-PYTEST_DONT_REWRITE
-"""
+"""How values, calls and numbers are written in messages and tables."""
 
 from __future__ import annotations
 

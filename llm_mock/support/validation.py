@@ -37,19 +37,13 @@ class Problem(NamedTuple):
     """One thing that is wrong."""
 
     location: tuple[str | int, ...]
-    """Where."""
     text: str
     names_place: bool
     """Whether the text itself names the last key of the location."""
 
 
 def problems_of(error: pydantic.ValidationError, schema: dict[str, Any]) -> Iterator[Problem]:
-    """What an error of pydantic says, a problem for each.
-
-    Args:
-        error: the error.
-        schema: the JSON schema of what refused the data.
-    """
+    """What an error of pydantic says; the schema is the JSON schema of what refused the data."""
     for found in error.errors(include_url=False):
         steps = ["(key)" if step == "[key]" else step for step in found["loc"] if isinstance(step, (str, int))]
         yield _problem(found, steps, schema)
@@ -57,14 +51,13 @@ def problems_of(error: pydantic.ValidationError, schema: dict[str, Any]) -> Iter
 
 def _problem(found: Any, steps: list[str | int], schema: dict[str, Any]) -> Problem:
     kind = found["type"]
-    if kind in ("union_tag_invalid", "union_tag_not_found"):
-        location, parts = _followed(steps, schema)
-        return _unknown_tag(found["input"], location, parts)
     if kind == "extra_forbidden":
         location, parts = _followed(steps[:-1], schema)
         known = [name for part in parts for name in part.get("properties", {})]
         return Problem((*location, steps[-1]), f"unknown key {steps[-1]!r}{suggestion(str(steps[-1]), known)}", True)
-    location, _ = _followed(steps, schema)
+    location, parts = _followed(steps, schema)
+    if kind in ("union_tag_invalid", "union_tag_not_found"):
+        return _unknown_tag(found["input"], location, parts)
     if kind == "missing":
         return Problem(location, f"{location[-1]!r} is missing", True)
     return Problem(location, _text(found), False)
@@ -74,12 +67,9 @@ def _unknown_tag(given: Any, location: tuple[str | int, ...], parts: Sequence[An
     union = next(part["discriminator"] for part in parts if "discriminator" in part)
     key, known = union["propertyName"], list(union["mapping"])
     there = given.get(key) if isinstance(given, dict) else None
-    listed = ", ".join(known)
-    if there is None:
-        return Problem((*location, key), f"{key!r} is missing; known are {listed}", True)
     near = nearest(there, known) if isinstance(there, str) else ""
-    listed = f"{near} Known are {listed}" if near else f"; known are {listed}"
-    return Problem((*location, key), f"unknown {key} {described(there)}{listed}", True)
+    problem = f"{key!r} is missing" if there is None else f"unknown {key} {described(there)}{near}"
+    return Problem((*location, key), f"{problem}{' Known' if near else '; known'} are {', '.join(known)}", True)
 
 
 def _text(found: Any) -> str:

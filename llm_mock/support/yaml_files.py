@@ -27,6 +27,7 @@ LARGEST = 1_000_000
 
 DEEPEST = 300
 """How deep the parts of a file may be nested. `libyaml` crashes where they are far deeper."""
+TOO_DEEP = "it is nested too deep"
 LARGEST_NUMBER = 10**4000
 """Python does not write larger ones as text."""
 SHOWN_PROBLEMS = 50
@@ -39,13 +40,7 @@ _BRACKETS = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 class Document:
-    """The content of a YAML file, and where each part of it stands.
-
-    Args:
-        path: the file.
-        data: its content.
-        root: the syntax tree that it was made of; None for an empty file.
-    """
+    """The content of a YAML file, and where each part of it stands."""
 
     def __init__(self, path: Path, data: Any, root: yaml.Node | None) -> None:
         self.path = path
@@ -64,16 +59,10 @@ class Document:
         return InvalidFile(f"{self.path}:{self.line_of(location)}: {problem}")
 
     def as_model(self, model: type[Model], owner: Owner | None = None) -> Model:
-        """The content, validated.
+        """The content, validated; an InvalidFile names the line of each problem, and the nearest key of an unknown one.
 
-        Args:
-            model: what it should be.
-            owner: names the part of the file that a location belongs to, such as a case, and says how many steps lead
-                to it; by default the location is shown as a whole.
-
-        Raises:
-            InvalidFile: it does not fit; the message names the line of each problem, and of an unknown key the nearest
-                known one.
+        `owner` names the part of the file that a location belongs to, such as a case, and says how many steps lead to
+        it; by default the location is shown as a whole.
         """
         try:
             return model.model_validate(self.data)
@@ -115,9 +104,7 @@ class _Loader(SafeLoader):
         for key, _ in node.value:
             name = (key.tag, key.value) if isinstance(key, yaml.ScalarNode) else None
             if name in seen and key.value != "<<":
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key.value!r} stands twice", key.start_mark
-                )
+                raise _refusal(f"the key {key.value!r} stands twice", key)
             seen.add(name)
         return super().construct_mapping(node, deep)
 
@@ -127,45 +114,34 @@ class _Loader(SafeLoader):
         except ValueError:
             value = LARGEST_NUMBER
         if abs(value) >= LARGEST_NUMBER:
-            problem = "this is no whole number, or too large a one"
-            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+            raise _refusal("this is no whole number, or too large a one", node)
         return value
+
+
+def _refusal(problem: str, part: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=part.start_mark)
 
 
 _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_number)
 
 
 def read(path: Path) -> str:
-    """Read a text file.
-
-    Raises:
-        InvalidFile: it cannot be read, or is not UTF-8.
-    """
+    """Read a text file, or raise an InvalidFile."""
     try:
-        content = path.read_bytes()
-    except (OSError, ValueError) as error:  # ValueError: a path that no file can have
-        raise InvalidFile(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
-    try:
-        return content.decode("utf-8-sig")
+        return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidFile(f"{path}: is not UTF-8 text: {error.reason} at byte {error.start}") from None
+    except (OSError, ValueError) as error:  # ValueError: a path that no file can have
+        raise InvalidFile(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
 
 
 def load(path: Path) -> Document:
-    """Read a YAML file.
-
-    Raises:
-        InvalidFile: it cannot be read, or is not YAML; the message names the line.
-    """
+    """Read a YAML file, or raise an InvalidFile with its line."""
     return parse(path, read(path))
 
 
 def parse(path: Path, text: str) -> Document:
-    """Read YAML from a text: that of a file, or how it begins.
-
-    Raises:
-        InvalidFile: it is not YAML; the message names the line.
-    """
+    """Read YAML from the text of a file, or from how it begins; or raise an InvalidFile with its line."""
     try:
         _check_nesting(text)
         loader = _Loader(text)
@@ -197,17 +173,13 @@ def _check_nesting(text: str) -> None:
     for event in yaml.parse(text, Loader=SafeLoader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST:
-            raise _nested_too_deep(event)
+            raise _refusal(TOO_DEEP, event)
 
 
 def _open_brackets(text: str) -> int:
     """How many brackets are open at once, at most; those in texts count too."""
     steps = (_BRACKETS[bracket] for bracket in re.findall(r"[\[\]{}]", text))
     return max(accumulate(steps, lambda opened, step: max(0, opened + step), initial=0))
-
-
-def _nested_too_deep(part: Any) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem="it is nested too deep", problem_mark=part.start_mark)
 
 
 def _check_aliases(root: yaml.Node | None) -> None:
@@ -222,16 +194,15 @@ def _check_aliases(root: yaml.Node | None) -> None:
             measured[id(node)] = 1 + sum(sizes), 1 + max(depths)
         size, depth = measured[id(node)]
         if size >= LARGEST:
-            problem = "the references in it contain themselves, or expand to too much"
-            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+            raise _refusal("the references in it contain themselves, or expand to too much", node)
         if depth > DEEPEST:
-            raise _nested_too_deep(node)
+            raise _refusal(TOO_DEEP, node)
         return size, depth
 
     measure(root)
 
 
-def _children(node: yaml.Node | None) -> Iterable[yaml.Node]:
+def _children(node: yaml.Node) -> Iterable[yaml.Node]:
     if isinstance(node, yaml.MappingNode):
         return chain.from_iterable(node.value)
     return node.value if isinstance(node, yaml.SequenceNode) else ()
