@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from llm_mock.errors import TimeIsUp
-from llm_mock.specs.deadline import Deadline
 from llm_mock.specs.models import StepResult, TestSpec, Verdict
 from llm_mock.specs.prompt import render
-from llm_mock.specs.steps import Report, Steps
+from llm_mock.specs.steps import Deadline, Report, Steps
 from llm_mock.support.text import count, shorten_name
 
 if TYPE_CHECKING:

@@ -92,7 +92,7 @@ def _work(task: Task, model: str) -> Work:
     turns = sum(1 + step.retry for _, step in calls_of(task.spec.steps)) + MORE_TURNS
 
     def called(call: ToolCallRecord) -> None:
-        if task.deadline.passed:
+        if not task.deadline.left:
             raise given_up(model)
         task.report(f"  {call}")
 

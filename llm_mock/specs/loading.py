@@ -10,11 +10,10 @@ from typing import Any
 from llm_mock.errors import InvalidFile
 from llm_mock.specs.models import PARTS, Step, TestSpec
 from llm_mock.specs.references import problem_with, references_in
+from llm_mock.specs.steps import Place, every_step
 from llm_mock.support import yaml_files
 from llm_mock.support.text import shorten, shorten_name
 
-Place = tuple[str | int, ...]
-"""Keys and positions that lead to a part of a file."""
 MOST_STEPS = 10_000
 """How many steps each list may have, every repetition counted."""
 _SHAPE = "a plain-language test is a mapping with test (name), steps and verdict (pass_if, fail_if)"
@@ -43,21 +42,14 @@ def load_spec(path: str | Path) -> TestSpec:
     if problems:
         raise InvalidFile("\n".join(problems))
     spec._path = document.path
-    places = [("test",), ("verdict",), *(place for part in PARTS for place, _ in _steps(getattr(spec, part), (part,)))]
-    spec._lines = {place: document.line_of(place) for place in places}
+    places = [place for part in PARTS for place, _, _ in every_step(getattr(spec, part), (part,))]
+    spec._lines = {place: document.line_of(place) for place in (("test",), ("verdict",), *places)}
     return spec
 
 
 def is_spec(data: Any) -> bool:
     """Whether the content of a YAML file means to be a plain-language test: it has `test` and `verdict`."""
     return isinstance(data, Mapping) and "test" in data and "verdict" in data
-
-
-def _steps(steps: Sequence[Step], place: Place) -> Iterator[tuple[Place, Step]]:
-    """All steps with their places, in the order in which they begin."""
-    for position, step in enumerate(steps):
-        yield (*place, position), step
-        yield from _steps(step.steps, (*place, position, "steps"))
 
 
 def _count_repeated(steps: Sequence[Step]) -> int:
@@ -71,7 +63,7 @@ def _problems(spec: TestSpec) -> Iterator[tuple[Place, str]]:
         if (number := _count_repeated(getattr(spec, part))) > MOST_STEPS:
             shown = shorten_name(f"{number:,}")
             yield (part,), f"with every repeat these are {shown} steps; {MOST_STEPS:,} is the most"
-        for place, step in _steps(getattr(spec, part), (part,)):
+        for place, _, step in every_step(getattr(spec, part), (part,)):
             yield from ((place + inner, problem) for inner, problem in _problems_of(step, saved))
             if step.save_as:
                 saved.append(step.save_as)
@@ -79,13 +71,13 @@ def _problems(spec: TestSpec) -> Iterator[tuple[Place, str]]:
 
 def _problems_of(step: Step, saved: Sequence[str]) -> Iterator[tuple[Place, str]]:
     if step.tool and step.steps:
-        called = shorten_name(step.tool)
-        yield (), f"a step has tool or steps, not both; make the call of {called!r} the first of the nested steps"
+        what_to_do = f"make the call of {shorten_name(step.tool)!r} the first of the nested steps"
+        yield (), f"a step has tool or steps, not both; {what_to_do}"
     if not (step.tool or step.steps or step.expect or step.analyze):
         yield (), "there is nothing to do in this step; give it tool, steps, expect or analyze"
-    if not step.tool:
-        given = [name for name in _ONLY_OF_CALLS if name in step.model_fields_set]
-        yield from (((name,), f"{name} says how a tool is called, and this step has no tool") for name in given)
+    for name in _ONLY_OF_CALLS:
+        if not step.tool and name in step.model_fields_set:
+            yield (name,), f"{name} says how a tool is called, and this step has no tool"
     if step.save_as and not step.save_as.isidentifier():
         rule = "give a name of letters, digits and _, which ${name} can refer to"
         yield ("save_as",), f"save_as is {shorten(step.save_as)}; {rule}"

@@ -11,12 +11,10 @@ from typing import Any
 
 from llm_mock.errors import TimeIsUp
 from llm_mock.specs.allowed_hosts import ANY, LOOPBACK, AllowedHosts
-from llm_mock.specs.deadline import Deadline
 from llm_mock.specs.drivers import Driver, DryRun, Task
 from llm_mock.specs.models import PARTS, StepResult, TestSpec, Verdict
-from llm_mock.specs.project import find_project_root
-from llm_mock.specs.steps import Report, Steps, calls_of, named
-from llm_mock.specs.tools_server import RunningTools, tools_server
+from llm_mock.specs.steps import Deadline, Report, Steps, calls_of, named
+from llm_mock.specs.tools_server import RunningTools, find_project_root, tools_server
 from llm_mock.support.redaction import default_redactor
 from llm_mock.support.text import nearest, shorten_name
 

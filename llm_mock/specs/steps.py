@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.errors import TimeIsUp, UnknownReference
-from llm_mock.specs.deadline import Deadline
 from llm_mock.specs.models import SHOWN_OUTPUT, Step, StepResult
 from llm_mock.specs.references import name_in, references_in, resolved
 from llm_mock.support.text import call_text, shorten, shorten_name
@@ -17,6 +16,8 @@ from llm_mock.support.text import call_text, shorten, shorten_name
 if TYPE_CHECKING:
     from llm_mock.agents.tools import ServerTool
 
+Place = tuple[str | int, ...]
+"""Keys and positions that lead to a part of a file."""
 Report = Callable[[StepResult | str], None]
 """Is given each result as it comes, and texts about what else happens."""
 HOLDS = {"assert_equals": "passed", "assert_true": "passed", "compare_values": "equal"}
@@ -24,20 +25,30 @@ HOLDS = {"assert_equals": "passed", "assert_true": "passed", "compare_values": "
 WITHIN = " › "  # noqa: RUF001 (where a step stands, as a path)
 
 
+class Deadline:
+    """The moment, a number of seconds from now, at which something must be over."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._end = time.monotonic() + seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds until then; 0 once it has passed."""
+        return max(0.0, self._end - time.monotonic())
+
+
 @dataclass
 class Steps:
-    """Makes the calls of steps. After one that failed, the rest is skipped."""
+    """Makes the calls of steps. After one that failed, the rest is skipped, unless it is to `keep_going`."""
 
     tools: Mapping[str, ServerTool]
     """The tools by their names, at least those of the steps."""
     saved: dict[str, Any]
     """Results by name; what is saved is added."""
     deadline: Deadline
-    """When all must be over."""
     report: Report
-    """Is given each result."""
     keep_going: bool = False
-    """Do the rest also after a step that failed."""
     results: list[StepResult] = field(default_factory=list)
     """The result of each call, and of each step that was skipped."""
 
@@ -52,14 +63,10 @@ class Steps:
         return f"{shorten_name(self.failed.name)}: {self.failed.details}" if self.failed else None
 
     def run(self, steps: Sequence[Step], within: str = "") -> None:
-        """Do these steps.
-
-        Args:
-            steps: the steps.
-            within: what their names begin with.
+        """Do these steps, whose names begin with `within`. One that the deadline ends is among the failed results.
 
         Raises:
-            TimeIsUp: the deadline passed; the step that was being done is among the results as failed.
+            TimeIsUp: the deadline passed.
         """
         for name, step in named(steps, within):
             if self._over:
@@ -80,15 +87,13 @@ class Steps:
             self.run(step.steps, name + WITHIN)
         elif not step.tool:
             self._add(name, "skip", "only a model can judge it")
-        elif missing := self._missing(step):
-            self._add(name, "skip", f"not run: nothing was saved as {', '.join(map(repr, missing))}")
         else:
-            self._call(step, name)
-
-    def _missing(self, step: Step) -> list[str]:
-        """Results that the step refers to and that were not saved: their step failed, or only a model can do it."""
-        names = [name_in(reference) or reference for _, reference in references_in(step.args)]
-        return [name for name in dict.fromkeys(names) if name not in self.saved]
+            # A step of which it was to be the result may have failed, or only a model can do it.
+            names = dict.fromkeys(name_in(reference) or reference for _, reference in references_in(step.args))
+            if missing := [repr(saved) for saved in names if saved not in self.saved]:
+                self._add(name, "skip", f"not run: nothing was saved as {', '.join(missing)}")
+            else:
+                self._call(step, name)
 
     def _call(self, step: Step, name: str) -> None:
         try:
@@ -110,27 +115,20 @@ class Steps:
         self._add(name, "pass", called, output)
 
     def _attempt(self, step: Step, arguments: dict[str, Any]) -> tuple[Any, str | None]:
-        """Call a tool until it succeeds, or as often as it may be called: the output, and what is wrong with it.
-
-        Raises:
-            TimeIsUp: the deadline passed; the message is what was wrong until then.
-        """
+        """Call a tool until it succeeds, or as often as it may be called: the output, and what is wrong with it."""
         output, problem = None, None
-        for attempt in range(1, step.retry + 2):
-            if attempt > 1:
+        for attempt in range(step.retry + 1):
+            if attempt:
                 time.sleep(min(step.retry_delay, self.deadline.left))
-            left = self.deadline.left
-            if left:
+            if left := self.deadline.left:
                 answer = self.tools[step.tool].call(arguments, min(left, step.timeout or left))
                 output = data_of(answer.text, answer.structured)
                 problem = problem_of(step.tool, answer.text if answer.is_error else None, output)
-            if problem is None and left:
-                break
-            if self.deadline.passed:
+                if problem is None:
+                    return output, None
+            if not self.deadline.left:
                 raise TimeIsUp(problem or "the test's time was over")
-        if problem is not None and step.retry:
-            problem += f" (after {step.retry + 1} attempts)"
-        return output, problem
+        return output, f"{problem} (after {step.retry + 1} attempts)" if step.retry else problem
 
     def _add(self, name: str, status: Any, details: str, output: Any = None) -> None:
         result = StepResult(name=name, status=status, details=details, tool_output=output)
@@ -174,6 +172,13 @@ def named(steps: Sequence[Step], within: str = "") -> Iterator[tuple[str, Step]]
     """Steps with their names, or else their tools, or else their numbers."""
     for number, step in enumerate(steps, start=1):
         yield within + (step.name or step.tool or f"step {number}"), step
+
+
+def every_step(steps: Sequence[Step], place: Place, within: str = "") -> Iterator[tuple[Place, str, Step]]:
+    """All steps with their places and their names, once each, in the order in which they begin."""
+    for position, (name, step) in enumerate(named(steps, within)):
+        yield (*place, position), name, step
+        yield from every_step(step.steps, (*place, position, "steps"), name + WITHIN)
 
 
 def _repeated(step: Step, name: str) -> Iterator[str]:

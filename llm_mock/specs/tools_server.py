@@ -1,8 +1,9 @@
-"""The server process of one plain-language test."""
+"""The server process of one plain-language test: the tools of the project to which its file belongs."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -13,10 +14,14 @@ from pathlib import Path
 from llm_mock.agents.pool import pool_of_process
 from llm_mock.agents.servers import MCPServer, Variables
 from llm_mock.agents.tools import ServerTool
+from llm_mock.errors import InvalidFile
 from llm_mock.specs.allowed_hosts import AllowedHosts
 from llm_mock.specs.plugin_base import CLEANUP
-from llm_mock.specs.project import find_project_root, plugin_files
 
+MARKS = ("pyproject.toml", "setup.py", ".git")
+"""What the root of a project has."""
+PLUGINS = Path("tests", "llm", "plugins")
+"""Where a project has its plugins."""
 STOP_TIMEOUT = 6.0
 """Seconds that the server has to end: 5 for the plugins to clean up, and one more."""
 
@@ -49,14 +54,8 @@ class RunningTools:
 def tools_server(yaml_path: Path, *, allowed_hosts: AllowedHosts, http: bool = False) -> Iterator[RunningTools]:
     """Run the tools of one test: a process of its own in the root of the project, with its plugins.
 
-    Args:
-        yaml_path: the file of the test.
-        allowed_hosts: which hosts the HTTP tools may ask.
-        http: whether the server is to be reached by HTTP too, on 127.0.0.1.
-
-    Yields:
-        The tools. At the end the plugins clean up, which may add to `cleanup_errors`, and the process is ended with all
-        that it started.
+    With `http` it is to be reached by HTTP too, on 127.0.0.1. At the end the plugins clean up, which may add to
+    `cleanup_errors`, and the process is ended with all that it started.
 
     Raises:
         InvalidFile: a plugin is outside the project.
@@ -65,36 +64,58 @@ def tools_server(yaml_path: Path, *, allowed_hosts: AllowedHosts, http: bool = F
     """
     __tracebackhide__ = True
     root = find_project_root(yaml_path)
+    plugins = plugin_files(root)
     with tempfile.TemporaryDirectory(prefix="llm-mock-") as folder:
-        address_file = Path(folder, "address.json") if http else None
-        server = _configuration(yaml_path, root, allowed_hosts, address_file)
-        cleanup_errors: list[str] = []
+        address_file = Path(folder, "address.json")
+        server = _OfOneTest(
+            [sys.executable, "-m", "llm_mock.specs.mcp_server"],
+            args=[
+                *(f"--allow-host={pattern}" for pattern in allowed_hosts.patterns),
+                *(["--http", str(address_file)] if http else []),
+                *(["--plugins", *map(str, plugins)] if plugins else []),
+            ],
+            cwd=root,
+            name=f"tools of {yaml_path.name}",
+            stop_timeout=STOP_TIMEOUT,
+        )
+        running = RunningTools(server, {})
         try:
             tools = {tool.name: tool for tool in pool_of_process().tools([server])}
-            url, headers = _address(address_file) if address_file else (None, Variables())
-            yield RunningTools(server, tools, url, headers, cleanup_errors)
+            address = json.loads(address_file.read_text(encoding="utf-8")) if http else {}
+            headers = Variables({"Authorization": f"Bearer {address['token']}"} if http else {})
+            running = RunningTools(server, tools, address.get("url"), headers)
+            yield running
         finally:
             lines = pool_of_process().stop(server).splitlines()
-            cleanup_errors += [line for line in lines if line.startswith(CLEANUP)]
+            running.cleanup_errors.extend(line for line in lines if line.startswith(CLEANUP))
 
 
-def _address(file: Path) -> tuple[str, Variables]:
-    """Where the server is reached by HTTP, and the headers that it wants."""
-    address = json.loads(file.read_text(encoding="utf-8"))
-    return address["url"], Variables({"Authorization": f"Bearer {address['token']}"})
+def find_project_root(path: str | Path) -> Path:
+    """The root of the project to which a file, which need not exist, or a folder belongs, as an absolute path.
+
+    It is the nearest folder above (or the folder itself) that holds `pyproject.toml`, `setup.py` or `.git`; else the
+    one that holds the `tests/llm` in which the file is; else the folder of the file.
+    """
+    path = Path(os.path.abspath(path))
+    folder = path if path.is_dir() else path.parent
+    folders = (folder, *folder.parents)
+    marked = (each for each in folders if any((each / mark).exists() for mark in MARKS))
+    above_tests = (each.parents[1] for each in folders if each.parts[-2:] == PLUGINS.parent.parts)
+    return next(marked, None) or next(above_tests, folder)
 
 
-def _configuration(yaml_path: Path, root: Path, allowed_hosts: AllowedHosts, address_file: Path | None) -> MCPServer:
+def plugin_files(root: Path) -> list[Path]:
+    """The files of a project's plugins, by name: `tests/llm/plugins/*.py` without those whose name begins with `_`.
+
+    Raises:
+        InvalidFile: a symbolic link leads out of the project, to code that would be run.
+    """
     __tracebackhide__ = True
-    plugins = plugin_files(root)
-    return _OfOneTest(
-        [sys.executable, "-m", "llm_mock.specs.mcp_server"],
-        args=[
-            *(f"--allow-host={pattern}" for pattern in allowed_hosts.patterns),
-            *(["--http", str(address_file)] if address_file else []),
-            *(["--plugins", *map(str, plugins)] if plugins else []),
-        ],
-        cwd=root,
-        name=f"tools of {yaml_path.name}",
-        stop_timeout=STOP_TIMEOUT,
-    )
+    found = sorted(path for path in (root / PLUGINS).glob("[!_]*.py") if path.is_file())
+    for path in found:
+        if not path.resolve().is_relative_to(root.resolve()):
+            raise InvalidFile(
+                f"{path}: this plugin lies outside the project: it leads to {path.resolve()}, which is not in {root}. "
+                "Its code is not run. Copy it into the project."
+            )
+    return found

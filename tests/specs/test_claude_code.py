@@ -19,8 +19,8 @@ from llm_mock.errors import DriverError, TimeIsUp
 from llm_mock.specs import load_spec
 from llm_mock.specs.allowed_hosts import LOOPBACK
 from llm_mock.specs.claude_code import ClaudeCodeDriver
-from llm_mock.specs.deadline import Deadline
 from llm_mock.specs.drivers import Task
+from llm_mock.specs.steps import Deadline
 from llm_mock.specs.tools_server import RunningTools, tools_server
 from tests.agents.processes import wait_until_gone
 

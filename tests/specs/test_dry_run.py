@@ -13,8 +13,7 @@ pytest.importorskip("mcp")
 from llm_mock.agents.tools import ToolAnswer
 from llm_mock.errors import TimeIsUp
 from llm_mock.specs import Step, StepResult, Verdict
-from llm_mock.specs.deadline import Deadline
-from llm_mock.specs.steps import Steps
+from llm_mock.specs.steps import Deadline, Steps
 
 from .projects import Project, statuses
 from .projects import project as project

@@ -21,9 +21,9 @@ from llm_mock import BrokenToolCall, Reply, ResponseConfigurator
 from llm_mock.errors import DriverError, TimeIsUp
 from llm_mock.specs import Verdict, load_spec
 from llm_mock.specs.allowed_hosts import LOOPBACK
-from llm_mock.specs.deadline import Deadline
 from llm_mock.specs.drivers import Task
 from llm_mock.specs.llm_driver import LLMDriver
+from llm_mock.specs.steps import Deadline
 from llm_mock.specs.tools_server import RunningTools, tools_server
 
 from .projects import Project, statuses

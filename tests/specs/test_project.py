@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from llm_mock.errors import InvalidFile
-from llm_mock.specs.project import find_project_root, plugin_files
+from llm_mock.specs.tools_server import find_project_root, plugin_files
 
 
 @pytest.mark.parametrize("mark", ["pyproject.toml", "setup.py", ".git"])
@@ -29,7 +29,7 @@ def test_a_relative_path_is_one_of_the_current_folder(tmp_path: Path, monkeypatc
 
 
 def test_without_a_mark_it_is_the_folder_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llm_mock.specs.project.MARKS", ("no-such-mark",))
+    monkeypatch.setattr("llm_mock.specs.tools_server.MARKS", ("no-such-mark",))
     assert find_project_root(tmp_path / "a" / "login.yaml") == tmp_path / "a"
     assert find_project_root(tmp_path / "tests" / "llm" / "users" / "login.yaml") == tmp_path
 
