@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -56,11 +58,6 @@ class ClaudeCodeDriver:
     needs_live = True
 
     def run(self, task: Task) -> Verdict:
-        """Do the steps, and judge; see `Driver`.
-
-        Raises:
-            DriverError: there is no such command, or it failed.
-        """
         __tracebackhide__ = True
         path = shutil.which(self.command)
         if path is None:
@@ -70,7 +67,10 @@ class ClaudeCodeDriver:
             )
         task.report(f"asking {shorten_name(self.command)} …")
         with _configuration(task) as file:
-            status, stdout, stderr = self._run_command([path, *self._arguments(task.prompt, file)], task)
+            try:
+                status, stdout, stderr = _run_command([path, *self._arguments(task.prompt, file)], task)
+            except ServerError as error:
+                raise DriverError(f"The command {shorten_name(self.command)!r} cannot be run: {error}") from None
         if status is None:
             raise given_up(self.command)
         messages = _messages(stdout)
@@ -86,15 +86,14 @@ class ClaudeCodeDriver:
         arguments += ["--tools", "", "--allowedTools", f"mcp__{SERVER}"]
         return [*arguments, "--model", self.model] if self.model else arguments
 
-    def _run_command(self, words: list[str], task: Task) -> tuple[int | None, str, str]:
-        """Run the command. Returns its exit status (None where it took too long), and what it wrote."""
-        loop = BackgroundLoop()
-        try:
-            return loop.run(_execute(words, task))
-        except ServerError as error:
-            raise DriverError(f"The command {shorten_name(self.command)!r} cannot be run: {error}") from None
-        finally:
-            loop.close(_nothing)
+
+def _run_command(words: list[str], task: Task) -> tuple[int | None, str, str]:
+    """Run the command. Returns its exit status (None where it took too long), and what it wrote."""
+    loop = BackgroundLoop()
+    try:
+        return loop.run(_execute(words, task))
+    finally:
+        loop.close(functools.partial(asyncio.sleep, 0))
 
 
 async def _execute(words: list[str], task: Task) -> tuple[int | None, str, str]:
@@ -109,9 +108,6 @@ async def _execute(words: list[str], task: Task) -> tuple[int | None, str, str]:
     finally:
         await process.end(at_once=status is None)
     return status, stdout.text(), stderr.text()
-
-
-async def _nothing() -> None: ...
 
 
 @contextlib.contextmanager

@@ -23,11 +23,8 @@ class Task:
 
     spec: TestSpec
     tools: RunningTools
-    """The running tools."""
     deadline: Deadline
-    """When the driver must be done."""
     report: Report
-    """Is given each result as it comes, and texts about what else happens."""
     root: Path
     """The root of the project."""
     setup: list[StepResult] = field(default_factory=list)
@@ -37,31 +34,22 @@ class Task:
 
     @functools.cached_property
     def prompt(self) -> str:
-        """All that a model needs to do the steps and to judge the test.
-
-        Raises:
-            MissingExtra: jinja2 is not installed.
-        """
+        """All that a model needs to do the steps and to judge the test."""
         return render(self.spec, self.setup, self.saved)
 
 
 class Driver(Protocol):
     """Does the steps of a test, and judges it."""
 
-    @property
-    def name(self) -> str:
-        """Its name in messages."""
-
-    @property
-    def needs_http(self) -> bool:
-        """Whether the tools must be reachable over HTTP, too."""
-
-    @property
-    def needs_live(self) -> bool:
-        """Whether it asks a real model even where `llm` is mocked."""
+    name: str
+    """Its name in messages."""
+    needs_http: bool
+    """Whether the tools must be reachable over HTTP, too."""
+    needs_live: bool
+    """Whether it asks a real model even where `llm` is mocked."""
 
     def run(self, task: Task) -> Verdict:
-        """Do the task.
+        """Do the steps, and judge.
 
         Raises:
             TimeIsUp: the deadline passed; the message names what was being done.
@@ -87,16 +75,14 @@ class DryRun:
     needs_live = False
 
     def run(self, task: Task) -> Verdict:
-        """Do the steps; see `Driver`."""
         steps = Steps(task.tools.tools, task.saved, task.deadline, task.report)
         steps.run(task.spec.steps)
         if steps.problem:
             return Verdict(verdict="FAIL", reason=steps.problem, steps=steps.results, issues=[steps.problem])
         passed = sum(result.status == "pass" for result in steps.results)
-        if not passed:
-            reason = "Dry run: no step calls a tool, so only a model can judge this test."
-            return Verdict(verdict="UNCLEAR", reason=reason, steps=steps.results)
         left = len(steps.results) - passed
         others = f"; {left} more {'needs' if left == 1 else 'need'} a model" if left else ""
         reason = f"Dry run: {count(passed, 'call')} succeeded{others}. Nobody judged the criteria."
-        return Verdict(verdict="PASS", reason=reason, steps=steps.results)
+        if not passed:
+            reason = "Dry run: no step calls a tool, so only a model can judge this test."
+        return Verdict(verdict="PASS" if passed else "UNCLEAR", reason=reason, steps=steps.results)

@@ -25,12 +25,7 @@ def checked(verdict: Verdict, task: Task, calls: Sequence[ToolCallRecord] | None
 
     The `tool_output` of the steps is what the tools really said. What a step saves is saved in the task. A PASS becomes
     UNCLEAR where a tool was called less often than the steps say, and FAIL where an `assert_equals` or `assert_true` of
-    the steps did not hold.
-
-    Args:
-        verdict: what the model says.
-        task: its task.
-        calls: the calls that it made, in order; None where they are not known: then nothing is checked.
+    the steps did not hold. Where the calls are not known (None), nothing is checked.
     """
     if calls is not None:
         steps = list(calls_of(task.spec.steps))
@@ -38,7 +33,10 @@ def checked(verdict: Verdict, task: Task, calls: Sequence[ToolCallRecord] | None
         saved = {step.save_as: _data(call) for _, step, call in matched if step.save_as and call.error is None}
         task.saved.update(saved)
         verdict = _justified(verdict, steps, calls)
-        _fill_outputs(verdict, matched)
+        for result in verdict.steps:
+            if found := next((each for each in matched if _means(result.name, each)), None):
+                matched.remove(found)
+                result.tool_output = _data(found[2])
     for result in verdict.steps:
         task.report(result)
     return verdict
@@ -49,14 +47,11 @@ def _justified(verdict: Verdict, steps: Sequence[tuple[str, Step]], calls: Seque
     if verdict.verdict != "PASS":
         return verdict
     wanted, made = Counter(step.tool for _, step in steps), Counter(call.name for call in calls)
-    missing = [
-        f"{shorten_name(tool)} was called {made[tool]} of {number} times"
-        for tool, number in wanted.items()
-        if made[tool] < number
-    ]
+    less = [tool for tool in wanted if made[tool] < wanted[tool]]
     said = f"Its reason: {shorten_name(verdict.reason, SHOWN_OUTPUT)}"
-    if missing:
-        reason = f"The model said PASS without doing every step: {', '.join(missing)}. {said}"
+    if less:
+        missing = ", ".join(f"{shorten_name(tool)} was called {made[tool]} of {wanted[tool]} times" for tool in less)
+        reason = f"The model said PASS without doing every step: {missing}. {said}"
         return verdict.model_copy(update={"verdict": "UNCLEAR", "reason": reason})
     failed = [problem for tool in ASSERTIONS for problem in _failed(tool, wanted[tool], calls)]
     if failed:
@@ -76,20 +71,9 @@ def _matched(steps: Sequence[tuple[str, Step]], calls: Sequence[ToolCallRecord])
     """The calls with the steps that they were made for, by tool and order."""
     left = list(calls)
     for name, step in steps:
-        call = next((call for call in left if call.name == step.tool), None)
-        if call is not None:
+        if call := next((call for call in left if call.name == step.tool), None):
             left.remove(call)
             yield name, step, call
-
-
-def _fill_outputs(verdict: Verdict, matched: Sequence[Matched]) -> None:
-    """Replace what a model says of the outputs of tools by what they really said."""
-    left = list(matched)
-    for result in verdict.steps:
-        found = next((each for each in left if _means(result.name, each)), None)
-        if found is not None:
-            left.remove(found)
-            result.tool_output = _data(found[2])
 
 
 def _means(said: str, matched: Matched) -> bool:

@@ -51,13 +51,6 @@ class LLMDriver:
     needs_live = False
 
     def run(self, task: Task) -> Verdict:
-        """Do the steps, and judge; see `Driver`.
-
-        Raises:
-            DriverError: there is no such model or no key for it, or it failed.
-            InvalidAgent: it has no tools.
-            LLMMockError: the mock or the cassette of the test has no answer.
-        """
         __tracebackhide__ = True
         model = self.model or str(llm.get_default_model())  # type: ignore[no-untyped-call]
         task.report(f"asking {shorten_name(model)} …")

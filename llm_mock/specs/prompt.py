@@ -18,16 +18,7 @@ TEMPLATE = Path(__file__).parent / "templates" / "test_prompt.jinja2"
 
 
 def render(spec: TestSpec, setup: Sequence[StepResult], saved: Mapping[str, Any]) -> str:
-    """The prompt for a test.
-
-    Args:
-        spec: the test.
-        setup: the results of its setup.
-        saved: the results that the setup saved, JSON values by name.
-
-    Raises:
-        MissingExtra: jinja2 is not installed.
-    """
+    """The prompt for a test, with the results of its setup, and what that saved: JSON values by name."""
     __tracebackhide__ = True
     try:
         import jinja2
@@ -48,23 +39,17 @@ def render(spec: TestSpec, setup: Sequence[StepResult], saved: Mapping[str, Any]
 
 
 def render_question(prompt: str, calls: Sequence[ToolCallRecord], said: str) -> str:
-    """The prompt for a model that did the steps and gave no verdict.
-
-    Args:
-        prompt: its prompt until then.
-        calls: the calls that it made.
-        said: its last answer.
-    """
-    made = [{"tool": call.name, "arguments": call.arguments, **_outcome(call)} for call in calls]
+    """The prompt for a model that did the steps and gave no verdict: its prompt, its calls, its last answer."""
+    made = [
+        {"tool": call.name, "arguments": call.arguments}
+        | ({"result": call.result} if call.error is None else {"error": call.error})
+        for call in calls
+    ]
     return (
         f"{prompt}\n# What was done\n\nThe steps were done, with these calls:\n\n```json\n"
         f"{json.dumps(made, ensure_ascii=False, indent=2)}\n```\n\nThen this was said:\n\n{said or '(nothing)'}\n\n"
         "The verdict is missing. Do no more steps, and give only the JSON object with the verdict.\n"
     )
-
-
-def _outcome(call: ToolCallRecord) -> dict[str, Any]:
-    return {"result": call.result} if call.error is None else {"error": call.error}
 
 
 def _as_written(step: Step) -> dict[str, Any]:

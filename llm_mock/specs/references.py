@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -18,14 +19,8 @@ def resolved(value: Any, saved: Mapping[str, Any]) -> Any:
     """A JSON value with the saved results that it refers to.
 
     A text that is nothing but a reference becomes the result, of whatever type. Within a longer text, a result that is
-    a text stands as it is, another one as JSON. A result that is JSON text can be stepped into.
-
-    Args:
-        value: the arguments of a tool, or a part of them.
-        saved: results by name.
-
-    Raises:
-        UnknownReference: a reference leads nowhere; the message names what was there.
+    a text stands as it is, another one as JSON. A result that is JSON text can be stepped into. Where a reference leads
+    nowhere, an UnknownReference names what was there.
     """
 
     def inserted(reference: str) -> str:
@@ -54,12 +49,7 @@ def name_in(reference: str) -> str | None:
 
 
 def problem_with(reference: str, saved: Collection[str]) -> str | None:
-    """What is wrong with a reference; None where it begins with the name of a saved result.
-
-    Args:
-        reference: what is between the braces.
-        saved: the names of the results.
-    """
+    """What is wrong with what is between braces; None where it begins with the name of a saved result."""
     name, written = name_in(reference), f"${{{shorten_name(reference)}}}"
     if name is None:
         return f"{written} is no reference such as ${{name.key.0}}; write ${written} if that text is meant"
@@ -78,28 +68,16 @@ def _found(reference: str, saved: Mapping[str, Any]) -> Any:
     name, *keys = reference.split(".")
     value, done = saved[name], name
     for key in keys:
-        value = _parsed(value)
-        inside = _inside(value)
-        if key not in inside:
+        if isinstance(value, str):
+            with contextlib.suppress(ValueError, RecursionError):
+                value = json.loads(value)
+        inside = {str(position): item for position, item in enumerate(value)} if isinstance(value, list) else value
+        if not isinstance(inside, Mapping) or key not in inside:
             written = f"${{{shorten_name(reference)}}}"
             there = _content(key, value)
             raise UnknownReference(f"{written}: there is no {shorten_name(key)!r} in {shorten_name(done)}; {there}")
         value, done = inside[key], f"{done}.{key}"
     return value
-
-
-def _parsed(value: Any) -> Any:
-    """What a JSON text holds; anything else as it is."""
-    try:
-        return json.loads(value) if isinstance(value, str) else value
-    except (ValueError, RecursionError):
-        return value
-
-
-def _inside(value: Any) -> Mapping[str, Any]:
-    if isinstance(value, list):
-        return {str(position): item for position, item in enumerate(value)}
-    return value if isinstance(value, Mapping) else {}
 
 
 def _content(missing: str, value: Any) -> str:

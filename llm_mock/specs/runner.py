@@ -96,7 +96,10 @@ class _Run:
             seconds = max(self.deadline.left, TEARDOWN_TIME)
         finally:
             teardown = self._torn_down(seconds)
-        return Verdict.model_validate(self.clean(_with_teardown(verdict, teardown).model_dump()))
+        failed = [result for result in teardown if result.status == "fail"]
+        problems = [f"{shorten_name(result.name)} failed: {result.details}" for result in failed]
+        whole = _with_problems(verdict.model_copy(update={"steps": [*verdict.steps, *teardown]}), problems)
+        return Verdict.model_validate(self.clean(whole.model_dump()))
 
     def _unknown_tools(self) -> list[StepResult]:
         """A failed result for each tool that the steps name and the server does not have."""
@@ -106,9 +109,8 @@ class _Run:
             for name, step in calls_of(getattr(self.spec, part), prefix):
                 if step.tool not in tools:
                     unknown.setdefault(step.tool, name)
-        return [
-            StepResult(name=name, status="fail", details=_unknown_tool(tool, tools)) for tool, name in unknown.items()
-        ]
+        details = {tool: _unknown_tool(tool, tools) for tool in unknown}
+        return [StepResult(name=name, status="fail", details=details[tool]) for tool, name in unknown.items()]
 
     def _before_teardown(self, driver: Driver) -> Verdict:
         __tracebackhide__ = True
@@ -116,25 +118,17 @@ class _Run:
         try:
             setup.run(self.spec.setup, PARTS["setup"])
             if setup.problem:
-                return self._setup_failed(setup.problem)
-            judged = driver.run(self._task(setup))
+                for name, _ in named(self.spec.steps):
+                    self._record(StepResult(name=name, status="skip", details="not run: the setup failed"))
+                return self._failed(setup.problem, self.done)
+            root = find_project_root(self.path)
+            task = Task(self.spec, self.tools, self.deadline, self._record, root, setup.results, self.saved)
+            judged = driver.run(task)
         except TimeIsUp as late:
-            return self._failed(self._timed_out(str(late)), self.done)
+            passed = ", ".join(shorten_name(result.name) for result in self.done if result.status == "pass")
+            done = f"Done until then: {shorten_name(passed, 500) or 'nothing'}."
+            return self._failed(f"Timed out after {self.deadline.seconds:g} s during {late}. {done}", self.done)
         return judged.model_copy(update={"steps": [*setup.results, *judged.steps]})
-
-    def _task(self, setup: Steps) -> Task:
-        root = find_project_root(self.path)
-        return Task(self.spec, self.tools, self.deadline, self._record, root, setup.results, self.saved)
-
-    def _timed_out(self, during: str) -> str:
-        passed = ", ".join(shorten_name(result.name) for result in self.done if result.status == "pass")
-        done = f"Done until then: {shorten_name(passed, 500) or 'nothing'}."
-        return f"Timed out after {self.deadline.seconds:g} s during {during}. {done}"
-
-    def _setup_failed(self, problem: str) -> Verdict:
-        for name, _ in named(self.spec.steps):
-            self._record(StepResult(name=name, status="skip", details="not run: the setup failed"))
-        return self._failed(problem, self.done)
 
     def _torn_down(self, seconds: float) -> list[StepResult]:
         steps = Steps(self.tools.tools, self.saved, Deadline(seconds), self._record, keep_going=True)
@@ -155,13 +149,6 @@ class _Run:
 def _unknown_tool(tool: str, known: Collection[str]) -> str:
     near = nearest(tool, known) or "."
     return f"There is no tool {shorten_name(tool)!r}{near} The tools are {', '.join(known)}."
-
-
-def _with_teardown(verdict: Verdict, teardown: list[StepResult]) -> Verdict:
-    """The verdict of a test with the results of its teardown, which may turn it into a FAIL."""
-    failed = [result for result in teardown if result.status == "fail"]
-    problems = [f"{shorten_name(result.name)} failed: {result.details}" for result in failed]
-    return _with_problems(verdict.model_copy(update={"steps": [*verdict.steps, *teardown]}), problems)
 
 
 def _with_problems(verdict: Verdict, problems: Sequence[str]) -> Verdict:

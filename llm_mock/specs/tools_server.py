@@ -78,16 +78,15 @@ def tools_server(yaml_path: Path, *, allowed_hosts: AllowedHosts, http: bool = F
             name=f"tools of {yaml_path.name}",
             stop_timeout=STOP_TIMEOUT,
         )
-        running = RunningTools(server, {})
+        cleanup_errors: list[str] = []
         try:
             tools = {tool.name: tool for tool in pool_of_process().tools([server])}
             address = json.loads(address_file.read_text(encoding="utf-8")) if http else {}
             headers = Variables({"Authorization": f"Bearer {address['token']}"} if http else {})
-            running = RunningTools(server, tools, address.get("url"), headers)
-            yield running
+            yield RunningTools(server, tools, address.get("url"), headers, cleanup_errors)
         finally:
             lines = pool_of_process().stop(server).splitlines()
-            running.cleanup_errors.extend(line for line in lines if line.startswith(CLEANUP))
+            cleanup_errors += [line for line in lines if line.startswith(CLEANUP)]
 
 
 def find_project_root(path: str | Path) -> Path:
