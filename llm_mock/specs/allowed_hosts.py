@@ -6,7 +6,7 @@ import fnmatch
 import ipaddress
 import re
 import socket
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from llm_mock.errors import HostNotAllowed, InvalidHostPattern
@@ -56,12 +56,12 @@ class AllowedHosts:
     """
 
     patterns: Sequence[str]
-    _parsed: tuple[_Pattern, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         __tracebackhide__ = True
         object.__setattr__(self, "patterns", tuple(self.patterns))
-        object.__setattr__(self, "_parsed", tuple(map(_parse, self.patterns)))
+        for pattern in self.patterns:
+            _parse(pattern)
 
     def check(self, url: str | httpx2.URL) -> None:
         """Refuse a URL that may not be asked.
@@ -69,18 +69,15 @@ class AllowedHosts:
         What counts is the host to which the HTTP library would connect. A number such as `2130706433` is a name, though
         systems take it for an address; `localhost` must be this machine, unless every host is allowed.
 
-        Args:
-            url: an absolute URL.
-
         Raises:
-            HostNotAllowed: it is no http or https URL, or one of a host that is not allowed.
+            HostNotAllowed: it is no absolute http or https URL, or one of a host that is not allowed.
         """
         __tracebackhide__ = True
         parsed = _url(url)
         host = parsed.raw_host.decode("ascii").lower()
         address = _address(host)
         name, port = host.removesuffix("."), parsed.port or _PORTS[parsed.scheme]
-        fitting = [pattern for pattern in self._parsed if pattern.fits(name, address, port)]
+        fitting = [pattern for pattern in map(_parse, self.patterns) if pattern.fits(name, address, port)]
         if not fitting:
             raise HostNotAllowed(_not_allowed(host, port, self.patterns))
         if name == "localhost" and not any(pattern.name == "*" for pattern in fitting) and not _is_this_machine(host):
@@ -124,8 +121,8 @@ def _url(url: str | httpx2.URL) -> httpx2.URL:
     except (httpx2.InvalidURL, UnicodeError):
         raise HostNotAllowed(_BAD_URL) from None
     if parsed.scheme not in _PORTS or not parsed.host or (parsed.port or 0) > HIGHEST_PORT:
-        scheme = parsed.scheme if parsed.scheme not in _PORTS else ""
-        raise HostNotAllowed(_BAD_URL + (f" This one begins with {shorten_name(scheme)!r}." if scheme else ""))
+        other = parsed.scheme and parsed.scheme not in _PORTS
+        raise HostNotAllowed(_BAD_URL + (f" This one begins with {shorten_name(parsed.scheme)!r}." if other else ""))
     return parsed
 
 

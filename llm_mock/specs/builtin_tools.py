@@ -29,11 +29,7 @@ Tolerance = Annotated[float, Field(ge=0, allow_inf_nan=False, description="A sha
 
 
 class BuiltinTools:
-    """The built-in tools: each public method is one.
-
-    Args:
-        allowed_hosts: which hosts may be asked. A redirect to another is refused too.
-    """
+    """The built-in tools: each public method is one. A redirect to a host that is not allowed is refused too."""
 
     def __init__(self, allowed_hosts: AllowedHosts) -> None:
         self._allowed_hosts = allowed_hosts
@@ -96,23 +92,22 @@ class BuiltinTools:
                 request = client.build_request(method, url, headers=texts, json=data)
             return await asyncio.wait_for(self._send(request, asked), REQUEST_TIMEOUT)
         except asyncio.TimeoutError:
-            problem = f"was given up after {REQUEST_TIMEOUT:g} seconds without a whole answer"
-            raise LLMMockError(f"{asked} {problem}.") from None
+            without = f"after {REQUEST_TIMEOUT:g} seconds without a whole answer"
+            raise LLMMockError(f"{asked} was given up {without}.") from None
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             reason = shorten_name(error_text(error), 300).rstrip(".")
             raise LLMMockError(f"{asked} failed: {reason}. Is the server running?") from None
 
     async def _send(self, request: httpx2.Request, asked: str) -> dict[str, Any]:
         """Send a request, and follow redirects."""
-        next_request = request
         for _ in range(MOST_REDIRECTS + 1):
-            async with _client(next_request.url) as client:
-                response = await client.send(next_request, stream=True)
+            async with _client(request.url) as client:
+                response = await client.send(request, stream=True)
                 if response.next_request is None:
                     return await _result(response)
-                next_request = response.next_request
+                request = response.next_request
                 await response.aclose()
-            self._allowed_hosts.check(next_request.url)
+            self._allowed_hosts.check(request.url)
         raise LLMMockError(f"{asked} failed: it was redirected more than {MOST_REDIRECTS} times.")
 
 

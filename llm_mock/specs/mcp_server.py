@@ -23,6 +23,7 @@ import socket
 import sys
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -63,11 +64,7 @@ def server_with(tools: Sequence[ToolFunction]) -> Server[Any]:
 
 
 def all_tools(allowed_hosts: AllowedHosts, plugins: Sequence[LoadedPlugin]) -> list[ToolFunction]:
-    """The built-in tools, then those of the plugins.
-
-    Raises:
-        InvalidFile: two tools have one name, or a method cannot be a tool.
-    """
+    """The built-in tools, then those of the plugins; an InvalidFile says which two have one name."""
     built_in = BuiltinTools(allowed_hosts)
     tools = {name: ToolFunction(name, getattr(built_in, name)) for name in BUILT_IN}
     places = dict.fromkeys(BUILT_IN, "the built-in one")
@@ -83,10 +80,9 @@ def all_tools(allowed_hosts: AllowedHosts, plugins: Sequence[LoadedPlugin]) -> l
 async def clean_up(plugins: Sequence[LoadedPlugin]) -> None:
     """Let all plugins clean up, at the same time; stderr says what fails."""
     tasks = {asyncio.ensure_future(_clean_up(each)): each.plugin.name for each in plugins}
-    if tasks:
-        _, late = await asyncio.wait(tasks, timeout=CLEANUP_TIMEOUT)
-        for task in late:
-            print(f"{CLEANUP} {tasks[task]!r} was given up after {CLEANUP_TIMEOUT:g} seconds.", file=sys.stderr)
+    _, late = await asyncio.wait(tasks, timeout=CLEANUP_TIMEOUT) if tasks else ((), ())
+    for task in late:
+        print(f"{CLEANUP} {tasks[task]!r} was given up after {CLEANUP_TIMEOUT:g} seconds.", file=sys.stderr)
 
 
 def _blocked(*_: object) -> None:
@@ -158,10 +154,6 @@ def _stdout_kept_for_messages() -> Iterator[None]:
         os.close(messages)
 
 
-def _files(paths: Sequence[Path]) -> list[Path]:
-    return [file for path in paths for file in (sorted(path.glob("[!_]*.py")) if path.is_dir() else [path])]
-
-
 def _terminate(*_: object) -> None:
     raise Terminated(0)
 
@@ -202,7 +194,8 @@ def _run(loop: asyncio.AbstractEventLoop, options: argparse.Namespace, plugins: 
     try:
         allowed_hosts = AllowedHosts(options.allow_host)
         with _stdout_kept_for_messages():
-            for plugin in load_plugins(_files(options.plugins)):
+            folders = [sorted(path.glob("[!_]*.py")) if path.is_dir() else [path] for path in options.plugins]
+            for plugin in load_plugins(chain.from_iterable(folders)):
                 plugins.append(plugin)  # one by one: those before one that fails are cleaned up
             server = server_with(all_tools(allowed_hosts, plugins))
         loop.run_until_complete(_serve(server, options.http))

@@ -26,11 +26,7 @@ class LLMPlugin:
     def __init_subclass__(cls, **arguments: object) -> None:
         super().__init_subclass__(**arguments)
         if "name" not in vars(cls):
-            cls.name = _snake_case(cls.__name__)
+            cls.name = _WORD.sub("_", cls.__name__.removesuffix("Plugin") or cls.__name__).lower()
 
     async def cleanup(self) -> None:
         """Called when the test has ended, whatever its outcome; it is not a tool. May take 5 seconds."""
-
-
-def _snake_case(class_name: str) -> str:
-    return _WORD.sub("_", class_name.removesuffix("Plugin") or class_name).lower()

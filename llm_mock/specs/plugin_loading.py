@@ -41,16 +41,9 @@ class LoadedPlugin:
 
 
 def load_plugins(files: Iterable[Path]) -> Iterator[LoadedPlugin]:
-    """Import files, and make one instance of each plugin class in them whose name does not begin with `_`.
+    """Import Python files, and make one instance of each plugin class in them whose name does not begin with `_`.
 
-    Args:
-        files: Python files.
-
-    Yields:
-        Each plugin as soon as it is made, so that it can be cleaned up if a later one fails.
-
-    Raises:
-        InvalidFile: a file cannot be imported, a plugin cannot be made, or two have one name.
+    Each is yielded as soon as it is made, so that it can be cleaned up if a later one fails: with an InvalidFile.
     """
     loaded: dict[str, LoadedPlugin] = {}
     for number, file in enumerate(files):
@@ -64,11 +57,7 @@ def load_plugins(files: Iterable[Path]) -> Iterator[LoadedPlugin]:
 
 
 def tools_of(plugin: LoadedPlugin) -> Iterator[ToolFunction]:
-    """The tools of a plugin, in the order in which they are written; those of a base class come first.
-
-    Raises:
-        InvalidFile: a method cannot be a tool.
-    """
+    """The tools of a plugin, in the order in which they are written; those of a base class come first."""
     for method in _public_methods(type(plugin.plugin)):
         bound = getattr(plugin.plugin, method)
         name = f"{plugin.plugin.name}_{method}"
@@ -151,4 +140,4 @@ def _line_of_error(error: BaseException, file: Path) -> int:
     if isinstance(error, SyntaxError) and error.filename == str(file):
         return error.lineno or 1
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
-    return (lines and lines[-1]) or 1
+    return next(filter(None, reversed(lines)), 1)

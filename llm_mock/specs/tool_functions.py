@@ -26,15 +26,7 @@ class Terminated(SystemExit):
 
 
 class ToolFunction:
-    """One tool.
-
-    Args:
-        name: its name.
-        function: an async function, or a bound method. Its docstring is the description, its type hints are the schema.
-
-    Raises:
-        Exception: it cannot be called with named JSON values.
-    """
+    """One tool: an async function or a bound method, by its docstring as description and its type hints as schema."""
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         self.name = name
@@ -50,12 +42,7 @@ class ToolFunction:
         return types.Tool(name=self.name, description=description, input_schema=self.input_schema)
 
     async def call(self, arguments: dict[str, Any]) -> types.CallToolResult:
-        """Call it.
-
-        Returns:
-            The result: an object as structured content and as JSON text, a text as it is, any other value as JSON text;
-            a failure where something goes wrong.
-        """
+        """Call it: an object becomes structured content and JSON text, a text stays, any other value is JSON text."""
         try:
             coroutine = self._adapter.validate_python(ArgsKwargs((), arguments))
         except ValidationError as error:
@@ -70,9 +57,6 @@ class ToolFunction:
         except BaseException as error:  # also what pytest.fail and sys.exit raise, which would end the server
             sys.excepthook(type(error), error, error.__traceback__)  # for those who look for its place
             return failure(f"The tool {self.name!r} failed: {shorten_name(error_text(error), SHOWN_ERROR)}")
-        return self._result(value)
-
-    def _result(self, value: Any) -> types.CallToolResult:
         try:
             data = to_jsonable_python(value)
             text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, allow_nan=False)
