@@ -176,21 +176,17 @@ def _compared_numbers(value1: float, value2: float, tolerance: float) -> dict[st
     equal, percent = value1 == value2, None
     if not any(isinstance(value, float) and not math.isfinite(value) for value in (value1, value2)):
         # As decimals, so that 1.01 is 1.0 with 1 % more, as it is written.
-        first, second = _decimal(value1), _decimal(value2)
+        first, second = Decimal(repr(value1)), Decimal(repr(value2))
         difference, whole = abs(first - second), abs(second or first)
-        equal = equal or (tolerance > 0 and difference <= _decimal(tolerance) * whole)
+        equal = equal or (tolerance > 0 and difference <= Decimal(repr(tolerance)) * whole)
         percent = float(difference / whole * 100) if whole else 0.0
     return {
         "equal": equal,
         "value1": _json_number(value1),
         "value2": _json_number(value2),
         "difference_percent": _json_number(percent),
-        "tolerance_percent": float(_decimal(tolerance) * 100),
+        "tolerance_percent": float(Decimal(repr(tolerance)) * 100),
     }
-
-
-def _decimal(value: float) -> Decimal:
-    return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
 
 
 def _json_number(value: float | None) -> float | None:

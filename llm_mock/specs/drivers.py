@@ -43,9 +43,9 @@ class Driver(Protocol):
 
     name: str
     """Its name in messages."""
-    needs_http: bool
+    needs_http: bool = False
     """Whether the tools must be reachable over HTTP, too."""
-    needs_live: bool
+    needs_live: bool = False
     """Whether it asks a real model even where `llm` is mocked."""
 
     def run(self, task: Task) -> Verdict:
@@ -63,7 +63,7 @@ def given_up(who: str) -> TimeIsUp:
 
 
 @dataclass(frozen=True)
-class DryRun:
+class DryRun(Driver):
     """Calls the tools without a model, and offline: a test of how a test is wired.
 
     The verdict is PASS where every call succeeded, FAIL where one did not, and UNCLEAR where there was none. Whether
@@ -71,8 +71,6 @@ class DryRun:
     """
 
     name = "dry run"
-    needs_http = False
-    needs_live = False
 
     def run(self, task: Task) -> Verdict:
         steps = Steps(task.tools.tools, task.saved, task.deadline, task.report)

@@ -15,7 +15,7 @@ import llm
 from llm_mock.agents import Agent, AgentResult, Provider, aitest_run_sync
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.errors import DriverError, LLMMockError
-from llm_mock.specs.drivers import Task, given_up
+from llm_mock.specs.drivers import Driver, Task, given_up
 from llm_mock.specs.evidence import checked
 from llm_mock.specs.models import SHOWN_OUTPUT, Verdict
 from llm_mock.specs.prompt import render_question
@@ -32,7 +32,7 @@ Work = tuple[str, list[ToolCallRecord]]
 
 
 @dataclass(frozen=True)
-class LLMDriver:
+class LLMDriver(Driver):
     """Asks a model of `llm`, live or mocked.
 
     The model does the steps in a run of an agent, and should end with the verdict. Where it does not, it is asked once
@@ -47,8 +47,6 @@ class LLMDriver:
     """A model id or alias; None is the default model of `llm`."""
 
     name = "llm"
-    needs_http = False
-    needs_live = False
 
     def run(self, task: Task) -> Verdict:
         __tracebackhide__ = True

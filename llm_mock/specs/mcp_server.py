@@ -21,7 +21,7 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
@@ -48,22 +48,21 @@ BLOCKED_TIMEOUT = 5.5
 BUILT_IN = ("http_get", "http_post", "sleep", "assert_equals", "assert_true", "compare_values")
 
 
-def server_with(tools: Sequence[ToolFunction]) -> Server[Any]:
-    """A server of the official SDK that has these tools."""
-    by_name = {tool.name: tool for tool in tools}
+def server_with(tools: Mapping[str, ToolFunction]) -> Server[Any]:
+    """A server of the official SDK that has these tools, by their names."""
 
     async def list_tools(_: Any, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[tool.definition() for tool in tools])
+        return types.ListToolsResult(tools=[tool.definition() for tool in tools.values()])
 
     async def call_tool(_: Any, call: types.CallToolRequestParams) -> types.CallToolResult:
-        if call.name not in by_name:
-            return failure(f"There is no tool {shorten(call.name)}. There are {', '.join(by_name)}.")
-        return await by_name[call.name].call(call.arguments or {})
+        if call.name not in tools:
+            return failure(f"There is no tool {shorten(call.name)}. There are {', '.join(tools)}.")
+        return await tools[call.name].call(call.arguments or {})
 
     return Server("llm-mock", version=llm_mock.__version__, on_list_tools=list_tools, on_call_tool=call_tool)
 
 
-def all_tools(allowed_hosts: AllowedHosts, plugins: Sequence[LoadedPlugin]) -> list[ToolFunction]:
+def all_tools(allowed_hosts: AllowedHosts, plugins: Sequence[LoadedPlugin]) -> dict[str, ToolFunction]:
     """The built-in tools, then those of the plugins; an InvalidFile says which two have one name."""
     built_in = BuiltinTools(allowed_hosts)
     tools = {name: ToolFunction(name, getattr(built_in, name)) for name in BUILT_IN}
@@ -74,7 +73,7 @@ def all_tools(allowed_hosts: AllowedHosts, plugins: Sequence[LoadedPlugin]) -> l
                 both = f"this one, and {places[tool.name]}. Rename one of the two."
                 raise plugin.error(f"there are two tools {tool.name!r}: {both}", tool.function)
             tools[tool.name], places[tool.name] = tool, f"that of {plugin.place}"
-    return list(tools.values())
+    return tools
 
 
 async def clean_up(plugins: Sequence[LoadedPlugin]) -> None:
@@ -112,18 +111,15 @@ def _http(server: Server[Any], address_file: Path) -> Coroutine[Any, Any, None]:
     """Listen, and write the address; what is returned serves."""
     import uvicorn
 
-    class Unattended(uvicorn.Server):
-        """A web server that leaves the signals to the process."""
-
-        def capture_signals(self) -> Any:
-            return nullcontext()
-
     listening = socket.create_server(("127.0.0.1", 0))
     token = secrets.token_urlsafe(32)
     address = {"url": f"http://127.0.0.1:{listening.getsockname()[1]}/mcp", "token": token}
     write_atomically(address_file, json.dumps(address), mode=0o600)
     app = _with_token(server.streamable_http_app(), token)
-    return Unattended(uvicorn.Config(app, log_level="warning", access_log=False)).serve(sockets=[listening])
+    web_server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
+    # Signals are for the process.
+    web_server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
+    return web_server.serve(sockets=[listening])
 
 
 def _with_token(app: Any, token: str) -> Any:

@@ -103,8 +103,7 @@ class _Run:
 
     def _unknown_tools(self) -> list[StepResult]:
         """A failed result for each tool that the steps name and the server does not have."""
-        tools = self.tools.tools
-        unknown: dict[str, str] = {}
+        tools, unknown = self.tools.tools, dict[str, str]()
         for part, prefix in PARTS.items():
             for name, step in calls_of(getattr(self.spec, part), prefix):
                 if step.tool not in tools:

@@ -46,7 +46,8 @@ class ToolFunction:
         try:
             coroutine = self._adapter.validate_python(ArgsKwargs((), arguments))
         except ValidationError as error:
-            problems = _problems(error)
+            found = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors(include_url=False)]
+            problems = "\n".join(f"  {shorten_name(problem, 300)}" for problem in found)
             return failure(f"The tool {self.name!r} was not called, because its arguments are invalid:\n{problems}")
         try:
             value = await coroutine
@@ -88,9 +89,3 @@ def _with_evaluated_hints(function: Callable[..., Any]) -> Any:
     namespace = inspect.unwrap(function).__globals__
     called.__annotations__ = typing.get_type_hints(called, namespace, include_extras=True)
     return called
-
-
-def _problems(error: ValidationError) -> str:
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    lines = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found]
-    return "\n".join(f"  {shorten_name(line, 300)}" for line in lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -39,13 +40,13 @@ _INDENTED = re.compile(r"^[ \-?:\t]{100}", re.MULTILINE)
 _BRACKETS = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
+@dataclass(eq=False, repr=False)
 class Document:
     """The content of a YAML file, and where each part of it stands."""
 
-    def __init__(self, path: Path, data: Any, root: yaml.Node | None) -> None:
-        self.path = path
-        self.data = data
-        self._root = root
+    path: Path
+    data: Any
+    _root: yaml.Node | None
 
     def line_of(self, location: Iterable[str | int]) -> int:
         """The line, from 1, of the part that keys and positions lead to; as far as they lead anywhere."""
@@ -219,16 +220,9 @@ class _Dumper(SafeDumper):
         return True
 
 
-def _represent_text(dumper: Any, text: str) -> yaml.Node:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)  # type: ignore[no-any-return]
-
-
-def _represent_inline(dumper: Any, items: Inline) -> yaml.Node:
-    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=True)  # type: ignore[no-any-return]
-
-
-_Dumper.add_representer(str, _represent_text)
-_Dumper.add_representer(Inline, _represent_inline)
+_STR, _SEQ = "tag:yaml.org,2002:str", "tag:yaml.org,2002:seq"
+_Dumper.add_representer(str, lambda dumper, text: dumper.represent_scalar(_STR, text, "|" if "\n" in text else None))
+_Dumper.add_representer(Inline, lambda dumper, items: dumper.represent_sequence(_SEQ, items, flow_style=True))
 
 
 def dump(data: Any) -> str:

@@ -30,8 +30,7 @@ def load(folder: Path, **sources: str) -> list[LoadedPlugin]:
 
 def tools(folder: Path, **sources: str) -> dict[str, ToolFunction]:
     """The tools of plugins, without the built-in ones."""
-    found = all_tools(LOOPBACK, load(folder, **sources))
-    return {tool.name: tool for tool in found[6:]}
+    return dict([*all_tools(LOOPBACK, load(folder, **sources)).items()][6:])
 
 
 def call(tool: ToolFunction, **arguments: Any) -> Any:
