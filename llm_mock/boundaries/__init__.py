@@ -1,4 +1,1 @@
-"""Where applications obtain and execute models.
-
-PYTEST_DONT_REWRITE
-"""
+"""Where applications obtain and execute models."""

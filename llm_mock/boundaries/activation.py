@@ -1,8 +1,6 @@
 """Mocks any process with `PFLOW_TESTING` set.
 
 A line in site-packages (`llm_mock.pth`) calls `start` when Python starts and the variable is not empty.
-
-PYTEST_DONT_REWRITE
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""How a test and the processes that it starts share replies and calls: through a folder.
-
-PYTEST_DONT_REWRITE
-"""
+"""How a test and the processes that it starts share replies and calls: through a folder."""
 
 from __future__ import annotations
 

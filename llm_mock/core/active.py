@@ -1,7 +1,4 @@
-"""The mock that answers at this moment: a pointer, one a process, that every boundary asks.
-
-PYTEST_DONT_REWRITE
-"""
+"""The mock that answers at this moment: a pointer, one a process, that every boundary asks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Assertions about what was called.
-
-PYTEST_DONT_REWRITE
-"""
+"""Assertions about what was called."""
 
 from __future__ import annotations
 

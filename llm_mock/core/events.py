@@ -1,7 +1,4 @@
-"""What an answer is made of while it comes.
-
-PYTEST_DONT_REWRITE
-"""
+"""What an answer is made of while it comes."""
 
 from __future__ import annotations
 

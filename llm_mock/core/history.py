@@ -1,7 +1,4 @@
-"""The calls that a mock saw.
-
-PYTEST_DONT_REWRITE
-"""
+"""The calls that a mock saw."""
 
 from __future__ import annotations
 

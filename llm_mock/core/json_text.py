@@ -1,7 +1,4 @@
-"""The JSON of structured replies.
-
-PYTEST_DONT_REWRITE
-"""
+"""The JSON of structured replies."""
 
 from __future__ import annotations
 

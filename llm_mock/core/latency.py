@@ -1,7 +1,4 @@
-"""How long a model takes to answer.
-
-PYTEST_DONT_REWRITE
-"""
+"""How long a model takes to answer."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a queued reply wants of a call.
-
-PYTEST_DONT_REWRITE
-"""
+"""What a queued reply wants of a call."""
 
 from __future__ import annotations
 

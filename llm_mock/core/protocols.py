@@ -1,7 +1,4 @@
-"""What the core is handed by those who know more: names, behaviour, recordings, other processes. For types only.
-
-PYTEST_DONT_REWRITE
-"""
+"""What the core is handed by those who know more: names, behaviour, recordings, other processes. For types only."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The record of a call: what was asked and what came of it; and sums over records.
-
-PYTEST_DONT_REWRITE
-"""
+"""The record of a call: what was asked and what came of it; and sums over records."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a reply may be.
-
-PYTEST_DONT_REWRITE
-"""
+"""What a reply may be."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Functions that reply: asked at each call, sync or async.
-
-PYTEST_DONT_REWRITE
-"""
+"""Functions that reply: asked at each call, sync or async."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a model is asked: described once, for all that looks at a call.
-
-PYTEST_DONT_REWRITE
-"""
+"""What a model is asked: described once, for all that looks at a call."""
 
 from __future__ import annotations
 

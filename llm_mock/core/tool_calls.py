@@ -1,7 +1,4 @@
-"""Tool calls that a model makes.
-
-PYTEST_DONT_REWRITE
-"""
+"""Tool calls that a model makes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The fixtures of the plugin.
-
-PYTEST_DONT_REWRITE
-"""
+"""The fixtures of the plugin."""
 
 from __future__ import annotations
 

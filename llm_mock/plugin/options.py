@@ -1,7 +1,4 @@
-"""The command-line options and ini keys of the plugin, and how they are read.
-
-PYTEST_DONT_REWRITE
-"""
+"""The command-line options and ini keys of the plugin, and how they are read."""
 
 from __future__ import annotations
 

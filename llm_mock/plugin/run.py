@@ -1,7 +1,4 @@
-"""What is mocked during a run of pytest, and during a test.
-
-PYTEST_DONT_REWRITE
-"""
+"""What is mocked during a run of pytest, and during a test."""
 
 from __future__ import annotations
 

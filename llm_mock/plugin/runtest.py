@@ -1,7 +1,4 @@
-"""What happens around each test: it fails for what its models noticed, and its failure shows their calls.
-
-PYTEST_DONT_REWRITE
-"""
+"""What happens around each test: it fails for what its models noticed, and its failure shows their calls."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What the whole project answers: the hook `pytest_llm_mock_configure` of its conftests.
-
-PYTEST_DONT_REWRITE
-"""
+"""What the whole project answers: the hook `pytest_llm_mock_configure` of its conftests."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a run says at its start and at its end; what the workers of xdist noticed is brought together.
-
-PYTEST_DONT_REWRITE
-"""
+"""What a run says at its start and at its end; what the workers of xdist noticed is brought together."""
 
 from __future__ import annotations
 

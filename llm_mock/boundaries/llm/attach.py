@@ -1,8 +1,6 @@
 """Attaches to `llm` once a process, now or when something imports it, and never imports it itself.
 
 From then on the active mock decides; while there is none, everything is `llm`'s own.
-
-PYTEST_DONT_REWRITE
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The mock of `llm.get_model`: hands out models, holds their replies, sees every call.
-
-PYTEST_DONT_REWRITE
-"""
+"""The mock of `llm.get_model`: hands out models, holds their replies, sees every call."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The log of `llm`: its SQLite database of conversations.
-
-PYTEST_DONT_REWRITE
-"""
+"""The log of `llm`: its SQLite database of conversations."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The names of models: which model a plugin of `llm` registers under an id or an alias.
-
-PYTEST_DONT_REWRITE
-"""
+"""The names of models: which model a plugin of `llm` registers under an id or an alias."""
 
 from __future__ import annotations
 

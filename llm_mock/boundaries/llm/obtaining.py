@@ -2,8 +2,6 @@
 
 `get_model` and its twins look the tables of aliases up at call time, so replacing these reaches
 `from llm import get_model` too, however early it was bound.
-
-PYTEST_DONT_REWRITE
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The user folder of `llm`, with keys, aliases, default model and logs: a mocked run has one of its own.
-
-PYTEST_DONT_REWRITE
-"""
+"""The user folder of `llm`, with keys, aliases, default model and logs: a mocked run has one of its own."""
 
 from __future__ import annotations
 

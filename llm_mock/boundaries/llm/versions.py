@@ -1,7 +1,4 @@
-"""What differs between the versions of `llm`: the only module that asks which one it is. Tried on llm 0.28 to 0.36.
-
-PYTEST_DONT_REWRITE
-"""
+"""What differs between the versions of `llm`: the only module that asks which one it is. Tried on llm 0.28 to 0.36."""
 
 from __future__ import annotations
 
