@@ -37,6 +37,7 @@ from llm_mock.plugin.fixtures import (
     llm_mock_cassette,
     llm_mock_cassette_config,
     llm_mock_misbehaviour,
+    mock_llm_calls,
     mock_llm_responses,
 )
 from llm_mock.plugin.legacy import LegacyMockDetector
@@ -77,7 +78,7 @@ def pytest_configure(config: pytest.Config) -> None:
     run = run_of(config)
     if hasattr(config, "workerinput"):
         run.user_environment = config.workerinput["llm_mock_environment"]
-    config.pluginmanager.register(EveryTest() if run.mock else OnRequest(), "llm_mock_fixtures")
+    config.pluginmanager.register(EveryTest() if run.pending else OnRequest(), "llm_mock_fixtures")
     if config.getoption("--llm-mock-report") or config.getoption("xmlpath", None):
         from llm_mock.plugin import report as plugins
 

@@ -9,9 +9,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLE
 from llm_mock.boundaries.llm.attach import attach
 from llm_mock.boundaries.llm.get_model import MockGetModel
-from llm_mock.boundaries.processes import FOLDER_VARIABLE, TESTING_VARIABLE, SharedFolder
+from llm_mock.boundaries.processes import SharedFolder
 from llm_mock.core.active import activate
 
 FALSE_VALUES = frozenset({"", "0", "false", "no", "off"})

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from llm_mock.boundaries import FOLDER_VARIABLE
 from llm_mock.core.reply import Reply
 from llm_mock.core.script import QueuedReply, Script
 from llm_mock.core.settings import Settings
@@ -22,9 +23,6 @@ from llm_mock.support.files import write_atomically
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
     from llm_mock.core.records import CallRecord
-
-TESTING_VARIABLE = "PFLOW_TESTING"
-FOLDER_VARIABLE = "LLM_MOCK_EXCHANGE"
 
 Level = tuple[Script, Settings]
 

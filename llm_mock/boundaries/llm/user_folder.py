@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from llm_mock.core.active import active
+from llm_mock.core.active import is_mocked
 
 USER_FOLDER_VARIABLE = "LLM_USER_PATH"
 
@@ -58,7 +58,7 @@ def own_user_folder(original: Callable[[], Path]) -> Path:
         import click
 
         return Path(_user.folder or click.get_app_dir("io.datasette.llm"))
-    if active() is None or _State.folder is None or os.environ.get(USER_FOLDER_VARIABLE):
+    if not is_mocked() or _State.folder is None or os.environ.get(USER_FOLDER_VARIABLE):
         return original()
     return Path(_State.folder)
 
