@@ -59,11 +59,7 @@ class SharedFolder:
         return {FOLDER_VARIABLE: str(self.folder)}
 
     def share(self, mock: Mock) -> None:
-        """Write down what a mock and its parents have configured.
-
-        Raises:
-            InvalidReply: a reply is a function, or an exception, that another process cannot be sent.
-        """
+        """Write down what a mock and its parents have configured."""
         __tracebackhide__ = True
         levels, script = [], mock.responses.script
         level: Mock | None = mock

@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 
 class Pending:
-    """A mock that is made when it is first asked for: most tests of most projects call no model.
-
-    Args:
-        make: makes it.
-    """
+    """A mock that is made when it is first asked for: most tests of most projects call no model."""
 
     __slots__ = ("_lock", "_make", "made")
 
@@ -97,11 +93,7 @@ def passes_through(model_id: str) -> bool:
 
 
 def refuse_where_wanted(model_id: str, mock: Mock) -> None:
-    """Note and raise that a real model was about to execute, where the project wants that refused.
-
-    Raises:
-        RealModelCall: it does.
-    """
+    """Note and raise that a real model was about to execute, where the project wants that refused."""
     __tracebackhide__ = True
     if not _State.refuse_real_models:
         return

@@ -31,11 +31,7 @@ class ModelState:
 
 
 class History:
-    """The calls of a mock, in order, and of each model.
-
-    Args:
-        parent: the history of the mock below.
-    """
+    """The calls of a mock, in order, and of each model."""
 
     def __init__(self, parent: History | None = None) -> None:
         self.calls: list[CallRecord] = []

@@ -192,13 +192,7 @@ def _end_servers() -> None:
 
 
 def new_run(config: pytest.Config, mocked: bool, within_opted_out_run: bool = False) -> TestRun:
-    """A run as the configuration wants it, not started.
-
-    Args:
-        config: the pytest configuration.
-        mocked: whether models are mocked.
-        within_opted_out_run: this is for one test of a run that is not mocked.
-    """
+    """A run as the configuration wants it, not started."""
     refuse = choice(config, "llm_mock_real_models", "answer", "refuse") == "refuse"
     passthrough = config.getini("llm_mock_passthrough")
     return TestRun(mocked, passthrough, refuse, settings_of(config), within_opted_out_run)

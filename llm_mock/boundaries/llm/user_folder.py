@@ -40,11 +40,7 @@ _user = _User()
 
 @contextmanager
 def as_user(folder: str | None) -> Iterator[None]:
-    """Have `llm.user_dir()` give the user's own folder for a while, in this thread alone.
-
-    Args:
-        folder: what the user's environment names; None is where `llm` has it by default.
-    """
+    """Have `llm.user_dir()` give the user's own folder for a while, in this thread alone."""
     _user.looking, _user.folder = True, folder
     try:
         yield
