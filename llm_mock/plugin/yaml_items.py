@@ -63,7 +63,7 @@ class YAMLItem(pytest.Item):
         self.addfinalizer(stack.close)
         if self.live:
             stack.enter_context(run.live())
-        elif run.mock is not None:
+        elif run.pending is not None:
             stack.enter_context(contextmanager(mock_of_test)())
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
