@@ -16,7 +16,7 @@ from llm_mock.boundaries.llm.log import is_logging, log_path, log_responses, log
 from llm_mock.commands.errors import tell
 from llm_mock.commands.role import prepared_role
 from llm_mock.errors import InvalidSession
-from llm_mock.suites.dry_run import dry_run_model
+from llm_mock.suites.case import dry_run_model
 from llm_mock.suites.role import Role
 from llm_mock.support.text import escaped, shorten_name
 
