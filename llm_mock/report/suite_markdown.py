@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from llm_mock.report.suite_document import explanation, tokens
-from llm_mock.support.text import count, dollars
+from llm_mock.support.text import count, dollars, short_seconds
 
 SIGNS = {"passed": "✅ PASS", "failed": "❌ FAIL", "skipped": "⏭️ SKIP", "not run": "⏭️ not run"}
 LONGEST = 4_000
@@ -36,7 +36,7 @@ def _suite(suite: dict[str, Any]) -> Iterator[str]:
         yield "| Case | Status | Duration |"
         yield "| --- | --- | ---: |"
     for case in suite["cases"]:
-        took = duration(case["duration_s"]) if case["attempts"] else ""
+        took = short_seconds(case["duration_s"]) if case["attempts"] else ""
         yield f"| {_inert(case['name'])} | {SIGNS[case['status']]} | {took} |"
     yield ""
     for case in suite["cases"]:
@@ -51,13 +51,6 @@ def _about(suite: dict[str, Any]) -> str:
         used = f"{count(sum(map(tokens, suite['cases'])), 'token')}, cost {dollars(cost)}"
     stopped = f". {_inert('Stopped: ' + suite['stopped'])}" if suite["stopped"] else ""
     return f"Role {_inert(suite['role'])}, model {_inert(suite['model'])}, {used}{stopped}"
-
-
-def duration(seconds: float) -> str:
-    """A time, as short as a column wants it."""
-    if seconds >= 60:
-        return f"{int(seconds // 60)}m {int(seconds % 60):02}s"
-    return f"{seconds:.1f}s" if round(seconds * 1000) >= 1000 else f"{seconds * 1000:.0f}ms"
 
 
 def _failure(suite: dict[str, Any], case: dict[str, Any]) -> Iterator[str]:
