@@ -116,8 +116,9 @@ def run_suite(
     runner = CaseRunner(runs, folder, dry_run, model_override, repeat, threshold, retry)
     budget = None if max_cost is None else _Budget(max_cost, None if dry_run else runner.model_id)
     waiting = _until_stopped(len(suite.cases), budget)
+    events = _one_by_one(runner, suite.cases, waiting) if jobs == 1 else _at_once(runner, suite.cases, waiting, jobs)
     results: dict[int, CaseResult] = {}
-    for position, result in (_one_by_one if jobs == 1 else _at_once)(runner, suite.cases, waiting, jobs):
+    for position, result in events:
         if result is None:
             if on_start is not None:
                 on_start(suite.cases[position])
@@ -198,7 +199,7 @@ Events = Iterator[tuple[int, CaseResult | None]]
 """The position of a case with None when it starts, and with its result when it is done."""
 
 
-def _one_by_one(runner: CaseRunner, cases: Sequence[TestCase], waiting: Iterator[int], jobs: int) -> Events:
+def _one_by_one(runner: CaseRunner, cases: Sequence[TestCase], waiting: Iterator[int]) -> Events:
     for position in waiting:
         yield position, None
         yield position, runner.run(cases[position])
