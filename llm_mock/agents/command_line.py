@@ -6,9 +6,8 @@ import shlex
 from typing import Any
 
 from llm_mock.agents.environment import command_of, environment_of
-from llm_mock.agents.pipes import Output
 from llm_mock.agents.servers import CLIServer
-from llm_mock.agents.supervised_process import SupervisedProcess
+from llm_mock.agents.supervised_process import Output, SupervisedProcess
 from llm_mock.agents.tools import ToolAnswer
 from llm_mock.errors import ServerError
 from llm_mock.support.text import exit_status

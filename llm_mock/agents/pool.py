@@ -154,7 +154,7 @@ class ServerPool:
             if place.session is not None:
                 await place.session.stop(at_once=True)
             session = place.session = MCPSession(server)
-            await session.start()
+            await session.opened()
             try:
                 return session, await session.tools()
             except ServerError:
