@@ -29,6 +29,11 @@ class BackgroundLoop:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
 
+    @property
+    def usable(self) -> bool:
+        """Whether it has not been closed, and belongs to this process."""
+        return not self._loop.is_closed() and self._process == os.getpid()
+
     def run(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         """Run a coroutine, and wait for what it returns or raises.
 
@@ -50,12 +55,10 @@ class BackgroundLoop:
         return await asyncio.wrap_future(self._start(coroutine))
 
     def _start(self, coroutine: Coroutine[Any, Any, Result]) -> Future[Result]:
-        if self._loop.is_closed() or self._process != os.getpid():
+        waits_for_itself = threading.current_thread() is self._thread
+        if not self.usable or waits_for_itself:
             coroutine.close()
-            raise LoopClosed
-        if threading.current_thread() is self._thread:
-            coroutine.close()
-            raise RuntimeError("The loop of the servers would wait for itself.")
+            raise RuntimeError("The loop of the servers would wait for itself.") if waits_for_itself else LoopClosed()
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def close(self, shutdown: Callable[[], Coroutine[Any, Any, None]]) -> None:

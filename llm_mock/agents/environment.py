@@ -67,12 +67,8 @@ def secrets_of(server: Server) -> list[str]:
     Raises:
         ServerError: a variable that the configuration refers to is not set.
     """
-    return [
-        value
-        for field in ("env", "headers")
-        for name, value in resolved(server, field).items()
-        if _holds_secret(name, getattr(server, field)[name])
-    ]
+    given = [(getattr(server, field, {}), resolved(server, field)) for field in ("env", "headers")]
+    return [value[name] for written, value in given for name in value if _is_secret(name, written[name])]
 
 
 def secrets_of_servers(servers: Sequence[Server]) -> list[str]:
@@ -84,10 +80,9 @@ def secrets_of_servers(servers: Sequence[Server]) -> list[str]:
     return secrets
 
 
-def _holds_secret(name: str, value: str) -> bool:
-    return any(map(is_secret_name, [name, *references_in(value)])) or Redactor().clean({name: "x" * 20}) != {
-        name: "x" * 20
-    }
+def _is_secret(name: str, value: str) -> bool:
+    probe = {name: "x" * 20}
+    return any(map(is_secret_name, [name, *references_in(value)])) or Redactor().clean(probe) != probe
 
 
 def command_of(server: Server, environment: Mapping[str, str]) -> list[str]:
@@ -97,22 +92,14 @@ def command_of(server: Server, environment: Mapping[str, str]) -> list[str]:
         ServerError: there is no such command, or no such folder to run it in.
     """
     __tracebackhide__ = True
+    label = shorten_name(server.label)
     if server.cwd is not None and not Path(server.cwd).is_dir():
-        where = f"in {str(server.cwd)!r}: there is no such folder."
-        raise ServerError(f"The server {shorten_name(server.label)!r} cannot run {where}")
-    words = [*server.command, *(server.args if isinstance(server, MCPServer) else ())]
-    if os.path.dirname(words[0]):
-        return [_executable(server, os.path.join(os.path.abspath(server.cwd or ""), words[0]), None), *words[1:]]
-    return [_executable(server, words[0], environment["PATH"]), *words[1:]]
-
-
-def _executable(server: Server, command: str, path: str | None) -> str:
-    __tracebackhide__ = True
-    found = shutil.which(command, path=path)
+        raise ServerError(f"The server {label!r} cannot run in {str(server.cwd)!r}: there is no such folder.")
+    command, *words = [*server.command, *(server.args if isinstance(server, MCPServer) else ())]
+    why = f"it is in none of the folders of PATH: {environment['PATH']}"
+    if os.path.dirname(command):
+        command, why = os.path.join(os.path.abspath(server.cwd or ""), command), "there is no such executable file"
+    found = shutil.which(command, path=environment["PATH"])
     if found is None:
-        searched = (
-            "there is no such executable file" if path is None else f"it is in none of the folders of PATH: {path}"
-        )
-        what = f"{command!r} was not found; {searched}."
-        raise ServerError(f"The server {shorten_name(server.label)!r} cannot be started: {what}")
-    return os.path.abspath(found)
+        raise ServerError(f"The server {label!r} cannot be started: {command!r} was not found; {why}.")
+    return [os.path.abspath(found), *words]

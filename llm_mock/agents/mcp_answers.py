@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -30,27 +29,19 @@ def answer_of(result: types.CallToolResult) -> ToolAnswer:
 
 
 def _take(block: Any, attachments: list[llm.Attachment]) -> str | None:
-    """The text of one block of content; binary content goes to the attachments instead."""
-    if isinstance(block, types.TextContent):
-        return block.text
+    """The text of one block of content; binary content goes to the attachments, where it can be read."""
+    import llm
+
     if isinstance(block, types.ResourceLink):
         kind = f" ({block.mime_type})" if block.mime_type else ""
         return f"[resource {block.name}: {block.uri}{kind}]"
-    if isinstance(block, types.EmbeddedResource):
-        resource = block.resource
-        if isinstance(resource, types.TextResourceContents):
-            return resource.text
-        return _attach(resource.blob, resource.mime_type or "application/octet-stream", attachments)
-    return _attach(block.data, block.mime_type, attachments)
-
-
-def _attach(data: str, mime_type: str, attachments: list[llm.Attachment]) -> str | None:
-    """Add an attachment; where its data cannot be read, a text that says so."""
-    import llm
-
+    content = block.resource if isinstance(block, types.EmbeddedResource) else block
+    if isinstance(content, (types.TextContent, types.TextResourceContents)):
+        return content.text
+    mime_type = content.mime_type or "application/octet-stream"
     try:
-        content = base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
+        data = base64.b64decode(content.data if content is block else content.blob, validate=True)
+    except ValueError:
         return f"[{mime_type} left out: its data is no base64]"
-    attachments.append(llm.Attachment(type=mime_type, content=content))
+    attachments.append(llm.Attachment(type=mime_type, content=data))
     return None
