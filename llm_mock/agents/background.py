@@ -22,12 +22,8 @@ class BackgroundLoop:
     def __init__(self) -> None:
         self._process = os.getpid()
         self._loop = asyncio.SelectorEventLoop()  # whatever policy the project sets: it must be able to watch pipes
-        self._thread = threading.Thread(target=self._serve, name="llm-mock-servers", daemon=True)
+        self._thread = threading.Thread(target=self._loop.run_forever, name="llm-mock-servers", daemon=True)
         self._thread.start()
-
-    def _serve(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_forever()
 
     @property
     def usable(self) -> bool:
@@ -35,12 +31,7 @@ class BackgroundLoop:
         return not self._loop.is_closed() and self._process == os.getpid()
 
     def run(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
-        """Run a coroutine, and wait for what it returns or raises.
-
-        Raises:
-            LoopClosed: the loop was closed, before or while it ran.
-            RuntimeError: the loop would wait for itself.
-        """
+        """Run a coroutine, and wait for what it returns or raises; LoopClosed also where it is closed while it runs."""
         future = self._start(coroutine)
         try:
             return future.result()

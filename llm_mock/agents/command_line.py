@@ -19,11 +19,7 @@ LONGEST_ARGUMENTS = 100_000
 
 
 def tool_of(server: CLIServer, loop: BackgroundLoop) -> ServerTool:
-    """The tool that runs a command.
-
-    Raises:
-        ServerError: there is no such command or folder, or a variable that `env` refers to is not set.
-    """
+    """The tool that runs a command; a ServerError where it could not run at all."""
     __tracebackhide__ = True
     command_of(server, environment_of(server))
     arguments = "The arguments of the command, as they would be typed in a shell. No shell runs: no pipes, no globs."

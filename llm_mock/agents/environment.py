@@ -22,9 +22,6 @@ def environment_of(server: Server) -> dict[str, str]:
     Of the variables of this process it gets those that hold no secret, by their name (`OPENAI_API_KEY`) or their value
     (a password in a URL). The folder of the running Python comes first in PATH, so that `python` is the one with
     which the tests run; a PATH in `env` is taken as it is.
-
-    Raises:
-        ServerError: a variable that `env` refers to is not set.
     """
     __tracebackhide__ = True
     clean = Redactor().clean
@@ -34,11 +31,7 @@ def environment_of(server: Server) -> dict[str, str]:
 
 
 def resolved(server: Server, field: str) -> dict[str, str]:
-    """`env` or `headers` of a server with the values of the variables that they refer to.
-
-    Raises:
-        ServerError: such a variable is not set.
-    """
+    """`env` or `headers` of a server with the values of the variables that they refer to, which must be set."""
     __tracebackhide__ = True
     values: Mapping[str, str] = getattr(server, field, {})
     return {name: _resolve(server, field, name, value) for name, value in values.items()}
@@ -62,11 +55,7 @@ def _resolve(server: Server, field: str, name: str, value: str) -> str:
 
 
 def secrets_of(server: Server) -> list[str]:
-    """The secrets that a server is given by its configuration.
-
-    Raises:
-        ServerError: a variable that the configuration refers to is not set.
-    """
+    """The secrets that a server is given by its configuration."""
     given = [(getattr(server, field, {}), resolved(server, field)) for field in ("env", "headers")]
     return [value[name] for written, value in given for name in value if _is_secret(name, written[name])]
 
@@ -86,11 +75,7 @@ def _is_secret(name: str, value: str) -> bool:
 
 
 def command_of(server: Server, environment: Mapping[str, str]) -> list[str]:
-    """The command of a server, its first word the path of the executable file.
-
-    Raises:
-        ServerError: there is no such command, or no such folder to run it in.
-    """
+    """The command of a server, its first word the path of the executable file; that and its folder must exist."""
     __tracebackhide__ = True
     label = shorten_name(server.label)
     if server.cwd is not None and not Path(server.cwd).is_dir():

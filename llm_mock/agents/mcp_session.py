@@ -41,9 +41,6 @@ class MCPSession:
     """One server that is started, or connected to, once. All of it belongs to the background loop.
 
     The session is opened and closed by one task, as `mcp` wants it; calls come from others.
-
-    Raises:
-        ServerError: a variable that the configuration refers to is not set.
     """
 
     def __init__(self, server: MCPServer) -> None:
@@ -53,7 +50,6 @@ class MCPSession:
         self._over = asyncio.Event()
         self._client: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._stdio: Stdio | None = None
-        self._lost = False
         self._at_once = False
         self._unanswered = False
         self._task = asyncio.create_task(self._serve())
@@ -61,20 +57,14 @@ class MCPSession:
     @property
     def alive(self) -> bool:
         """Whether calls have a chance: it was started, and neither died nor was stopped."""
-        if self._task.done() or not self._client.done() or self._lost or self._over.is_set():
-            return False
-        return self._stdio is None or self._status is None
+        return self._client.done() and not self._task.done() and not self._over.is_set() and self._status is None
 
     @property
     def _status(self) -> int | None:
         return self._stdio.process.status if self._stdio else None
 
     async def opened(self) -> None:
-        """Wait until the server has started.
-
-        Raises:
-            ServerError: it does not, or takes too long; nothing of it is left running.
-        """
+        """Wait until the server has started; where it does not in time, nothing of it is left running."""
         failure: ServerError | None = None
         try:
             either: set[asyncio.Future[Any]] = {self._task, self._client}
@@ -164,11 +154,7 @@ class MCPSession:
             self._task.exception()  # a server that ends badly has ended all the same
 
     async def tools(self) -> list[types.Tool]:
-        """What the server offers now, all pages of it.
-
-        Raises:
-            ServerError: it does not tell, or not within `start_timeout`.
-        """
+        """What the server offers now, all pages of it; a ServerError where it does not tell within `start_timeout`."""
         seconds = min(self.server.start_timeout, PROBE_TIMEOUT if self._unanswered else self.server.start_timeout)
         try:
             with anyio.fail_after(seconds):
@@ -209,7 +195,8 @@ class MCPSession:
         except Exception as error:
             if self._stdio is not None and not self.alive:
                 return await self._dead("ended during this call")
-            self._lost = self._stdio is None and (_is_lost(error) or not self.alive)
+            if _is_lost(error):
+                self._over.set()
             failed = f"The call of the tool {tool!r} of the {self._named} failed: {_said(error)}."
             return ToolAnswer(self._redactor.clean(failed), is_error=True)
 

@@ -28,12 +28,7 @@ ENDING = 0.5
 class Stdio:
     """One server process and its streams.
 
-    Args:
-        server: what to start.
-        over: set when the server has closed its stdout or its stdin: it is ending, or can be talked to no more.
-
-    Raises:
-        ServerError: it cannot be started.
+    It sets `over` when it has closed its stdout or its stdin: it is ending, or can be talked to no more.
     """
 
     def __init__(self, server: MCPServer, over: asyncio.Event) -> None:

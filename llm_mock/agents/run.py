@@ -13,7 +13,7 @@ from typing import Any
 import llm
 
 from llm_mock.agents import summary
-from llm_mock.agents.agent import Agent, Provider
+from llm_mock.agents.agent import Agent
 from llm_mock.agents.calls import OnToolCall, ToolCalls
 from llm_mock.agents.environment import secrets_of_servers
 from llm_mock.agents.pool import pool_of_process
@@ -69,8 +69,12 @@ async def aitest_run(
     """
     __tracebackhide__ = True
     session = _session_of(agent, prompt)
-    provider, servers = session.agent.asks, session.agent.servers
-    model = _model_for_loop(provider) if model_override is None else model_override
+    servers, model = session.agent.servers, model_override
+    if model is None:
+        try:
+            model = llm.get_async_model(session.agent.asks.model)
+        except llm.UnknownModelError:
+            model = llm.get_model(session.agent.asks.model)
     tools = await pool_of_process().tools_async(servers) if servers else []
     run = _Run(session, model, ToolCalls(tools, model, on_tool_call), prompt, attachments)
     if is_async(model):
@@ -119,14 +123,6 @@ def _session_of(agent: Any, prompt: Any) -> AgentSession:
     if not isinstance(prompt, str):
         raise TypeError(f"The prompt of a run is a text, not {described(prompt)}.")
     return AgentSession(agent) if isinstance(agent, Agent) else agent
-
-
-def _model_for_loop(provider: Provider) -> Any:
-    """The asynchronous model, or the synchronous one where there is only that."""
-    try:
-        return llm.get_async_model(provider.model)
-    except llm.UnknownModelError:
-        return llm.get_model(provider.model)
 
 
 class _Run:

@@ -54,10 +54,7 @@ class Output(asyncio.Protocol):
 class SupervisedProcess:
     """A command that ends with this process at the latest, even if that is killed. Belongs to the running event loop.
 
-    Its standard input is a pipe if `with_input`, and empty otherwise.
-
-    Raises:
-        ServerError: it cannot be started.
+    Its standard input is a pipe if `with_input`, and empty otherwise. A ServerError says why it cannot be started.
     """
 
     def __init__(self, server: Server, arguments: Sequence[str] = (), with_input: bool = False) -> None:

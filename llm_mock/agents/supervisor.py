@@ -31,11 +31,7 @@ SUBREAPER = 36
 
 
 class Supervisor:
-    """Starts a command, with the standard streams of this process, which closes its own.
-
-    Raises:
-        OSError: it cannot be started.
-    """
+    """Starts a command, with the standard streams of this process, which closes its own."""
 
     def __init__(self, parent: int, command: list[str]) -> None:
         self.parent = parent
