@@ -19,7 +19,6 @@ from llm_mock.core.request import plain
 if TYPE_CHECKING:
     from llm_mock.agents.tools import ServerTool, ToolAnswer
 
-
 OnToolCall = Callable[[ToolCallRecord], object]
 """Is told a call of a tool that was made."""
 

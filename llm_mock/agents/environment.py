@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from llm_mock.agents.servers import MCPServer, Server
@@ -34,24 +35,19 @@ def resolved(server: Server, field: str) -> dict[str, str]:
     """`env` or `headers` of a server with the values of the variables that they refer to, which must be set."""
     __tracebackhide__ = True
     values: Mapping[str, str] = getattr(server, field, {})
-    return {name: _resolve(server, field, name, value) for name, value in values.items()}
+    return {name: interpolated(text, partial(_value_of, server, f"{field}[{name!r}]")) for name, text in values.items()}
 
 
-def _resolve(server: Server, field: str, name: str, value: str) -> str:
+def _value_of(server: Server, where: str, variable: str) -> str | None:
     __tracebackhide__ = True
-
-    def value_of(variable: str) -> str | None:
-        if not NAME.fullmatch(variable):
-            return None
-        if variable not in os.environ:
-            raise ServerError(
-                f"The server {shorten_name(server.label)!r} needs the environment variable {variable} "
-                f"({field}[{name!r}] has ${{{variable}}}), which is not set. Set it, or write $${{{variable}}} if that "
-                "very text is meant."
-            )
-        return os.environ[variable]
-
-    return interpolated(value, value_of)
+    if not NAME.fullmatch(variable):
+        return None
+    if variable not in os.environ:
+        raise ServerError(
+            f"The server {shorten_name(server.label)!r} needs the environment variable {variable} ({where} has "
+            f"${{{variable}}}), which is not set. Set it, or write $${{{variable}}} if that very text is meant."
+        )
+    return os.environ[variable]
 
 
 def secrets_of(server: Server) -> list[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import httpx2
@@ -14,13 +16,15 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
 from llm_mock.agents.environment import resolved, secrets_of
-from llm_mock.agents.mcp_answers import answer_of
 from llm_mock.agents.mcp_stdio import Stdio
 from llm_mock.agents.servers import MCPServer
 from llm_mock.agents.tools import ToolAnswer
 from llm_mock.errors import ServerError
 from llm_mock.support.redaction import default_redactor
 from llm_mock.support.text import exit_status, shorten, shorten_name
+
+if TYPE_CHECKING:
+    import llm
 
 MOST_PAGES = 100
 """After so many pages of tools, a server is taken to have no last one."""
@@ -65,13 +69,11 @@ class MCPSession:
 
     async def opened(self) -> None:
         """Wait until the server has started; where it does not in time, nothing of it is left running."""
-        failure: ServerError | None = None
+        either: set[asyncio.Future[Any]] = {self._task, self._client}
         try:
-            either: set[asyncio.Future[Any]] = {self._task, self._client}
             await asyncio.wait(either, timeout=self.server.start_timeout, return_when="FIRST_COMPLETED")
         finally:
-            if not self._client.done():
-                failure = await self._abandon()
+            failure = None if self._client.done() else await self._abandon()
         if failure is not None:
             raise failure
 
@@ -139,8 +141,7 @@ class MCPSession:
 
     def stderr(self) -> str:
         """The first and the last of what the server wrote to stderr, without secrets."""
-        text: str = self._redactor.clean(self._stdio.stderr()) if self._stdio else ""
-        return text
+        return str(self._redactor.clean(self._stdio.stderr())) if self._stdio else ""
 
     async def stop(self, at_once: bool = False) -> None:
         """Close the session, and end the server and all that it started; `at_once` does not let it end by itself."""
@@ -224,3 +225,36 @@ def _is_lost(error: Exception) -> bool:
     if isinstance(error, MCPError):
         return error.code == types.CONNECTION_CLOSED
     return isinstance(error, (httpx2.TransportError, OSError, anyio.BrokenResourceError, anyio.ClosedResourceError))
+
+
+def answer_of(result: types.CallToolResult) -> ToolAnswer:
+    """The answer that a result of `tools/call` is.
+
+    Texts, and resources that are texts, are joined, each starting on a new line. A result that has nothing but
+    structured content has it as its text too, because that is all that a model is told.
+    """
+    answer = ToolAnswer("", structured=result.structured_content, is_error=bool(result.is_error))
+    texts = [text for block in result.content if (text := _take(block, answer.attachments)) is not None]
+    if not texts and not answer.attachments and answer.structured is not None:
+        texts = [json.dumps(answer.structured, ensure_ascii=False)]
+    answer.text = "\n".join(texts)
+    return answer
+
+
+def _take(block: Any, attachments: list[llm.Attachment]) -> str | None:
+    """The text of one block of content; binary content goes to the attachments, where it can be read."""
+    import llm
+
+    if isinstance(block, types.ResourceLink):
+        kind = f" ({block.mime_type})" if block.mime_type else ""
+        return f"[resource {block.name}: {block.uri}{kind}]"
+    content = block.resource if isinstance(block, types.EmbeddedResource) else block
+    if isinstance(content, (types.TextContent, types.TextResourceContents)):
+        return content.text
+    mime_type = content.mime_type or "application/octet-stream"
+    try:
+        data = base64.b64decode(content.data if content is block else content.blob, validate=True)
+    except ValueError:
+        return f"[{mime_type} left out: its data is no base64]"
+    attachments.append(llm.Attachment(type=mime_type, content=data))
+    return None

@@ -49,11 +49,7 @@ class ServerPool:
     def tools(self, servers: Sequence[Server]) -> list[ServerTool]:
         """The tools of these servers, in their order; starts, all at once, those that do not run (any more).
 
-        The same server twice counts once.
-
-        Raises:
-            ServerError: a server does not start, or two of them have a tool of one name.
-            MissingExtra: an MCP server is asked for, and `mcp` is not installed.
+        The same server twice counts once. A ServerError says which do not start, or which have a tool of one name.
         """
         __tracebackhide__ = True
         loop = self._loop_for(servers)
@@ -84,7 +80,7 @@ class ServerPool:
 
     def _loop_for(self, servers: Sequence[Server]) -> BackgroundLoop:
         __tracebackhide__ = True
-        if not all(isinstance(server, CLIServer) for server in servers):
+        if any(isinstance(server, MCPServer) for server in servers):
             _import_mcp()
         with self._lock:
             if self._loop is None or not self._loop.usable:

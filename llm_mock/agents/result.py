@@ -43,8 +43,7 @@ class Finding(int):
 
 def without_secrets(text: str, secrets: Sequence[str] = ()) -> str:
     """A text for people, without these secrets, those of the environment, and what has the form of one."""
-    cleaned: str = default_redactor(secrets).clean(text)
-    return cleaned
+    return str(default_redactor(secrets).clean(text))
 
 
 def now() -> str:

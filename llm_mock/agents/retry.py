@@ -77,8 +77,8 @@ def _seconds(headers: Any) -> float | None:
 
 def retries_of_sdk(error: BaseException) -> int:
     """How often the provider's own SDK had retried before it raised an error."""
-    headers = getattr(getattr(error, "request", None), "headers", None)
-    count = None if headers is None else headers.get("x-stainless-retry-count")
+    headers = getattr(getattr(error, "request", None), "headers", None) or {}
+    count = headers.get("x-stainless-retry-count")
     return int(count) if isinstance(count, str) and count.isdecimal() else 0
 
 
@@ -91,11 +91,9 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 class Retries:
-    """Reads responses to their end, again where the provider failed for a while. Nothing but that turn is repeated.
+    """Reads responses to their end, `most` times again where the provider failed for a while; `offline` without a wait.
 
-    Args:
-        most: how often a turn is asked for again. What an SDK retries by itself counts too.
-        offline: a mock answers, so no time passes.
+    Nothing but that turn is repeated. What an SDK retries by itself counts too.
     """
 
     def __init__(self, most: int, offline: bool) -> None:

@@ -84,11 +84,7 @@ async def aitest_run(
 
 @functools.wraps(aitest_run)
 def aitest_run_in_loop(*args: Any, **kwargs: Any) -> Coroutine[Any, Any, AgentResult]:
-    """The fixture `aitest_run`: as the function, but a test that is not async fails instead of passing unawaited.
-
-    Raises:
-        LLMMockError: no event loop is running.
-    """
+    """The fixture `aitest_run`: as the function, but a test that is not async fails instead of passing unawaited."""
     __tracebackhide__ = True
     try:
         asyncio.get_running_loop()
@@ -193,24 +189,18 @@ class _Run:
                     before_call=self._calls.before_call,
                     after_call=self._calls.after_call,
                 )
-                with self._ending():
+                try:
                     yield chain.responses()
+                except (LLMMockError, AssertionError, llm.UnknownModelError, llm.NeedsKeyException) as error:
+                    self._error = error_text(error)
+                    raise
+                except Exception as error:
+                    retried = len(self._retries.errors)
+                    after = f" (after {retried + 1} attempts)" if retried else ""
+                    self._error, self._exception = error_text(error) + after, error
             finally:
                 self._session.results.append(self._result())
                 summary.note(self._session.results[-1])
-
-    @contextmanager
-    def _ending(self) -> Iterator[None]:
-        __tracebackhide__ = True
-        try:
-            yield
-        except (LLMMockError, AssertionError, llm.UnknownModelError, llm.NeedsKeyException) as error:
-            self._error = error_text(error)
-            raise
-        except Exception as error:
-            retried = len(self._retries.errors)
-            after = f" (after {retried + 1} attempts)" if retried else ""
-            self._error, self._exception = error_text(error) + after, error
 
     def _begin(self, response: Any) -> None:
         """A turn begins: the tools that the turn before asked for were called."""

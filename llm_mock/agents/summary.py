@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 COUNTS = ("tests", "passed", "runs", "turns", "tool_calls", "input_tokens", "output_tokens", "duration_s")
 Sums = dict[str, dict[str, Any]]
-"""Of each agent: `agent`, the `COUNTS` and `cost_usd` (None where unknown). Plain values, which an xdist worker can
-send."""
+"""Of each agent: `agent`, `COUNTS`, `cost_usd` (None where unknown). Plain values, which an xdist worker can send."""
 
 _new: deque[AgentResult] = deque()
 

@@ -45,7 +45,6 @@ class ServerTool:
     """The JSON schema of its arguments."""
     server: Server
     execute: Execute
-    """Calls it."""
     loop: BackgroundLoop
     """Where `execute` runs."""
 
