@@ -1,7 +1,4 @@
-"""What a reply may be.
-
-PYTEST_DONT_REWRITE
-"""
+"""What a reply may be."""
 
 from __future__ import annotations
 
@@ -81,7 +78,7 @@ class Reply:
     error_after: int | None
     content: str
     """The whole text of the answer."""
-    is_text_alone: bool
+    is_text: bool
     """Whether the answer is nothing but its text, in one piece or in chunks."""
     is_recorded = False
     """Whether a cassette holds the answer, which is then as the model gave it."""
@@ -129,7 +126,8 @@ class Reply:
         fields["chunks"] = None if chunks is None else _checked_chunks(chunks)
         fields["content"] = json_text(data) if given["data"] else text or "".join(map(text_of, self.chunks or ()))
         fields["estimated_tokens"] = estimate_tokens(len(self.content))
-        fields["is_text_alone"] = error is None and reasoning is None and not self.tool_calls
+        only_text = all(isinstance(chunk, str) for chunk in self.chunks or ())
+        fields["is_text"] = only_text and error is None and reasoning is None and not self.tool_calls
         fields["data"] = json.loads(self.content) if given["data"] else UNSET
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -198,11 +196,7 @@ def estimate_tokens(characters: int) -> int:
 
 
 def exception_from(error: Any) -> BaseException:
-    """The exception to raise for what was configured: an instance as it is, of a class a new one.
-
-    Raises:
-        InvalidReply: it is no exception, or a class that cannot be instantiated without arguments.
-    """
+    """The exception to raise for what was configured: an instance as it is, of a class a new one."""
     __tracebackhide__ = True
     if isinstance(error, BaseException):
         return error
@@ -220,15 +214,7 @@ def exception_from(error: Any) -> BaseException:
 
 
 def as_answer(value: Any) -> Answer:
-    """Turn what a person may write as a reply into a `Reply`; a function stays one, to be asked at each call.
-
-    Args:
-        value: text, a dict, a list, a pydantic instance, an exception or its class, a `Reply`, or a function of the
-            `llm.Prompt` that returns any of these.
-
-    Raises:
-        InvalidReply: it is none of them.
-    """
+    """Turn what a person may write as a reply into a `Reply`; a function stays one, to be asked at each call."""
     __tracebackhide__ = True
     if isinstance(value, Reply):
         return value
