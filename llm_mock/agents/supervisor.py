@@ -44,6 +44,7 @@ class Supervisor:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
             signal.signal(number, self._end)
         signal.signal(signal.SIGCHLD, lambda *_: None)  # only to wake up
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())  # the parent may block some
         _adopt_orphans()
         # Python ignores SIGPIPE, and would hand that on.
         default = [signal.SIGPIPE, signal.SIGXFSZ]
