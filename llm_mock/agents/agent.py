@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 
@@ -62,10 +63,7 @@ class Provider:
         retries = f", retries={self.retries}" if self.retries != RETRIES else ""
         return f"Provider({self.model!r}{options}{retries})"
 
-    @property
-    def llm_mock_id(self) -> str:
-        """How a parameter of a pytest test is named."""
-        return self.model
+    llm_mock_id = property(attrgetter("model"), doc="How a parameter of a pytest test is named.")
 
 
 @dataclass(frozen=True)
@@ -102,10 +100,7 @@ class Skill:
             text = text[end.end() :]
         return cls(front.name or file.absolute().parent.name, text.strip(), front.description)
 
-    @property
-    def llm_mock_id(self) -> str:
-        """How a parameter of a pytest test is named."""
-        return self.name
+    llm_mock_id = property(attrgetter("name"), doc="How a parameter of a pytest test is named.")
 
 
 class _FrontMatter(pydantic.BaseModel):

@@ -22,20 +22,16 @@ class BackgroundLoop:
     def __init__(self) -> None:
         self._process = os.getpid()
         self._loop = asyncio.SelectorEventLoop()  # whatever policy the project sets: it must be able to watch pipes
-        self._thread = threading.Thread(target=self._serve, name="llm-mock-servers", daemon=True)
+        self._thread = threading.Thread(target=self._loop.run_forever, name="llm-mock-servers", daemon=True)
         self._thread.start()
 
-    def _serve(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_forever()
+    @property
+    def usable(self) -> bool:
+        """Whether it has not been closed, and belongs to this process."""
+        return not self._loop.is_closed() and self._process == os.getpid()
 
     def run(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
-        """Run a coroutine, and wait for what it returns or raises.
-
-        Raises:
-            LoopClosed: the loop was closed, before or while it ran.
-            RuntimeError: the loop would wait for itself.
-        """
+        """Run a coroutine, and wait for what it returns or raises; LoopClosed also where it is closed while it runs."""
         future = self._start(coroutine)
         try:
             return future.result()
@@ -50,12 +46,10 @@ class BackgroundLoop:
         return await asyncio.wrap_future(self._start(coroutine))
 
     def _start(self, coroutine: Coroutine[Any, Any, Result]) -> Future[Result]:
-        if self._loop.is_closed() or self._process != os.getpid():
+        waits_for_itself = threading.current_thread() is self._thread
+        if not self.usable or waits_for_itself:
             coroutine.close()
-            raise LoopClosed
-        if threading.current_thread() is self._thread:
-            coroutine.close()
-            raise RuntimeError("The loop of the servers would wait for itself.")
+            raise RuntimeError("The loop of the servers would wait for itself.") if waits_for_itself else LoopClosed()
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def close(self, shutdown: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -19,7 +19,6 @@ from llm_mock.core.request import plain
 if TYPE_CHECKING:
     from llm_mock.agents.tools import ServerTool, ToolAnswer
 
-
 OnToolCall = Callable[[ToolCallRecord], object]
 """Is told a call of a tool that was made."""
 
@@ -30,10 +29,9 @@ class ToolFailed(Exception):
 
 @dataclass
 class _Call:
-    """A call that the model asked for."""
+    """A call that the model asked for: the `llm` tool call, and how it went."""
 
     asked: Any
-    """The `llm` tool call."""
     answer: ToolAnswer | None = None
     duration: float = 0.0
 
@@ -43,13 +41,7 @@ _current: ContextVar[_Call] = ContextVar("llm_mock_tool_call")
 
 
 class ToolCalls:
-    """The tools of a run, and the calls of its current turn.
-
-    Args:
-        tools: what the servers offer.
-        model: the `llm` model, which takes some types of attachments.
-        on_tool_call: is told each call once it was made.
-    """
+    """The tools of a run, and the calls of its current turn; `on_tool_call` is told each call once it was made."""
 
     def __init__(self, tools: Sequence[ServerTool], model: Any, on_tool_call: OnToolCall | None = None) -> None:
         self._model = model
@@ -76,12 +68,8 @@ class ToolCalls:
         return next((call for call in self._turn if call.asked is asked), None) or _Call(asked)
 
     def records(self, results: Sequence[Any]) -> tuple[ToolCallRecord, ...]:
-        """The calls of the turn, in the order in which the model asked for them.
-
-        Args:
-            results: the `llm` results. Before 0.32 an asynchronous model gets none for what is no tool.
-        """
-        remaining = list(results)
+        """The calls of the turn, in the order in which the model asked for them, by the `llm` results."""
+        remaining = list(results)  # before 0.32 an asynchronous model gets none for what is no tool
         return tuple(_record(call, _taken(remaining, call.asked)) for call in self._turn)
 
     def _call(self, tool: ServerTool) -> Callable[..., Any]:
@@ -105,10 +93,8 @@ class ToolCalls:
         if answer.is_error:
             raise ToolFailed(answer.text)
         taken = [item for item in answer.attachments if takes_attachment(self._model, item.type)]
-        others = [item for item in answer.attachments if item not in taken]
-        text = output_text(answer.text, answer.structured)
-        notes = [_left_out(item) for item in others]
-        return llm.ToolOutput("\n".join(filter(None, [text, *notes])), taken)
+        notes = [_left_out(item) for item in answer.attachments if item not in taken]
+        return llm.ToolOutput("\n".join(filter(None, [output_text(answer.text, answer.structured), *notes])), taken)
 
 
 def _left_out(attachment: Any) -> str:
@@ -118,31 +104,24 @@ def _left_out(attachment: Any) -> str:
 
 def _taken(results: list[Any], asked: Any) -> Any:
     """The result of a call, which is taken out; None where there is none. Some providers give no ids."""
-    for result in results:
-        if result.name == asked.name and result.tool_call_id == asked.tool_call_id:
-            results.remove(result)
-            return result
-    return None
+    called = (asked.name, asked.tool_call_id)
+    position = next((at for at, result in enumerate(results) if (result.name, result.tool_call_id) == called), None)
+    return None if position is None else results.pop(position)
 
 
 def _record(call: _Call, result: Any) -> ToolCallRecord:
     failed = result is None or result.exception is not None
     output = f'tool "{call.asked.name}" does not exist' if result is None else str(result.output)
-    answer = call.answer
+    answer, arguments = call.answer, plain(call.asked.arguments)
     return ToolCallRecord(
         name=call.asked.name,
-        arguments=_as_object(plain(call.asked.arguments)),
+        arguments=arguments if isinstance(arguments, dict) else {"_raw": arguments},  # a model may give any JSON value
         result=None if failed else output,
         error=output.removeprefix("Error: ") if failed else None,
         duration=call.duration,
         structured=answer.structured if answer else None,
         attachments=tuple(answer.attachments) if answer else (),
     )
-
-
-def _as_object(arguments: Any) -> dict[str, Any]:
-    """The arguments of a call; where a model gave another JSON value than an object, that value as `_raw`."""
-    return arguments if isinstance(arguments, dict) else {"_raw": arguments}
 
 
 def output_text(text: str, structured: Any) -> str:

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from llm_mock.agents.servers import MCPServer, Server
@@ -22,9 +23,6 @@ def environment_of(server: Server) -> dict[str, str]:
     Of the variables of this process it gets those that hold no secret, by their name (`OPENAI_API_KEY`) or their value
     (a password in a URL). The folder of the running Python comes first in PATH, so that `python` is the one with
     which the tests run; a PATH in `env` is taken as it is.
-
-    Raises:
-        ServerError: a variable that `env` refers to is not set.
     """
     __tracebackhide__ = True
     clean = Redactor().clean
@@ -34,45 +32,28 @@ def environment_of(server: Server) -> dict[str, str]:
 
 
 def resolved(server: Server, field: str) -> dict[str, str]:
-    """`env` or `headers` of a server with the values of the variables that they refer to.
-
-    Raises:
-        ServerError: such a variable is not set.
-    """
+    """`env` or `headers` of a server with the values of the variables that they refer to, which must be set."""
     __tracebackhide__ = True
     values: Mapping[str, str] = getattr(server, field, {})
-    return {name: _resolve(server, field, name, value) for name, value in values.items()}
+    return {name: interpolated(text, partial(_value_of, server, f"{field}[{name!r}]")) for name, text in values.items()}
 
 
-def _resolve(server: Server, field: str, name: str, value: str) -> str:
+def _value_of(server: Server, where: str, variable: str) -> str | None:
     __tracebackhide__ = True
-
-    def value_of(variable: str) -> str | None:
-        if not NAME.fullmatch(variable):
-            return None
-        if variable not in os.environ:
-            raise ServerError(
-                f"The server {shorten_name(server.label)!r} needs the environment variable {variable} "
-                f"({field}[{name!r}] has ${{{variable}}}), which is not set. Set it, or write $${{{variable}}} if that "
-                "very text is meant."
-            )
-        return os.environ[variable]
-
-    return interpolated(value, value_of)
+    if not NAME.fullmatch(variable):
+        return None
+    if variable not in os.environ:
+        raise ServerError(
+            f"The server {shorten_name(server.label)!r} needs the environment variable {variable} ({where} has "
+            f"${{{variable}}}), which is not set. Set it, or write $${{{variable}}} if that very text is meant."
+        )
+    return os.environ[variable]
 
 
 def secrets_of(server: Server) -> list[str]:
-    """The secrets that a server is given by its configuration.
-
-    Raises:
-        ServerError: a variable that the configuration refers to is not set.
-    """
-    return [
-        value
-        for field in ("env", "headers")
-        for name, value in resolved(server, field).items()
-        if _holds_secret(name, getattr(server, field)[name])
-    ]
+    """The secrets that a server is given by its configuration."""
+    given = [(getattr(server, field, {}), resolved(server, field)) for field in ("env", "headers")]
+    return [value[name] for written, value in given for name in value if _is_secret(name, written[name])]
 
 
 def secrets_of_servers(servers: Sequence[Server]) -> list[str]:
@@ -84,35 +65,22 @@ def secrets_of_servers(servers: Sequence[Server]) -> list[str]:
     return secrets
 
 
-def _holds_secret(name: str, value: str) -> bool:
-    return any(map(is_secret_name, [name, *references_in(value)])) or Redactor().clean({name: "x" * 20}) != {
-        name: "x" * 20
-    }
+def _is_secret(name: str, value: str) -> bool:
+    probe = {name: "x" * 20}
+    return any(map(is_secret_name, [name, *references_in(value)])) or Redactor().clean(probe) != probe
 
 
 def command_of(server: Server, environment: Mapping[str, str]) -> list[str]:
-    """The command of a server, its first word the path of the executable file.
-
-    Raises:
-        ServerError: there is no such command, or no such folder to run it in.
-    """
+    """The command of a server, its first word the path of the executable file; that and its folder must exist."""
     __tracebackhide__ = True
+    label = shorten_name(server.label)
     if server.cwd is not None and not Path(server.cwd).is_dir():
-        where = f"in {str(server.cwd)!r}: there is no such folder."
-        raise ServerError(f"The server {shorten_name(server.label)!r} cannot run {where}")
-    words = [*server.command, *(server.args if isinstance(server, MCPServer) else ())]
-    if os.path.dirname(words[0]):
-        return [_executable(server, os.path.join(os.path.abspath(server.cwd or ""), words[0]), None), *words[1:]]
-    return [_executable(server, words[0], environment["PATH"]), *words[1:]]
-
-
-def _executable(server: Server, command: str, path: str | None) -> str:
-    __tracebackhide__ = True
-    found = shutil.which(command, path=path)
+        raise ServerError(f"The server {label!r} cannot run in {str(server.cwd)!r}: there is no such folder.")
+    command, *words = [*server.command, *(server.args if isinstance(server, MCPServer) else ())]
+    why = f"it is in none of the folders of PATH: {environment['PATH']}"
+    if os.path.dirname(command):
+        command, why = os.path.join(os.path.abspath(server.cwd or ""), command), "there is no such executable file"
+    found = shutil.which(command, path=environment["PATH"])
     if found is None:
-        searched = (
-            "there is no such executable file" if path is None else f"it is in none of the folders of PATH: {path}"
-        )
-        what = f"{command!r} was not found; {searched}."
-        raise ServerError(f"The server {shorten_name(server.label)!r} cannot be started: {what}")
-    return os.path.abspath(found)
+        raise ServerError(f"The server {label!r} cannot be started: {command!r} was not found; {why}.")
+    return [os.path.abspath(found), *words]

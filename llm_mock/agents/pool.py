@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import atexit
 import fnmatch
-import os
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 _left_by_fork: list[BackgroundLoop] = []  # loops of a parent process, which a child must not even collect
 
 
+@dataclass(eq=False)
 class _Place:
     """Where the session of one server is kept; the lock lets only one test start it."""
 
-    def __init__(self) -> None:
-        self.lock = asyncio.Lock()
-        self.session: MCPSession | None = None
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    session: MCPSession | None = None
 
 
 class ServerPool:
@@ -44,67 +44,49 @@ class ServerPool:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loop: BackgroundLoop | None = None
-        self._process = os.getpid()
         self._places: dict[Any, _Place] = {}
 
     def tools(self, servers: Sequence[Server]) -> list[ServerTool]:
-        """The tools of these servers; starts, all at once, those that do not run (any more).
+        """The tools of these servers, in their order; starts, all at once, those that do not run (any more).
 
-        Args:
-            servers: their configurations; the same one twice counts once.
-
-        Returns:
-            The tools, in the order of the servers and as each tells them.
-
-        Raises:
-            ServerError: a server does not start, or two of them have a tool of one name.
-            MissingExtra: an MCP server is asked for, and `mcp` is not installed.
+        The same server twice counts once. A ServerError says which do not start, or which have a tool of one name.
         """
         __tracebackhide__ = True
-        _import_mcp(servers)
-        loop = self._background()
+        loop = self._loop_for(servers)
         return loop.run(self._tools(servers, loop))
 
     async def tools_async(self, servers: Sequence[Server]) -> list[ServerTool]:
         """Like `tools`, without blocking the event loop that awaits it."""
         __tracebackhide__ = True
-        _import_mcp(servers)
-        loop = self._background()
+        loop = self._loop_for(servers)
         return await loop.run_async(self._tools(servers, loop))
 
     def stop(self, server: MCPServer) -> str:
         """End one server and all that it started, if it runs. Its tools say so; asked for again, it is started anew.
 
-        Args:
-            server: its configuration.
-
-        Returns:
-            What it wrote to stderr, its first and its last part, without secrets; empty where it did not run.
+        Returns what it wrote to stderr, its first and its last part, without secrets; empty where it did not run.
         """
-        with self._lock:
-            loop = self._loop if self._process == os.getpid() else None
-        if loop is not None:
-            with suppress(LoopClosed):
-                return loop.run(self._stop(server))
+        with suppress(LoopClosed):
+            return self._loop.run(self._stop(server)) if self._loop else ""
         return ""
 
     def close(self) -> None:
         """End every server and all that they started. The pool may be used again."""
         with self._lock:
-            loop, self._loop = self._loop, None
-            if loop is not None and self._process == os.getpid():
-                loop.close(self._stop_all)
+            if self._loop is not None and self._loop.usable:
+                self._loop.close(self._stop_all)
+                self._loop = None
                 atexit.unregister(self.close)
 
-    def _background(self) -> BackgroundLoop:
+    def _loop_for(self, servers: Sequence[Server]) -> BackgroundLoop:
+        __tracebackhide__ = True
+        if any(isinstance(server, MCPServer) for server in servers):
+            _import_mcp()
         with self._lock:
-            if self._process != os.getpid() and self._loop is not None:
-                _left_by_fork.append(self._loop)
-                self._loop = None
-            if self._loop is None:
-                self._process = os.getpid()
-                self._places = {}
-                self._loop = BackgroundLoop()
+            if self._loop is None or not self._loop.usable:
+                if self._loop is not None:
+                    _left_by_fork.append(self._loop)
+                self._loop, self._places = BackgroundLoop(), {}
                 atexit.register(self.close)
             return self._loop
 
@@ -125,21 +107,22 @@ class ServerPool:
     async def _tools(self, servers: Sequence[Server], loop: BackgroundLoop) -> list[ServerTool]:
         offered = [self._offered(server, loop) for server in dict.fromkeys(servers)]
         results = await asyncio.gather(*offered, return_exceptions=True)
-        failures = [result for result in results if isinstance(result, BaseException)]
-        if failures:
-            raise _one_of(failures)
+        if failures := [result for result in results if isinstance(result, BaseException)]:
+            other = next((failure for failure in failures if not isinstance(failure, ServerError)), None)
+            raise other or ServerError("\n\n".join(map(str, failures)))
         tools = [tool for result in results if isinstance(result, list) for tool in result]
         _check_names(tools)
         return tools
 
     async def _offered(self, server: Server, loop: BackgroundLoop) -> list[ServerTool]:
         if isinstance(server, CLIServer):
-            command_line.check(server)
-            name, description = command_line.tool_name(server), command_line.tool_description(server)
-            execute = partial(command_line.execute, server)
-            return [ServerTool(name, description, command_line.input_schema(), server, execute, loop)]
+            return [command_line.tool_of(server, loop)]
         session, offered = await self._session(server)
-        return [_tool(server, session, tool, loop) for tool in _filtered(server, offered)]
+        offered, call = _filtered(server, offered), session.call
+        return [
+            ServerTool(tool.name, tool.description or "", tool.input_schema, server, partial(call, tool.name), loop)
+            for tool in offered
+        ]
 
     async def _session(self, server: MCPServer) -> tuple[MCPSession, list[Any]]:
         """The running session of a server, and its tools. One that fails to tell them is started anew, once."""
@@ -148,13 +131,13 @@ class ServerPool:
         given = [tuple(sorted(resolved(server, field).items())) for field in ("env", "headers")]
         place = self._places.setdefault((server, *given), _Place())
         async with place.lock:
-            if place.session is not None and place.session.alive:
-                with suppress(ServerError):
-                    return place.session, await place.session.tools()
             if place.session is not None:
+                if place.session.alive:
+                    with suppress(ServerError):
+                        return place.session, await place.session.tools()
                 await place.session.stop(at_once=True)
             session = place.session = MCPSession(server)
-            await session.start()
+            await session.opened()
             try:
                 return session, await session.tools()
             except ServerError:
@@ -162,29 +145,15 @@ class ServerPool:
                 raise
 
 
-def _import_mcp(servers: Sequence[Server]) -> None:
+def _import_mcp() -> None:
     """Import what an MCP server needs here, in the thread that asks, and not in the loop that all share."""
     __tracebackhide__ = True
-    if not all(isinstance(server, CLIServer) for server in servers):
-        try:
-            import llm_mock.agents.mcp_session  # noqa: F401
-        except ImportError as error:
-            raise MissingExtra(
-                "MCP servers need the MCP SDK (mcp 2), which is not installed. "
-                "Run: pip install 'pytest-llm-mock[agents]'"
-            ) from error
-
-
-def _one_of(failures: Sequence[BaseException]) -> BaseException:
-    """One exception for all servers that did not start."""
-    if len(failures) > 1 and all(isinstance(failure, ServerError) for failure in failures):
-        return ServerError("\n\n".join(str(failure) for failure in failures))
-    return failures[0]
-
-
-def _tool(server: MCPServer, session: MCPSession, tool: Any, loop: BackgroundLoop) -> ServerTool:
-    execute = partial(session.call, tool.name)
-    return ServerTool(tool.name, tool.description or "", tool.input_schema, server, execute, loop)
+    try:
+        import llm_mock.agents.mcp_session  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra(
+            "MCP servers need the MCP SDK (mcp 2), which is not installed. Run: pip install 'pytest-llm-mock[agents]'"
+        ) from error
 
 
 def _filtered(server: MCPServer, offered: Sequence[Any]) -> list[Any]:
@@ -201,9 +170,8 @@ def _filtered(server: MCPServer, offered: Sequence[Any]) -> list[Any]:
 def _check_names(tools: Sequence[ServerTool]) -> None:
     owners: dict[str, ServerTool] = {}
     for tool in tools:
-        owner = owners.setdefault(tool.name, tool)
-        if owner is not tool:
-            raise ServerError(_two_tools(tool.name, owner.server, tool.server))
+        if owners.setdefault(tool.name, tool) is not tool:
+            raise ServerError(_two_tools(tool.name, owners[tool.name].server, tool.server))
 
 
 def _two_tools(name: str, first: Server, second: Server) -> str:

@@ -43,8 +43,7 @@ class Finding(int):
 
 def without_secrets(text: str, secrets: Sequence[str] = ()) -> str:
     """A text for people, without these secrets, those of the environment, and what has the form of one."""
-    cleaned: str = default_redactor(secrets).clean(text)
-    return cleaned
+    return str(default_redactor(secrets).clean(text))
 
 
 def now() -> str:
@@ -192,12 +191,12 @@ class AgentResult:
             name: the name of the tool.
             arguments: values that the call had; whatever compares equal, such as matchers of dirty-equals.
         """
-        calls = self.all_tool_calls
-        asked = call_text(name, arguments, 100) if arguments else name
-        if any(_fits((name, arguments), call) for call in calls):
-            return Finding(True, f"{asked} was called")
+        asked = (name, arguments)
+        if any(_fits(asked, call) for call in self._calls):
+            return Finding(True, f"{_shown(asked)} was called")
         alike = ", ".join(call_text(name, call.arguments, 80) for call in self.tool_calls_for(name)[:3])
-        return Finding(False, f"no call of {asked}" + (f", but {alike}" if alike else f"; called: {_names(calls)}"))
+        but = f", but {alike}" if alike else f"; called: {_names(self._calls)}"
+        return Finding(False, f"no call of {_shown(asked)}{but}")
 
     def tool_call_count(self, name: str | None = None) -> int:
         """How often a tool was called; without a name, how often any was."""
@@ -223,17 +222,21 @@ class AgentResult:
         __tracebackhide__ = True
         if mode not in get_args(Mode):
             raise ValueError(f"mode={mode!r}: write one of {', '.join(map(repr, get_args(Mode)))}.")
-        wanted, calls = [_expected(call) for call in expected], self.all_tool_calls
-        problem = _ordered(wanted, calls, mode) if mode in ("strict", "in_order") else _anyhow(wanted, calls, mode)
+        wanted = [_expected(call) for call in expected]
+        problem = (_ordered if mode in ("strict", "in_order") else _anyhow)(wanted, self._calls, mode)
         if problem is None:
             return Finding(True, f"the tool calls match ({mode})")
-        return Finding(False, f"{problem}; called: {_names(calls)}")
+        return Finding(False, f"{problem}; called: {_names(self._calls)}")
+
+    @property
+    def _calls(self) -> list[_Call]:
+        return [(call.name, call.arguments) for call in self.all_tool_calls]
 
 
-Wanted = tuple[str, Mapping[str, Any]]
+_Call = tuple[str, Mapping[str, Any]]
 
 
-def _expected(call: Any) -> Wanted:
+def _expected(call: Any) -> _Call:
     __tracebackhide__ = True
     if isinstance(call, str):
         return call, {}
@@ -242,48 +245,36 @@ def _expected(call: Any) -> Wanted:
     raise TypeError(f"{shorten(call)} is no expected call: write a tool's name, or (name, {{argument: value}}).")
 
 
-def _fits(wanted: Wanted, call: ToolCallRecord) -> bool:
-    name, arguments = wanted
+def _fits(wanted: _Call, call: _Call) -> bool:
     missing = object()
-    return call.name == name and all(value == call.arguments.get(key, missing) for key, value in arguments.items())
+    return call[0] == wanted[0] and all(value == call[1].get(key, missing) for key, value in wanted[1].items())
 
 
-def _ordered(wanted: Sequence[Wanted], calls: Sequence[ToolCallRecord], mode: str) -> str | None:
+def _ordered(wanted: Sequence[_Call], made: Sequence[_Call], mode: str) -> str | None:
     """What is wrong with the order; None for nothing."""
-    remaining = iter(calls)
-    for name, arguments in wanted:
+    remaining = iter(made)
+    for expected in wanted:
         for call in remaining:
-            if _fits((name, arguments), call):
+            if _fits(expected, call):
                 break
             if mode == "strict":
-                return f"{_shown((name, arguments))} was expected, not {_shown((call.name, call.arguments))}"
+                return f"{_shown(expected)} was expected, not {_shown(call)}"
         else:
-            return f"{_shown((name, arguments))} was not called then"
-    more = list(remaining) if mode == "strict" else []
-    return f"{_shown((more[0].name, more[0].arguments))} was not expected" if more else None
+            return f"{_shown(expected)} was not called then"
+    more = next(remaining, None) if mode == "strict" else None
+    return f"{_shown(more)} was not expected" if more else None
 
 
-def _anyhow(wanted: Sequence[Wanted], calls: Sequence[ToolCallRecord], mode: str) -> str | None:
-    """What is missing or too much; None for nothing."""
-    pairs = _pairs(wanted, calls)
-    missing = [call for position, call in enumerate(wanted) if position not in pairs]
-    more = [call for position, call in enumerate(calls) if position not in pairs.values()]
-    if missing and mode != "subset":
-        return f"{_shown(missing[0])} was not called"
-    if more and mode != "superset":
-        return f"{_shown((more[0].name, more[0].arguments))} was not expected"
-    return None
+def _anyhow(wanted: Sequence[_Call], made: Sequence[_Call], mode: str) -> str | None:
+    """What is missing or too much; None for nothing.
 
-
-def _pairs(wanted: Sequence[Wanted], calls: Sequence[ToolCallRecord]) -> dict[int, int]:
-    """As many expected calls as possible with a call of their own, by their positions.
-
-    Taking the first that fits would not do: an expected call without arguments must leave others what only they fit.
+    Taking the first call that fits would not do: an expected one without arguments must leave others what only they
+    fit. So as many of them as possible get a call of their own.
     """
     owner: dict[int, int] = {}
 
     def place(position: int, tried: set[int]) -> bool:
-        for other, call in enumerate(calls):
+        for other, call in enumerate(made):
             if other not in tried and _fits(wanted[position], call):
                 tried.add(other)
                 if other not in owner or place(owner[other], tried):
@@ -291,14 +282,18 @@ def _pairs(wanted: Sequence[Wanted], calls: Sequence[ToolCallRecord]) -> dict[in
                     return True
         return False
 
-    for position in range(len(wanted)):
-        place(position, set())
-    return {position: call for call, position in owner.items()}
+    missing = [expected for position, expected in enumerate(wanted) if not place(position, set())]
+    more = [call for position, call in enumerate(made) if position not in owner]
+    if missing and mode != "subset":
+        return f"{_shown(missing[0])} was not called"
+    if more and mode != "superset":
+        return f"{_shown(more[0])} was not expected"
+    return None
 
 
-def _shown(call: Wanted) -> str:
+def _shown(call: _Call) -> str:
     return call_text(*call, 100) if call[1] else call[0]
 
 
-def _names(calls: Sequence[ToolCallRecord]) -> str:
-    return shorten_name(", ".join(call.name for call in calls), 120) if calls else "no tool"
+def _names(calls: Sequence[_Call]) -> str:
+    return shorten_name(", ".join(name for name, _ in calls), 120) if calls else "no tool"

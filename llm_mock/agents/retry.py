@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -58,49 +58,42 @@ def retry_after(error: BaseException) -> float | None:
     """How many seconds the provider asks to wait, by `Retry-After` (seconds or a date) or `retry-after-ms`."""
     for cause in _chain(error):
         headers = getattr(getattr(cause, "response", None), "headers", None) or getattr(cause, "headers", None)
-        if isinstance(headers, Mapping) or hasattr(headers, "get"):
+        if hasattr(headers, "get"):
             return _seconds(headers)
     return None
 
 
 def _seconds(headers: Any) -> float | None:
     milliseconds, asked = headers.get("retry-after-ms"), headers.get("retry-after") or headers.get("Retry-After")
-    try:
-        if milliseconds:
-            return max(0.0, float(milliseconds) / 1000)
-        return max(0.0, float(asked)) if asked else None
-    except ValueError:
-        pass
-    try:
-        date = parsedate_to_datetime(str(asked))
-    except ValueError:
+    if not milliseconds and not asked:
         return None
-    return max(0.0, (date - datetime.now(date.tzinfo or timezone.utc)).total_seconds()) if date.tzinfo else None
+    with suppress(ValueError):
+        return max(0.0, float(milliseconds) / 1000 if milliseconds else float(asked))
+    with suppress(ValueError):
+        date = parsedate_to_datetime(str(asked))
+        return max(0.0, (date - datetime.now(timezone.utc)).total_seconds()) if date.tzinfo else None
+    return None
 
 
 def retries_of_sdk(error: BaseException) -> int:
     """How often the provider's own SDK had retried before it raised an error."""
-    headers = getattr(getattr(error, "request", None), "headers", None)
-    count = None if headers is None else headers.get("x-stainless-retry-count")
+    headers = getattr(getattr(error, "request", None), "headers", None) or {}
+    count = headers.get("x-stainless-retry-count")
     return int(count) if isinstance(count, str) and count.isdecimal() else 0
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def _chain(error: BaseException) -> list[BaseException]:
     """An error, and those that it was raised from."""
-    seen: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        yield cause
-        cause = cause.__cause__
+    chain = [error]
+    while (cause := chain[-1].__cause__) is not None and cause not in chain:
+        chain.append(cause)
+    return chain
 
 
 class Retries:
-    """Reads responses to their end, again where the provider failed for a while. Nothing but that turn is repeated.
+    """Reads responses to their end, `most` times again where the provider failed for a while; `offline` without a wait.
 
-    Args:
-        most: how often a turn is asked for again. What an SDK retries by itself counts too.
-        offline: a mock answers, so no time passes.
+    Nothing but that turn is repeated. What an SDK retries by itself counts too.
     """
 
     def __init__(self, most: int, offline: bool) -> None:
@@ -108,15 +101,9 @@ class Retries:
         self._offline = offline
         self.errors: list[str] = []
         """The errors after which the current turn was asked for again so far."""
-        self._attempts = 0
-        self._backoff = tenacity.wait_exponential(FIRST_WAIT, LONGEST_WAIT) + tenacity.wait_random(0, FIRST_WAIT / 2)
 
     def read(self, response: Any) -> None:
-        """Read an `llm.Response`.
-
-        Raises:
-            Exception: the provider's error that came last.
-        """
+        """Read an `llm.Response`; raises the provider's error that came last."""
         __tracebackhide__ = True
         tenacity.Retrying(**self._options(response))(response.text)
 
@@ -126,35 +113,24 @@ class Retries:
         await tenacity.AsyncRetrying(**self._options(response))(response.text)
 
     def _options(self, response: Any) -> dict[str, Any]:
-        self.errors, self._attempts = [], 0
+        self.errors = []
+        attempts = 0
         start_again = restart_of(response)
 
-        def before_sleep(state: tenacity.RetryCallState) -> None:
-            self.errors.append(error_text(_error_of(state)))
+        def again(error: BaseException) -> bool:
+            nonlocal attempts
+            attempts += 1 + retries_of_sdk(error)
+            if not is_transient(error) or attempts > self._most or (retry_after(error) or 0) > LONGEST_ASKED:
+                return False
+            self.errors.append(error_text(error))
             start_again()
+            return True
 
-        return {
-            "retry": tenacity.retry_if_exception(is_transient),
-            "stop": self._stop,
-            "wait": self._wait,
-            "before_sleep": before_sleep,
-            "reraise": True,
-        }
+        return {"retry": tenacity.retry_if_exception(again), "wait": self._wait}
 
-    def _stop(self, state: tenacity.RetryCallState) -> bool:
-        error = _error_of(state)
-        self._attempts += 1 + retries_of_sdk(error)
-        return self._attempts > self._most or (retry_after(error) or 0) > LONGEST_ASKED
-
-    def _wait(self, state: tenacity.RetryCallState) -> float:
+    def _wait(self, state: Any) -> float:
         if self._offline:
             return 0
-        asked = retry_after(_error_of(state))
-        return self._backoff(state) if asked is None else asked
-
-
-def _error_of(state: tenacity.RetryCallState) -> BaseException:
-    error = state.outcome.exception() if state.outcome else None
-    if error is None:
-        raise RuntimeError("tenacity asked about an attempt that did not fail")
-    return error
+        asked = retry_after(state.outcome.exception())
+        backoff = tenacity.wait_exponential(FIRST_WAIT, LONGEST_WAIT) + tenacity.wait_random(0, FIRST_WAIT / 2)
+        return backoff(state) if asked is None else asked

@@ -13,7 +13,7 @@ from typing import Any
 import llm
 
 from llm_mock.agents import summary
-from llm_mock.agents.agent import Agent, Provider
+from llm_mock.agents.agent import Agent
 from llm_mock.agents.calls import OnToolCall, ToolCalls
 from llm_mock.agents.environment import secrets_of_servers
 from llm_mock.agents.pool import pool_of_process
@@ -69,22 +69,22 @@ async def aitest_run(
     """
     __tracebackhide__ = True
     session = _session_of(agent, prompt)
-    provider, servers = session.agent.asks, session.agent.servers
-    model = _model_for_loop(provider) if model_override is None else model_override
+    servers, model = session.agent.servers, model_override
+    if model is None:
+        try:
+            model = llm.get_async_model(session.agent.asks.model)
+        except llm.UnknownModelError:
+            model = llm.get_model(session.agent.asks.model)
     tools = await pool_of_process().tools_async(servers) if servers else []
-    calls = ToolCalls(tools, model, on_tool_call)
+    run = _Run(session, model, ToolCalls(tools, model, on_tool_call), prompt, attachments)
     if is_async(model):
-        return await _run_async(session, model, calls, prompt, attachments)
-    return await asyncio.to_thread(_run, session, model, calls, prompt, attachments)  # some providers have no other
+        return await run.to_end_async()
+    return await asyncio.to_thread(run.to_end)  # some providers have no other
 
 
 @functools.wraps(aitest_run)
 def aitest_run_in_loop(*args: Any, **kwargs: Any) -> Coroutine[Any, Any, AgentResult]:
-    """The fixture `aitest_run`: as the function, but a test that is not async fails instead of passing unawaited.
-
-    Raises:
-        LLMMockError: no event loop is running.
-    """
+    """The fixture `aitest_run`: as the function, but a test that is not async fails instead of passing unawaited."""
     __tracebackhide__ = True
     try:
         asyncio.get_running_loop()
@@ -109,7 +109,7 @@ def aitest_run_sync(
     session = _session_of(agent, prompt)
     model = llm.get_model(session.agent.asks.model) if model_override is None else model_override
     tools = pool_of_process().tools(session.agent.servers) if session.agent.servers else []
-    return _run(session, model, ToolCalls(tools, model, on_tool_call), prompt, attachments)
+    return _Run(session, model, ToolCalls(tools, model, on_tool_call), prompt, attachments).to_end()
 
 
 def _session_of(agent: Any, prompt: Any) -> AgentSession:
@@ -121,153 +121,126 @@ def _session_of(agent: Any, prompt: Any) -> AgentSession:
     return AgentSession(agent) if isinstance(agent, Agent) else agent
 
 
-def _model_for_loop(provider: Provider) -> Any:
-    """The asynchronous model, or the synchronous one where there is only that."""
-    try:
-        return llm.get_async_model(provider.model)
-    except llm.UnknownModelError:
-        return llm.get_model(provider.model)
-
-
-def _run(session: AgentSession, model: Any, calls: ToolCalls, prompt: str, attachments: Sequence[Any]) -> AgentResult:
-    __tracebackhide__ = True
-    with _running(session, model, calls, prompt, attachments) as (run, responses):
-        for response in responses:
-            run.begin(response)
-            run.retries.read(response)
-            if run.answered(response.text(), response.usage(), response.tool_calls()):
-                break
-        else:
-            run.stopped()
-    return session.results[-1]
-
-
-async def _run_async(
-    session: AgentSession, model: Any, calls: ToolCalls, prompt: str, attachments: Sequence[Any]
-) -> AgentResult:
-    __tracebackhide__ = True
-    with _running(session, model, calls, prompt, attachments) as (run, responses):
-        async with aclosing(responses):
-            async for response in responses:
-                run.begin(response)
-                await run.retries.read_async(response)
-                if run.answered(await response.text(), await response.usage(), await response.tool_calls()):
-                    break
-            else:
-                run.stopped()
-    return session.results[-1]
-
-
-@contextmanager
-def _running(
-    session: AgentSession, model: Any, calls: ToolCalls, prompt: str, attachments: Sequence[Any]
-) -> Iterator[tuple[_Run, Any]]:
-    """A run with the responses of its chain. Its result is kept however it ends."""
-    __tracebackhide__ = True
-    if calls.tools and not getattr(model, "supports_tools", False):
-        raise InvalidAgent(
-            f"The model {model.model_id!r} does not support tools, and the agent has some. Choose another model."
-        )
-    run = _Run(session.agent, model, calls, prompt)
-    with session.continued(run.model) as conversation:
-        try:
-            chain = conversation.chain(prompt, **run.arguments(attachments))
-            with run.ending():
-                yield run, chain.responses()
-        finally:
-            session.results.append(run.result())
-            summary.note(session.results[-1])
-
-
 class _Run:
-    """What is known of a run so far."""
+    """A run, and what is known of it so far. Its result is kept however it ends."""
 
-    def __init__(self, agent: Agent, model: Any, calls: ToolCalls, prompt: str) -> None:
-        self._agent = agent
+    def __init__(
+        self, session: AgentSession, model: Any, calls: ToolCalls, prompt: str, attachments: Sequence[Any]
+    ) -> None:
+        __tracebackhide__ = True
+        if calls.tools and not getattr(model, "supports_tools", False):
+            raise InvalidAgent(
+                f"The model {model.model_id!r} does not support tools, and the agent has some. Choose another model."
+            )
+        self._session = session
+        self._agent = session.agent
+        self._model = single_attempts(model)
         self._calls = calls
         self._prompt = prompt
+        self._attachments = list(attachments)
+        self._retries = Retries(self._agent.asks.retries, calls_nobody(model))
         self._turns: list[Turn] = []
-        self._asked: list[Any] = []
         self._start = self._turn_start = time.perf_counter()
         self._started = now()
-        self._success = False
         self._error: str | None = "the run was interrupted"
         self._exception: BaseException | None = None
-        self.model = single_attempts(model)
-        self.retries = Retries(agent.asks.retries, calls_nobody(model))
 
-    def arguments(self, attachments: Sequence[Any]) -> dict[str, Any]:
-        """What the conversation's `chain` is called with, besides the prompt."""
+    def to_end(self) -> AgentResult:
+        __tracebackhide__ = True
+        with self._responses() as responses:
+            for response in responses:
+                self._begin(response)
+                self._retries.read(response)
+                if self._answered(response.text(), response.usage(), response.tool_calls()):
+                    break
+            else:
+                self._stopped()
+        return self._session.results[-1]
+
+    async def to_end_async(self) -> AgentResult:
+        __tracebackhide__ = True
+        with self._responses() as responses:
+            async with aclosing(responses):
+                async for response in responses:
+                    self._begin(response)
+                    await self._retries.read_async(response)
+                    if self._answered(await response.text(), await response.usage(), await response.tool_calls()):
+                        break
+                else:
+                    self._stopped()
+        return self._session.results[-1]
+
+    @contextmanager
+    def _responses(self) -> Iterator[Any]:
+        """The responses of the chain. An error of the provider ends the run; what is wrong with the test is raised."""
+        __tracebackhide__ = True
         provider = self._agent.asks
-        return {
-            "system": self._agent.system,
-            "tools": self._calls.tools or None,
-            "attachments": list(attachments) or None,
-            "options": dict(provider.options),
-            "key": provider.key,
-            "stream": self.model.can_stream,  # the providers end long answers that are not streamed
-            "chain_limit": NO_LIMIT,
-            "before_call": self._calls.before_call,
-            "after_call": self._calls.after_call,
-        }
+        with self._session.continued(self._model) as conversation:
+            try:
+                chain = conversation.chain(
+                    self._prompt,
+                    system=self._agent.system,
+                    tools=self._calls.tools or None,
+                    attachments=self._attachments or None,
+                    options=dict(provider.options),
+                    key=provider.key,
+                    stream=self._model.can_stream,  # the providers end long answers that are not streamed
+                    chain_limit=NO_LIMIT,
+                    before_call=self._calls.before_call,
+                    after_call=self._calls.after_call,
+                )
+                try:
+                    yield chain.responses()
+                except (LLMMockError, AssertionError, llm.UnknownModelError, llm.NeedsKeyException) as error:
+                    self._error = error_text(error)
+                    raise
+                except Exception as error:
+                    retried = len(self._retries.errors)
+                    after = f" (after {retried + 1} attempts)" if retried else ""
+                    self._error, self._exception = error_text(error) + after, error
+            finally:
+                self._session.results.append(self._result())
+                summary.note(self._session.results[-1])
 
-    def begin(self, response: Any) -> None:
+    def _begin(self, response: Any) -> None:
         """A turn begins: the tools that the turn before asked for were called."""
-        if self._asked:
+        if self._turns:
             self._complete(response.prompt.tool_results)
         self._turn_start = time.perf_counter()
 
     def _complete(self, results: Sequence[Any]) -> None:
         self._turns[-1] = replace(self._turns[-1], tool_calls=self._calls.records(results))
-        self._asked = []
 
-    def answered(self, text: str, usage: Any, asked: Sequence[Any]) -> bool:
+    def _answered(self, text: str, usage: Any, asked: Sequence[Any]) -> bool:
         """The model answered. Returns whether the run is over."""
-        self._turns.append(Turn(text, (), usage, time.perf_counter() - self._turn_start, tuple(self.retries.errors)))
-        self._asked = list(asked)
-        self._calls.begin(self._asked)
+        self._turns.append(Turn(text, (), usage, time.perf_counter() - self._turn_start, tuple(self._retries.errors)))
+        self._calls.begin(asked)
         if not asked:
-            self._success, self._error = True, None
-            return True
-        if len(self._turns) >= self._agent.max_turns:
-            wanted = f"the model still wanted to call {self._names_asked()}"
+            self._error = None
+        elif len(self._turns) >= self._agent.max_turns:
+            wanted = f"the model still wanted to call {_names(asked)}"
             self._error = f"max_turns={self._agent.max_turns} was reached, and {wanted}"
-            return True
-        return False
+        return not asked or len(self._turns) >= self._agent.max_turns
 
-    def stopped(self) -> None:
+    def _stopped(self) -> None:
         """`llm` ended the chain: before 0.32, where an asynchronous model called only what is no tool."""
-        self._error = f"the model called what is no tool: {self._names_asked()}"
         self._complete([])
+        self._error = f"the model called what is no tool: {_names(self._turns[-1].tool_calls)}"
 
-    def _names_asked(self) -> str:
-        return ", ".join(shorten_name(name) for name in dict.fromkeys(call.name for call in self._asked))
-
-    @contextmanager
-    def ending(self) -> Iterator[None]:
-        """Has an error of the provider end the run. What is wrong with the test itself is raised."""
-        __tracebackhide__ = True
-        try:
-            yield
-        except (LLMMockError, AssertionError, llm.UnknownModelError, llm.NeedsKeyException) as error:
-            self._error = error_text(error)
-            raise
-        except Exception as error:
-            retried = len(self.retries.errors)
-            after = f" (after {retried + 1} attempts)" if retried else ""
-            self._error, self._exception = error_text(error) + after, error
-
-    def result(self) -> AgentResult:
-        """What the run gave."""
+    def _result(self) -> AgentResult:
         return AgentResult(
             agent=self._agent.label,
-            model=str(self.model.model_id),
+            model=str(self._model.model_id),
             prompt=self._prompt,
             turns=tuple(self._turns),
-            success=self._success,
+            success=self._error is None,
             error=self._error,
             exception=self._exception,
             duration=time.perf_counter() - self._start,
             started=self._started,
             secrets=tuple(secrets_of_servers(self._agent.servers)),
         )
+
+
+def _names(calls: Sequence[Any]) -> str:
+    return ", ".join(shorten_name(name) for name in dict.fromkeys(call.name for call in calls))

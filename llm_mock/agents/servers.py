@@ -51,10 +51,7 @@ def _shown_value(name: str, value: str) -> str:
     scheme, _, reference = value.rpartition(" ")
     if whole_reference(reference) is not None and (not scheme or scheme.isalpha()):
         return value
-    if is_secret_name(name):
-        return REDACTED
-    shown: str = Redactor().clean({name: value})[name]
-    return shown
+    return REDACTED if is_secret_name(name) else str(Redactor().clean({name: value})[name])
 
 
 class Configuration:
@@ -122,7 +119,7 @@ class MCPServer(Configuration):
         """What messages call the server; holds no secrets."""
         if self.name:
             return self.name
-        return _clean(self.url or shlex.join([*self.command, *self.args]))
+        return str(Redactor().clean(self.url or shlex.join([*self.command, *self.args])))
 
 
 @dataclass(frozen=True, repr=False)
@@ -231,8 +228,3 @@ def _check_seconds(server: Server, *names: str) -> None:
 def _bad_value(server: Any, name: str, wanted: str) -> InvalidServer:
     given = shorten(getattr(server, name))
     return InvalidServer(f"{type(server).__name__}: {name} is {given}; give {wanted}.")
-
-
-def _clean(text: str) -> str:
-    cleaned: str = Redactor().clean(text)
-    return cleaned

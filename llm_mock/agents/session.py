@@ -40,20 +40,11 @@ class AgentSession:
 
     @contextmanager
     def continued(self, model: Any) -> Iterator[Any]:
-        """The `llm` conversation, for one run; what the run does not finish in success is forgotten.
-
-        Args:
-            model: the model, which decides of what kind the conversation is.
-
-        Raises:
-            InvalidSession: another run is under way, or the session began with the other kind of model.
-        """
+        """The `llm` conversation, for one run with a model; what the run does not finish in success is forgotten."""
         __tracebackhide__ = True
         if self._running:
-            raise InvalidSession(
-                "This session is running already. Its runs go one after the other: await one before the next is "
-                "started."
-            )
+            advice = "Its runs go one after the other: await one before the next is started."
+            raise InvalidSession(f"This session is running already. {advice}")
         conversation = model.conversation() if self._conversation is None else self._conversation
         if type(conversation) is not type(model.conversation()):
             raise InvalidSession(

@@ -54,14 +54,9 @@ def call_every_tool(
 
 
 def _call(tool: Any, given: Mapping[str, Any]) -> Any:
+    required = [name for name in tool.input_schema.get("required", ()) if name not in given]
     try:
-        generated = instance(_with(tool.input_schema, given))
+        generated = instance({**tool.input_schema, "type": "object", "required": required})
     except LLMMockError as error:
         raise LLMMockError(f"call_every_tool: the tool {tool.name}: {error}") from None
     return tool_call(tool.name, {**generated, **copy.deepcopy(dict(given))}, None)
-
-
-def _with(schema: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema that wants an object, and leaves out what is given anyway."""
-    required = [name for name in schema.get("required", ()) if name not in given]
-    return {**schema, "type": "object", "required": required}

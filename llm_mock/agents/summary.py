@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -13,74 +13,61 @@ from llm_mock.support.text import columns, dollars, seconds, shorten_name
 if TYPE_CHECKING:
     from llm_mock.agents.result import AgentResult
 
-Sums = dict[str, dict[str, Any]]
-"""Of each agent: `agent`, `tests`, `passed`, `runs`, `turns`, `tool_calls`, `input_tokens`, `output_tokens`,
-`cost_usd` (None where unknown) and `duration_s`. Plain values, which an xdist worker can send."""
-
 COUNTS = ("tests", "passed", "runs", "turns", "tool_calls", "input_tokens", "output_tokens", "duration_s")
+Sums = dict[str, dict[str, Any]]
+"""Of each agent: `agent`, `COUNTS`, `cost_usd` (None where unknown). Plain values, which an xdist worker can send."""
 
-_lock = threading.Lock()
-_new: list[AgentResult] = []
+_new: deque[AgentResult] = deque()
 
 
 def note(result: AgentResult) -> None:
     """An agent was run. It is kept where a test is running, until somebody asks for it."""
     if "PYTEST_CURRENT_TEST" in os.environ:
-        with _lock:
-            _new.append(result)
+        _new.append(result)
 
 
 def taken() -> list[AgentResult]:
     """The runs since this was last asked."""
-    with _lock:
-        results = _new.copy()
-        _new.clear()
-    return results
+    return [_new.popleft() for _ in range(len(_new))]
 
 
 class RunsOfTest:
     """What the agents did in one test so far."""
 
     def __init__(self) -> None:
-        self.results: list[AgentResult] = []
-        self._costs: list[Any] = []
+        self._results: list[AgentResult] = []
+        self._sums: Sums = {}
         self._outcome = "passed"
 
     def take(self, report: Any, shown: bool = True) -> None:
-        """Take in what was run in a phase of the test, and (if `shown`) show it where the phase failed.
-
-        Args:
-            report: the `pytest.TestReport` of the phase.
-            shown: whether a failure gets a section with the runs.
-        """
-        new = taken()
-        self.results += new
-        self._costs += [result.cost for result in new]  # while the prices of the test hold
+        """Take in what was run in a phase of the test, and (if `shown`) show it where the phase failed."""
+        for result in taken():
+            self._results.append(result)
+            add(self._sums, {result.agent: _counted(result)})  # while the prices of the test hold
         if report.failed:
             self._outcome = "failed"
-            if shown and self.results and report.when != "teardown":
-                report.sections.append(("Agent runs", "\n\n".join(map(str, self.results))))
+            if shown and self._results and report.when != "teardown":
+                report.sections.append(("Agent runs", "\n\n".join(map(str, self._results))))
         elif report.skipped and self._outcome == "passed":
             self._outcome = "failed" if hasattr(report, "wasxfail") else "skipped"
 
     def add_to(self, sums: Sums) -> None:
         """Add what was done to the sums of the agents. A skipped test counts as neither passed nor failed."""
-        for label in dict.fromkeys(result.agent for result in self.results):
-            own = [pair for pair in zip(self.results, self._costs, strict=True) if pair[0].agent == label]
-            counted = int(self._outcome != "skipped")
-            tested = {"agent": label, "tests": counted, "passed": int(self._outcome == "passed")}
-            add(sums, {label: {**tested, **_totals([result for result, _ in own], [cost for _, cost in own])}})
+        tested = {"tests": int(self._outcome != "skipped"), "passed": int(self._outcome == "passed")}
+        add(sums, {label: {**own, **tested} for label, own in self._sums.items()})
 
 
-def _totals(results: Sequence[AgentResult], costs: Sequence[Any]) -> dict[str, Any]:
+def _counted(result: AgentResult) -> dict[str, Any]:
     return {
-        "runs": len(results),
-        "turns": sum(len(result.turns) for result in results),
-        "tool_calls": sum(len(result.all_tool_calls) for result in results),
-        "input_tokens": sum(result.usage.input or 0 for result in results),
-        "output_tokens": sum(result.usage.output or 0 for result in results),
-        "cost_usd": None if None in costs else float(sum(costs)),
-        "duration_s": sum(result.duration for result in results),
+        "tests": 0,
+        "passed": 0,
+        "runs": 1,
+        "turns": len(result.turns),
+        "tool_calls": len(result.all_tool_calls),
+        "input_tokens": result.usage.input or 0,
+        "output_tokens": result.usage.output or 0,
+        "cost_usd": None if result.cost is None else float(result.cost),
+        "duration_s": result.duration,
     }
 
 

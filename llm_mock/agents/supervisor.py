@@ -3,12 +3,11 @@
 It is run as a file, by `python -I -S`, so that it imports nothing but what stands here and starts in a few
 milliseconds:
 
-    supervisor.py CONTROL PARENT GRACE STOP_TIMEOUT COMMAND [ARGUMENT …]
+    supervisor.py PARENT GRACE STOP_TIMEOUT COMMAND [ARGUMENT …]
 
-`CONTROL` is the number of a file descriptor, the reading end of a pipe. Its end means that the parent has ended or
-wants the command to end: the command has `GRACE` seconds to end by itself, then `STOP_TIMEOUT` after SIGTERM, then
-comes SIGKILL. A byte in the pipe means SIGKILL at once. `PARENT` is the process id of the parent, which is watched as
-well: a process that it forked may have the pipe open. Standard input, output and error are those of the command.
+`PARENT` is the process id of the parent. When that has ended, or on SIGTERM, SIGINT or SIGHUP, the command has `GRACE`
+seconds to end by itself, then `STOP_TIMEOUT` after SIGTERM, then comes SIGKILL. On SIGUSR1 SIGKILL comes at once.
+Standard input, output and error are those of the command.
 
 The supervisor ends as the command ends: with its exit status, or by the same signal; with 127 where it could not be
 started. What the command leaves behind in its group is killed; on Linux also what left the group.
@@ -29,45 +28,23 @@ KILLING = 5.0
 """Seconds after which processes that cannot be killed are given up."""
 SUBREAPER = 36
 """`PR_SET_CHILD_SUBREAPER` of Linux: orphans below this process become its children, not those of process 1."""
-ENDING = ("SIGTERM", "SIGINT", "SIGHUP")
-"""The signals on which a supervisor ends its command; by name, as not every system that imports this has them."""
 
 
 class Supervisor:
-    """Supervises one command.
+    """Starts a command, with the standard streams of this process, which closes its own."""
 
-    Args:
-        control: the file descriptor at whose end the command is ended.
-        parent: the process id of the parent.
-        grace: seconds that the command has to end by itself.
-        stop_timeout: seconds that it has then, after SIGTERM.
-    """
-
-    def __init__(self, control: int, parent: int, grace: float, stop_timeout: float) -> None:
-        self.control = control
+    def __init__(self, parent: int, command: list[str]) -> None:
         self.parent = parent
-        self.grace = grace
-        self.stop_timeout = stop_timeout
         self.status: int | None = None
-        self._wakeup, wakeup = os.pipe()
-        os.set_inheritable(control, False)
-        os.set_blocking(wakeup, False)
-        signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
         self._told_to_end = False
         self._at_once = False
-        for name in ENDING:
-            signal.signal(signal.Signals[name], self._end)
+        self._wakeup, wakeup = os.pipe()
+        os.set_blocking(wakeup, False)
+        signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
+            signal.signal(number, self._end)
         signal.signal(signal.SIGCHLD, lambda *_: None)  # only to wake up
-
-    def _end(self, *_: object) -> None:
-        self._told_to_end = True
-
-    def start(self, command: list[str]) -> None:
-        """Start the command, with the standard streams of this process, which closes its own.
-
-        Raises:
-            OSError: it cannot be started.
-        """
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())  # the parent may block some
         _adopt_orphans()
         # Python ignores SIGPIPE, and would hand that on.
         default = [signal.SIGPIPE, signal.SIGXFSZ]
@@ -76,17 +53,17 @@ class Supervisor:
         for stream in (0, 1, 2):
             os.dup2(nothing, stream)
 
-    def watch(self) -> int:
-        """Wait for the end of the command, or bring it about.
+    def _end(self, number: int, _: object) -> None:
+        self._told_to_end = True
+        self._at_once = self._at_once or number == signal.SIGUSR1
 
-        Returns:
-            Its exit status; that of a signal is negative.
-        """
+    def watch(self, grace: float, stop_timeout: float) -> int:
+        """Wait for the end of the command, or bring it about. Returns its exit status; that of a signal is negative."""
         self._wait(None)
-        self._wait(self.grace)
+        self._wait(grace)
         if self.status is None and not self._at_once:
             self._signal(signal.SIGTERM)
-            self._wait(self.stop_timeout)
+            self._wait(stop_timeout)
         self._signal(signal.SIGKILL)
         while self.status is None:
             self._reap(block=True)
@@ -94,34 +71,22 @@ class Supervisor:
         return self.status
 
     def _wait(self, seconds: float | None) -> None:
-        """Wait until the command has ended, and at most so many seconds; with None until the parent has ended."""
+        """Wait until the command has ended, and at most so many seconds; with None until it is to be ended."""
         deadline = None if seconds is None else time.monotonic() + seconds
-        sources = [self._wakeup, self.control]
         self._reap()
         while self.status is None and not self._at_once:
             left = PARENT_CHECK if deadline is None else deadline - time.monotonic()
             if left <= 0 or (deadline is None and (self._told_to_end or os.getppid() != self.parent)):
                 return
-            ready = select.select(sources, [], [], left)[0]
-            if self._wakeup in ready:
+            if select.select([self._wakeup], [], [], left)[0]:
                 os.read(self._wakeup, 100)
-            if self.control in ready:
-                self._at_once = bool(os.read(self.control, 1))
-                self._told_to_end = True
-                sources.remove(self.control)  # it has ended, and would always be ready
             self._reap()
 
     def _reap(self, block: bool = False) -> None:
-        while True:
-            try:
-                process, status = os.waitpid(-1, 0 if block else os.WNOHANG)
-            except ChildProcessError:
-                return
-            if process == self.group:
-                self.status = os.waitstatus_to_exitcode(status)
-                return
-            if process == 0:
-                return
+        with contextlib.suppress(ChildProcessError):
+            while self.status is None and (ended := os.waitpid(-1, 0 if block else os.WNOHANG))[0]:
+                if ended[0] == self.group:
+                    self.status = os.waitstatus_to_exitcode(ended[1])
 
     def _signal(self, number: int) -> None:
         # No process is left; macOS raises the latter where all are dead.
@@ -131,12 +96,11 @@ class Supervisor:
 
 def _adopt_orphans() -> None:
     """Become the parent of whatever the command starts and leaves behind, where the system can do that."""
-    if not sys.platform.startswith("linux"):
-        return
-    import ctypes
+    if sys.platform.startswith("linux"):
+        import ctypes
 
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
 
 
 def _kill_children() -> None:
@@ -157,19 +121,10 @@ def _kill_children() -> None:
 def _children() -> list[int]:
     """The children of this process, where the system has /proc."""
     found = []
-    own = str(os.getpid())
-    try:
-        processes = [name for name in os.listdir("/proc") if name.isdigit()]
-    except OSError:
-        return []
-    for process in processes:
-        try:
-            with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
-                parent = file.read().rpartition(")")[2].split()[1]
-        except OSError:
-            continue
-        if parent == own:
-            found.append(int(process))
+    for process in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):
+        with contextlib.suppress(OSError), open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
+            if int(file.read().rpartition(")")[2].split()[1]) == os.getpid():
+                found.append(int(process))
     return found
 
 
@@ -185,17 +140,15 @@ def _end_alike(status: int) -> None:
     os._exit(status)
 
 
-def main(arguments: list[str]) -> None:
+def main(parent: str, grace: str, stop_timeout: str, *command: str) -> None:
     """Supervise a command; see the head of this file for the arguments."""
-    control, parent, grace, stop_timeout = int(arguments[0]), int(arguments[1]), *map(float, arguments[2:4])
-    supervisor = Supervisor(control, parent, grace, stop_timeout)
     try:
-        supervisor.start(arguments[4:])
+        supervisor = Supervisor(int(parent), [*command])
     except OSError as error:
-        os.write(2, f"{arguments[4]}: {error.strerror}\n".encode())
+        os.write(2, f"{command[0]}: {error.strerror}\n".encode())
         os._exit(127)
-    _end_alike(supervisor.watch())
+    _end_alike(supervisor.watch(float(grace), float(stop_timeout)))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(*sys.argv[1:])

@@ -39,15 +39,12 @@ class ServerTool:
     """One tool of a running server. May be called from any thread and any event loop."""
 
     name: str
-    """Its name, as the server tells it."""
     description: str
     """What it does, as the server tells it; may be empty."""
     input_schema: dict[str, Any]
     """The JSON schema of its arguments."""
     server: Server
-    """The configuration of the server that has it."""
     execute: Execute
-    """Calls it."""
     loop: BackgroundLoop
     """Where `execute` runs."""
 
@@ -55,14 +52,9 @@ class ServerTool:
         return f"<ServerTool {self.name} of {self.server.label}>"
 
     def call(self, arguments: dict[str, Any], timeout: float | None = None) -> ToolAnswer:
-        """Call the tool, and wait for its answer.
+        """Call the tool with a JSON object, and wait for its answer for so many seconds (None: the server's own).
 
-        Args:
-            arguments: a JSON object.
-            timeout: how many seconds the call may take; by default as the server is configured.
-
-        Returns:
-            The answer; with `is_error` also where the arguments break the schema, the server died or the time is up.
+        The answer has `is_error` also where the arguments break the schema, the server died or the time is up.
         """
         if invalid := self._invalid(arguments):
             return invalid

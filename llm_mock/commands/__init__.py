@@ -1,4 +1,1 @@
-"""The commands of `llm-mock`.
-
-PYTEST_DONT_REWRITE
-"""
+"""The commands of `llm-mock`."""

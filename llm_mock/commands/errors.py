@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
 
 import click
 
@@ -21,30 +20,22 @@ INTERRUPTED = 130
 
 @contextmanager
 def errors_told() -> Iterator[None]:
-    """Have what is wrong with files, servers, keys and models end the command with one message, and exit code 1.
-
-    Ctrl-C ends it too; a reader that wants no more, such as `head`, is left to `click`.
-    """
+    """Have what is wrong with files, servers, keys and models end the command with one message, and exit code 1."""
     try:
         yield
     except LLMMockError as error:
         tell("Error", str(error))
         raise SystemExit(1) from None
-    except BrokenPipeError:
+    except BrokenPipeError:  # a reader that wants no more, such as `head`, is left to `click`
         raise
-    except OSError as error:
-        _output_lost(error)
+    except OSError as error:  # the command can show nothing more: the disk of standard output is full, for example
+        with open(os.devnull, "wb") as nowhere:  # what waits to be written could not be written at the end either
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        tell("Error", not_writable(error.filename or "standard output", error))
+        raise SystemExit(1) from None
     except KeyboardInterrupt:
         click.echo("", err=True)
         raise SystemExit(INTERRUPTED) from None
-
-
-def _output_lost(error: OSError) -> NoReturn:
-    """End the command, which can show nothing more: the disk of standard output is full, for example."""
-    with open(os.devnull, "wb") as nowhere:  # what waits to be written could not be written at the end either
-        os.dup2(nowhere.fileno(), sys.stdout.fileno())
-    tell("Error", not_writable(error.filename or "standard output", error))
-    raise SystemExit(1) from None
 
 
 def not_writable(path: str | Path, error: OSError) -> str:
@@ -53,11 +44,6 @@ def not_writable(path: str | Path, error: OSError) -> str:
 
 
 def tell(kind: str, message: str) -> None:
-    """Tell of an error or a warning on standard error; nothing in the message acts on a terminal.
-
-    Args:
-        kind: `Error` or `Warning`.
-        message: what is wrong; its lines are kept.
-    """
+    """Tell of an `Error` or a `Warning` on standard error; nothing in the message acts on a terminal."""
     lines = default_redactor().clean(message).splitlines() or [""]
     click.echo(f"{kind}: " + "\n".join(map(escaped, lines)), err=True)

@@ -12,17 +12,7 @@ from llm_mock.suites.role import Role, load_role, resolve_model
 
 
 def prepared_role(path: str, model: str | None, dry_run: bool) -> Role:
-    """Read a role, and ask `llm` for its model where it is to be asked for real; what has no effect is warned of.
-
-    Args:
-        path: the role file.
-        model: the id of the model that is asked instead; None is the role's own.
-        dry_run: whether no model is asked.
-
-    Raises:
-        InvalidFile: it is no role.
-        click.UsageError: `llm` does not know the other model.
-    """
+    """Read a role, ask `llm` for its model, or for another one that was given, and warn of what has no effect."""
     role = load_role(path)
     if model is not None:
         agent = replace(role.agent, provider=replace(role.agent.asks, model=model))

@@ -9,14 +9,13 @@ from typing import Any
 import click
 import llm
 
-from llm_mock.agents.result import AgentResult
 from llm_mock.agents.run import aitest_run_sync
 from llm_mock.agents.session import AgentSession
 from llm_mock.boundaries.llm.log import is_logging, log_path, log_responses, logged_conversation
 from llm_mock.commands.errors import tell
 from llm_mock.commands.role import prepared_role
 from llm_mock.errors import InvalidSession
-from llm_mock.suites.dry_run import dry_run_model
+from llm_mock.suites.case import dry_run_model
 from llm_mock.suites.role import Role
 from llm_mock.support.text import escaped, shorten_name
 
@@ -26,23 +25,7 @@ ENDS = ("exit", "quit")
 def run_agent(
     role: str, prompt: str | None, *, interactive: bool, model: str | None, dry_run: bool, **settings: bool
 ) -> bool:
-    """Run the agent of a role file and print its answers.
-
-    Args:
-        role: the role file.
-        prompt: what is said to the agent first; by default standard input where the command is not interactive.
-        interactive: whether the user is asked on at a prompt.
-        model: the id of the model that is asked instead of the role's.
-        dry_run: whether the model is simulated.
-        settings: see `_Chat`.
-
-    Returns:
-        Whether all its runs came to an end.
-
-    Raises:
-        LLMMockError: the role is wrong, or there is no conversation to go on with.
-        click.UsageError: there is nothing to say, or `llm` does not know the model.
-    """
+    """Run the agent of a role file and print its answers; whether all its runs came to an end."""
     if prompt is None and not interactive:
         prompt = _from_standard_input()
     chat = _Chat(prepared_role(role, model, dry_run), dry_run, **settings)
@@ -78,88 +61,61 @@ def _prompts(first: str | None, interactive: bool) -> Iterator[str]:
 
 
 class _Chat:
-    """A conversation with the agent of a role.
-
-    Args:
-        role: the role.
-        dry_run: whether the model is simulated.
-        resume: whether the last logged conversation goes on.
-        no_audit: whether nothing is logged, even where the user lets `llm` log.
-        verbose: whether tool calls are shown.
-        no_color: whether they may not be dimmed.
-
-    Raises:
-        InvalidSession: there is no conversation to go on with.
-    """
+    """A conversation with the agent of a role."""
 
     def __init__(self, role: Role, dry_run: bool, resume: bool, no_audit: bool, verbose: bool, no_color: bool) -> None:
-        self._role = role
+        self._agent = role.agent
         self._dry_run = dry_run
-        self._session = AgentSession(role.agent, _last_conversation(role, self._model()) if resume else None)
+        self._name = f"llm-mock run {role.name}"
+        """What the conversations of the role are called in the log."""
+        self._session = AgentSession(role.agent, self._last_conversation(role.name) if resume else None)
         self._log = not no_audit and is_logging()
         self._verbose = verbose
         self._color = False if no_color else None
 
     def _model(self) -> Any:
-        return dry_run_model(self._role.agent) if self._dry_run else llm.get_model(self._role.agent.asks.model)
+        return dry_run_model(self._agent) if self._dry_run else llm.get_model(self._agent.asks.model)
+
+    def _last_conversation(self, role: str) -> Any:
+        name = shorten_name(role)
+        try:
+            conversation = logged_conversation(self._name, self._model())
+        except Exception as error:  # such as a file that is no database, or what another version wrote
+            problem = f"{type(error).__name__}: {error}"
+            raise InvalidSession(f"The last conversation of {name} cannot be continued: {problem}") from None
+        if conversation is None:
+            raise InvalidSession(
+                f"There is no logged conversation of {name} in {log_path()}. Run it once without --resume, and "
+                "without --no-audit. `llm logs status` tells whether llm logs."
+            )
+        return conversation
 
     def say(self, prompt: str) -> bool:
-        """Run the agent, and print its answer. Returns whether it came to an end."""
-        result = self._answer(prompt)
-        if result is None:
+        """Run the agent, and print its answer; whether it came to an end."""
+        known = len(self._session.responses)
+        try:
+            result = aitest_run_sync(self._session, prompt, model_override=self._model())
+        except (llm.NeedsKeyException, llm.UnknownModelError) as error:
+            tell("Error", str(error.args[0] if error.args else error))
             return False
-        if self._verbose:
-            self._show_calls(result)
+        self._log_new(self._session.responses[known:])
+        for call in result.all_tool_calls if self._verbose else ():
+            click.secho(str(call), err=True, dim=True, color=self._color)
         if not result.success:
             tell("Error", result.error or "")
             return False
         _print(result.final_response)
         return True
 
-    def _answer(self, prompt: str) -> AgentResult | None:
-        """The result; None where the agent could not be asked."""
-        known = {id(response) for response in self._session.responses}
-        try:
-            result = aitest_run_sync(self._session, prompt, model_override=self._model())
-        except (llm.NeedsKeyException, llm.UnknownModelError) as error:
-            tell("Error", str(error.args[0] if error.args else error))
-            return None
-        self._log_new([response for response in self._session.responses if id(response) not in known])
-        return result
-
     def _log_new(self, responses: list[Any]) -> None:
         if not self._log or not responses:
             return
         try:
-            log_responses(responses, _logged_name(self._role))
+            log_responses(responses, self._name)
         except Exception as error:  # whatever the database is: the answer is there, and is shown
             self._log = False
             advice = "Leave the log out with --no-audit."
             tell("Warning", f"The answer could not be logged in {log_path()}: {error}. {advice}")
-
-    def _show_calls(self, result: AgentResult) -> None:
-        for call in result.all_tool_calls:
-            click.secho(str(call), err=True, dim=True, color=self._color)
-
-
-def _logged_name(role: Role) -> str:
-    """What the conversations of a role are called in the log."""
-    return f"llm-mock run {role.name}"
-
-
-def _last_conversation(role: Role, model: Any) -> Any:
-    name = shorten_name(role.name)
-    try:
-        conversation = logged_conversation(_logged_name(role), model)
-    except Exception as error:  # such as a file that is no database, or what another version wrote
-        problem = f"{type(error).__name__}: {error}"
-        raise InvalidSession(f"The last conversation of {name} cannot be continued: {problem}") from None
-    if conversation is None:
-        raise InvalidSession(
-            f"There is no logged conversation of {name} in {log_path()}. Run it once without --resume, and "
-            "without --no-audit. `llm logs status` tells whether llm logs."
-        )
-    return conversation
 
 
 def _print(answer: str) -> None:

@@ -26,12 +26,7 @@ ASCII_SIGNS = {True: "+", False: "x", None: "-"}
 
 
 class Terminal:
-    """Standard output: a terminal, a pipe or a file.
-
-    Args:
-        redactor: takes secrets out of every text.
-        color: whether there may be colors, which NO_COLOR and a pipe refuse.
-    """
+    """Standard output: a terminal, a pipe or a file. NO_COLOR and a pipe refuse colors."""
 
     def __init__(self, redactor: Redactor, color: bool = True) -> None:
         self.is_pipe = not sys.stdout.isatty()
@@ -44,10 +39,8 @@ class Terminal:
             markup=False,
             emoji=False,
         )
-        self.signs = SIGNS if self._shows("".join(SIGNS.values())) else ASCII_SIGNS
-
-    def _shows(self, text: str) -> bool:
-        return text == self._shown(text)
+        signs = "".join(SIGNS.values())
+        self.signs = SIGNS if self._shown(signs) == signs else ASCII_SIGNS
 
     def _shown(self, text: str) -> str:
         """A text with what the encoding of the output lacks escaped."""

@@ -50,49 +50,16 @@ class Options:
 
 
 def run_suites(options: Options) -> int:
-    """Run suites, show and write what came of them.
-
-    Returns:
-        The exit code: 0 where all cases passed, else 1.
-
-    Raises:
-        LLMMockError: the role is wrong.
-        click.UsageError: `llm` does not know the model.
-    """
+    """Run suites, show and write what came of them; the exit code is 0 where all cases passed, else 1."""
     role = prepared_role(options.role, options.model, options.dry_run)
     keys = [] if options.dry_run else stored_keys()
     redactor = default_redactor(keys + secrets_of_servers(role.agent.servers))
     run = _Run(role, options, Terminal(redactor, not options.no_color), redactor)
-    with run.outputs_written():
+    try:
         run.run_all()
+    finally:
+        run.write_outputs()
     return run.exit_code
-
-
-# --- Which cases ----------------------------------------------------------------------------------------------------
-
-
-def _selected(suite: TestSuiteDefinition, options: Options) -> TestSuiteDefinition:
-    """The suite with the cases that were asked for."""
-    text = (options.text or "").casefold()
-    cases = tuple(
-        case
-        for case in suite.cases
-        if text in case.name.casefold() and (not options.tag or set(options.tag) & set(case.tags))
-    )
-    return suite.model_copy(update={"cases": cases})
-
-
-def _no_case_selected(options: Options, cases: Sequence[TestCase]) -> str:
-    """What to say where no case has what was asked for."""
-    wanted = [f"the tag {' or '.join(map(shorten, options.tag))}"] if options.tag else []
-    wanted += [f"{shorten(options.text)} in its name"] if options.text is not None else []
-    tags = ", ".join(map(shorten_name, sorted({tag for case in cases for tag in case.tags}))) or "none"
-    names = ", ".join(shorten_name(case.name) for case in cases[:SHOWN_NAMES]) or "none"
-    more = f" and {len(cases) - SHOWN_NAMES} more" if len(cases) > SHOWN_NAMES else ""
-    return f"No case has {' and '.join(wanted)}. Tags there are: {tags}. Cases there are: {names}{more}."
-
-
-# --- Running --------------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -106,40 +73,40 @@ class _Run:
     finished: list[FinishedSuite] = field(default_factory=list)
     exit_code: int = 0
 
-    @contextmanager
-    def outputs_written(self) -> Iterator[None]:
-        """Write the files at the end, however it comes."""
-        try:
-            yield
-        finally:
-            for path in self.options.output:
-                try:
-                    suite_outputs.write(path, self.finished, self.redactor)
-                except OSError as error:
-                    self._tell_error(not_writable(path, error))
+    def write_outputs(self) -> None:
+        for path in self.options.output:
+            try:
+                suite_outputs.write(path, self.finished, self.redactor)
+            except OSError as error:
+                self._tell_error(not_writable(path, error))
 
     def run_all(self) -> None:
         """Run every suite that can be read; what is wrong with one does not stop the others."""
-        for number, suite in enumerate(self._selected_suites()):
+        for number, suite in enumerate(self._suites()):
             if number:
                 self.terminal.print()
             with self._errors_told_here():
                 self._run_suite(suite)
 
-    def _selected_suites(self) -> list[TestSuiteDefinition]:
+    def _suites(self) -> list[TestSuiteDefinition]:
+        """The suites that have what was asked for, with the cases that were."""
         suites = []
         for name in self.options.suite:
             with self._errors_told_here():
                 suites.append(load_suite(name))
-        selected = [_selected(suite, self.options) for suite in suites]
         if not self.options.tag and self.options.text is None:
             for suite in suites:
                 if not suite.cases:
                     tell("Warning", f"{suite.path}: the suite has no cases.")
-            return selected
-        if suites and not any(suite.cases for suite in selected):
-            self._tell_error(_no_case_selected(self.options, [case for suite in suites for case in suite.cases]))
-        return [suite for suite in selected if suite.cases]
+            return suites
+        chosen = [suite.model_copy(update={"cases": tuple(filter(self._is_chosen, suite.cases))}) for suite in suites]
+        if suites and not any(suite.cases for suite in chosen):
+            self._tell_error(_no_case_chosen(self.options, [case for suite in suites for case in suite.cases]))
+        return [suite for suite in chosen if suite.cases]
+
+    def _is_chosen(self, case: TestCase) -> bool:
+        tag, text = self.options.tag, self.options.text or ""
+        return text.casefold() in case.name.casefold() and (not tag or not set(tag).isdisjoint(case.tags))
 
     @contextmanager
     def _errors_told_here(self) -> Iterator[None]:
@@ -163,10 +130,10 @@ class _Run:
             self.exit_code = 1
 
     def _result(self, suite: TestSuiteDefinition) -> SuiteResult:
-        options, done = self.options, _Progress(suite, self.terminal)
+        options, progress = self.options, _Progress(len(suite.cases), self.terminal)
         try:
-            with done.shown():
-                result = run_suite(
+            with self.terminal.status() as progress.show:
+                return run_suite(
                     self.role,
                     suite,
                     dry_run=options.dry_run,
@@ -175,12 +142,15 @@ class _Run:
                     jobs=options.jobs,
                     retry=options.retry,
                     max_cost=self._remaining_cost(),
-                    on_start=done.start,
-                    on_result=done.finish,
+                    on_start=progress.start,
+                    on_result=progress.finish,
                 )
         except KeyboardInterrupt:
-            self._interrupted(suite, done.results)
-        return result
+            partial = _partial(self.role, suite, progress.results, options.dry_run)
+        self.finished.append(FinishedSuite(partial, suite.path))
+        done, cases = len(progress.results), count(len(suite.cases), "case")
+        click.echo(f"Interrupted: {done} of {cases} {'is' if len(suite.cases) == 1 else 'are'} done.", err=True)
+        raise SystemExit(INTERRUPTED)
 
     def _remaining_cost(self) -> Decimal | None:
         """What the suites before have left of the limit."""
@@ -190,23 +160,25 @@ class _Run:
         spent = sum((result.cost or Decimal(0) for result in results), Decimal(0))
         return max(Decimal(str(self.options.max_cost)) - spent, Decimal(0))
 
-    def _interrupted(self, suite: TestSuiteDefinition, results: Sequence[CaseResult]) -> None:
-        """End the command, with what there is."""
-        self.finished.append(FinishedSuite(_partial(self.role, suite, results, self.options.dry_run), suite.path))
-        are = "is" if len(suite.cases) == 1 else "are"
-        click.echo(f"Interrupted: {len(results)} of {count(len(suite.cases), 'case')} {are} done.", err=True)
-        raise SystemExit(INTERRUPTED)
+
+def _no_case_chosen(options: Options, cases: Sequence[TestCase]) -> str:
+    """What to say where no case has what was asked for."""
+    wanted = [f"the tag {' or '.join(map(shorten, options.tag))}"] if options.tag else []
+    wanted += [f"{shorten(options.text)} in its name"] if options.text is not None else []
+    tags = ", ".join(map(shorten_name, sorted({tag for case in cases for tag in case.tags}))) or "none"
+    names = ", ".join(shorten_name(case.name) for case in cases[:SHOWN_NAMES]) or "none"
+    more = f" and {len(cases) - SHOWN_NAMES} more" if len(cases) > SHOWN_NAMES else ""
+    return f"No case has {' and '.join(wanted)}. Tags there are: {tags}. Cases there are: {names}{more}."
 
 
 def _partial(role: Role, suite: TestSuiteDefinition, results: Sequence[CaseResult], dry_run: bool) -> SuiteResult:
     """The result of a suite that was interrupted."""
-    done = {result.case.name for result in results}
-    order = {case.name: position for position, case in enumerate(suite.cases)}
+    done = {result.case.name: result for result in results}
     return SuiteResult(
         suite_name=suite.metadata.name,
         agent=role.agent.label,
         model=role.agent.asks.model,
-        case_results=tuple(sorted(results, key=lambda result: order[result.case.name])),
+        case_results=tuple(done[case.name] for case in suite.cases if case.name in done),
         dry_run=dry_run,
         not_run=tuple(case for case in suite.cases if case.name not in done),
         duration=sum(result.duration for result in results),
@@ -216,31 +188,24 @@ def _partial(role: Role, suite: TestSuiteDefinition, results: Sequence[CaseResul
 class _Progress:
     """How far the run of a suite is."""
 
-    def __init__(self, suite: TestSuiteDefinition, terminal: Terminal) -> None:
+    show: Callable[[str], None]
+
+    def __init__(self, total: int, terminal: Terminal) -> None:
         self.results: list[CaseResult] = []
-        self._total = len(suite.cases)
+        self._total = total
         self._terminal = terminal
         self._running: list[str] = []
-        self._show: Callable[[str], None]
-
-    @contextmanager
-    def shown(self) -> Iterator[None]:
-        """Show it."""
-        with self._terminal.status() as self._show:
-            yield
 
     def start(self, case: TestCase) -> None:
-        """A case begins."""
-        self._running.append(self._terminal.line(case.name))
+        self._running.append(case.name)
         self._update()
 
     def finish(self, result: CaseResult) -> None:
-        """A case is done."""
         self.results.append(result)
-        self._running.remove(self._terminal.line(result.case.name))
+        self._running.remove(result.case.name)
         self._update()
 
     def _update(self) -> None:
         others = f" and {len(self._running) - 1} more" if len(self._running) > 1 else ""
-        first = self._running[0] if self._running else ""
-        self._show(f"{len(self.results)}/{self._total} {first}{others}")
+        first = self._terminal.line(self._running[0]) if self._running else ""
+        self.show(f"{len(self.results)}/{self._total} {first}{others}")

@@ -13,6 +13,7 @@ from llm_mock.suites.schema import TestSuiteDefinition
 from llm_mock.support import yaml_files
 from llm_mock.support.text import count
 
+FORMATS: dict[str, Any] = {"suite": TestSuiteDefinition, "spec": TestSpec}
 NEITHER = (
     "is no suite (kind: TestSuite), no role (kind: Agent) and no plain-language test (test, steps and verdict); "
     "`llm-mock schema suite` and `llm-mock schema spec` print what these hold"
@@ -20,17 +21,7 @@ NEITHER = (
 
 
 def validated(path: Path) -> str:
-    """Check a file.
-
-    Args:
-        path: the file.
-
-    Returns:
-        What it is, such as `suite 'greeting', 3 cases`.
-
-    Raises:
-        InvalidFile: it is wrong; each line of the message names a problem with file and line.
-    """
+    """What a file is, such as `suite 'greeting', 3 cases`; InvalidFile where it is wrong."""
     document = yaml_files.load(path)
     content: Any = document.data
     kind = content.get("kind") if isinstance(content, dict) else None
@@ -46,10 +37,5 @@ def validated(path: Path) -> str:
 
 
 def format_of(kind: str) -> dict[str, Any]:
-    """The JSON Schema of a format.
-
-    Args:
-        kind: `suite` or `spec`.
-    """
-    models: dict[str, Any] = {"suite": TestSuiteDefinition, "spec": TestSpec}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **models[kind].model_json_schema()}
+    """The JSON Schema of one of `FORMATS`."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **FORMATS[kind].model_json_schema()}

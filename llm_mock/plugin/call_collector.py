@@ -15,8 +15,7 @@ import pytest
 from llm_mock.boundaries.llm.get_model import MockGetModel
 from llm_mock.core.active import active
 from llm_mock.core.call_log import LoggedCall
-from llm_mock.report import junit_properties
-from llm_mock.report.calls import describe_calls, keep_calls
+from llm_mock.report.calls import PROPERTIES, describe_calls, junit_properties, keep_calls
 
 STEPS = pytest.StashKey["Sequence[dict[str, Any]]"]()
 """What a plain-language test did: of each step `name`, `status` (pass, fail or skip), `details` and `tool_output`."""
@@ -86,8 +85,8 @@ class CallCollector:
         calls = describe_calls(own + self._calls_of_test, mock)
         self._mock_of_test, self._calls_of_test = None, []
         if self._junit:
-            others = [each for each in item.user_properties if each[0] not in junit_properties.NAMES]
-            item.user_properties[:] = others + junit_properties.junit_properties(calls)
+            others = [each for each in item.user_properties if each[0] not in PROPERTIES]
+            item.user_properties[:] = others + junit_properties(calls)
         if not self._detailed:
             return None
         redactor = mock.redactor if mock is not None else None

@@ -2,6 +2,4 @@
 
 A rendering (JSON, the HTML page, JUnit XML, Markdown) reads its document and nothing else. Imported only where one of
 these was asked for.
-
-PYTEST_DONT_REWRITE
 """

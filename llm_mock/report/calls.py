@@ -1,12 +1,11 @@
-"""The calls of one test as the document has them: JSON values, grouped into conversations, with their cost.
-
-PYTEST_DONT_REWRITE
-"""
+"""The calls of one test as the document has them: JSON values, grouped into conversations, with their cost."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,6 @@ from llm_mock.core.call_log import CallLog, LoggedCall
 from llm_mock.core.request import plain
 from llm_mock.cost.prices import cost_of
 from llm_mock.errors import LLMMockError
-from llm_mock.report.conversations import find_conversations
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import MockGetModel
@@ -23,37 +21,37 @@ if TYPE_CHECKING:
 
 _costs: dict[tuple[Any, ...], Decimal | None] = {}
 """Of model, tokens, day and prices: to look a price up takes longer than a mocked call."""
+PROPERTIES = ("llm_calls", "llm_input_tokens", "llm_output_tokens", "llm_cost_usd")
+"""The properties of a test in pytest's own JUnit file."""
 
 
 def keep_calls(mock: MockGetModel, detailed: bool) -> None:
-    """Have a mock, and those that are put on top of it from now on, keep every call.
-
-    Args:
-        mock: the mock.
-        detailed: whether a document is to be made of the calls; else only their tokens and cost are asked for.
-    """
+    """Have a mock, and those that are put on top of it from now on, keep every call; `detailed` for a document."""
     log = mock.history.log = CallLog(detailed)
     for call in mock.calls:
         log.received(call)
 
 
 def describe_calls(kept: Iterable[LoggedCall], mock: MockGetModel | None) -> list[dict[str, Any]]:
-    """Calls as the document has them.
+    """Calls as the document has them, each with the keys of `docs/report.md`; the prices of the mock count.
 
-    A message that an earlier call of the conversation was sent or answered already is left out.
-
-    Args:
-        kept: the calls, in order.
-        mock: the mock that answered them, whose prices count.
-
-    Returns:
-        Each with the keys of `docs/report.md`. `conversation` is the same for calls that belong together, and None for
-        a single one; `cost_usd` is a Decimal, None where the price is unknown; `response` is None for a call that
-        failed at once; `not_described` says what could not be described.
+    A message that an earlier call of the conversation was sent or answered already is left out. `conversation` is the
+    same for calls that belong together, and None for a single one; `cost_usd` is a Decimal, None where the price is
+    unknown; `response` is None for a call that failed at once; `not_described` says what could not be described.
     """
     calls = [_call(record, details, mock) for record, details in kept]
-    find_conversations(calls)
+    _find_conversations(calls)
     return calls
+
+
+def junit_properties(calls: Sequence[dict[str, Any]]) -> list[tuple[str, Any]]:
+    """`PROPERTIES` with what the calls of a test took; no cost where a price is unknown, nothing without calls."""
+    if not calls:
+        return []
+    tokens = (sum(call["usage"][name] or 0 for call in calls) for name in ("input_tokens", "output_tokens"))
+    costs = [call["cost_usd"] for call in calls]
+    values = [len(calls), *tokens, *([] if None in costs else [f"{sum(costs):f}"])]
+    return list(zip(PROPERTIES, values, strict=False))
 
 
 def _call(record: CallRecord, details: Details, mock: MockGetModel | None) -> dict[str, Any]:
@@ -113,3 +111,50 @@ def _response_of(record: CallRecord) -> dict[str, Any] | None:
     """What the record alone tells of an answer."""
     answer = record["response"]
     return None if answer is None else {"text": answer if isinstance(answer, str) else json.dumps(plain(answer))}
+
+
+def _find_conversations(calls: list[dict[str, Any]]) -> None:
+    """Group calls, by their ids and where one goes on from the messages of an earlier one, which are left out then."""
+    sent: dict[str, dict[str, Any]] = {}
+    for call in calls:
+        messages, hashes = call["messages"], _running_hashes(call["messages"])
+        earlier, cut = _continued(messages, hashes, sent)
+        if earlier is not None:
+            earlier["conversation"] = earlier["conversation"] or f"call {earlier['number']}"
+            call["conversation"] = earlier["conversation"]
+            call["messages"] = messages[cut:]
+            call["earlier_messages"] = cut
+        if hashes:
+            sent[hashes[-1]] = call
+    members = Counter(call["conversation"] for call in calls)
+    for call in calls:
+        if members[call["conversation"]] == 1:
+            call["conversation"] = None
+
+
+def _continued(
+    messages: list[dict[str, Any]], hashes: list[str], sent: dict[str, dict[str, Any]]
+) -> tuple[dict[str, Any] | None, int]:
+    """The earlier call whose messages these begin with, and how many of these it was sent or answered."""
+    for position in range(len(messages) - 1, 0, -1):
+        earlier = sent.get(hashes[position - 1])
+        if earlier is not None and messages[position]["role"] == "assistant":
+            return earlier, position + int(_says(messages[position], earlier["response"]))
+    return None, 0
+
+
+def _says(message: dict[str, Any], response: dict[str, Any] | None) -> bool:
+    """Whether a message is what a call answered, and not an edited version of it."""
+    text = "".join(part["text"] for part in message["parts"] if part["type"] == "text")
+    names = [part["name"] for part in message["parts"] if part["type"] == "tool_call"]
+    answer = response or {}
+    return text == answer.get("text", "") and names == [call["name"] for call in answer.get("tool_calls", ())]
+
+
+def _running_hashes(messages: list[dict[str, Any]]) -> list[str]:
+    """Of each message: a hash of all messages up to it."""
+    running, hashes = hashlib.sha256(), []
+    for message in messages:
+        running.update(json.dumps(message, sort_keys=True, default=repr).encode())
+        hashes.append(running.hexdigest())
+    return hashes

@@ -1,8 +1,6 @@
 """The document of a run: its envelope, the tests with their calls, and the sums of each model.
 
 The JSON of `--llm-mock-report` and the HTML page are renderings of it.
-
-PYTEST_DONT_REWRITE
 """
 
 from __future__ import annotations
@@ -10,7 +8,7 @@ from __future__ import annotations
 import json
 import platform
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from importlib.metadata import version
 from typing import Any
@@ -25,13 +23,10 @@ def new_document(
     agents: Sequence[dict[str, Any]],
     duration: float,
 ) -> dict[str, Any]:
-    """The document, as JSON values: see `docs/report.md`.
+    """The document, as JSON values: see `docs/report.md`. It took `duration` seconds.
 
-    Args:
-        tests: as `new_test` makes them.
-        outside_tests: calls that belong to no test: `during`, `worker`, `calls`.
-        agents: what each agent did, as `llm_mock.agents.summary.rows` has it.
-        duration: how many seconds the run took.
+    Tests are as `new_test` makes them, calls outside tests have `during`, `worker` and `calls`, agents are as
+    `llm_mock.agents.summary.rows` has them.
     """
     return {
         "version": VERSION,
@@ -49,13 +44,7 @@ def new_document(
 
 
 def new_test(name: str, **known: Any) -> dict[str, Any]:
-    """A test of the document.
-
-    Args:
-        name: its id, which begins with its file.
-        known: what is known of it so far: `file`, `outcome`, `duration_s`, `message`, `worker`, `calls` (as
-            `llm_mock.report.calls` makes them).
-    """
+    """A test of the document, with what is known so far. Its id begins with its file."""
     nothing = {"outcome": "passed", "duration_s": 0.0, "message": None, "worker": None}
     return {"id": name, "file": name.split("::")[0], **nothing, "calls": [], **known}
 
@@ -80,17 +69,12 @@ def _totals(calls: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def as_json(document: dict[str, Any]) -> bytes:
     """The document as JSON in UTF-8, each test and each group of calls outside tests on a line of its own."""
-    text = "{\n" + ",\n".join(_lines(document)) + "\n}\n"
-    return text.encode(errors="backslashreplace")  # of half a surrogate pair, which UTF-8 does not have, the escape
-
-
-def _lines(document: dict[str, Any]) -> Iterator[str]:
+    lines = []
     for name, value in document.items():
-        if isinstance(value, list) and value:
-            items = ",\n".join(f"    {_json(item)}" for item in value)
-            yield f'  "{name}": [\n{items}\n  ]'
-        else:
-            yield f'  "{name}": {_json(value)}'
+        items = ",\n".join(f"    {_json(item)}" for item in value) if isinstance(value, list) else ""
+        lines.append(f'  "{name}": [\n{items}\n  ]' if items else f'  "{name}": {_json(value)}')
+    text = "{\n" + ",\n".join(lines) + "\n}\n"
+    return text.encode(errors="backslashreplace")  # of half a surrogate pair, which UTF-8 does not have, the escape
 
 
 def _json(value: Any) -> str:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from llm_mock.report.suite_document import explanation, tokens
-from llm_mock.support.text import count, dollars
+from llm_mock.support.text import count, dollars, short_seconds
 
 SIGNS = {"passed": "✅ PASS", "failed": "❌ FAIL", "skipped": "⏭️ SKIP", "not run": "⏭️ not run"}
 LONGEST = 4_000
@@ -28,20 +28,20 @@ def as_markdown(document: dict[str, Any]) -> bytes:
 def _suite(suite: dict[str, Any]) -> Iterator[str]:
     checked = suite["passed"] + suite["failed"]
     passed = checked + suite["skipped"] == suite["total"] and not suite["failed"]
-    yield f"### {'✅' if passed else '❌'} {_inert(suite['suite'])}: {suite['passed']}/{checked} passed"
-    yield ""
-    yield _about(suite)
-    yield ""
+    yield f"### {'✅' if passed else '❌'} {_inert(suite['suite'])}: {suite['passed']}/{checked} passed\n"
+    yield f"{_about(suite)}\n"
     if suite["cases"]:
-        yield "| Case | Status | Duration |"
-        yield "| --- | --- | ---: |"
+        yield "| Case | Status | Duration |\n| --- | --- | ---: |"
     for case in suite["cases"]:
-        took = duration(case["duration_s"]) if case["attempts"] else ""
+        took = short_seconds(case["duration_s"]) if case["attempts"] else ""
         yield f"| {_inert(case['name'])} | {SIGNS[case['status']]} | {took} |"
     yield ""
     for case in suite["cases"]:
         if case["status"] == "failed":
-            yield from _failure(suite, case)
+            text = explanation(suite, case)
+            cut = f"{text[:LONGEST]}…" if len(text) > LONGEST else text
+            yield f"<details><summary>{_inert(case['name'])}</summary>\n"
+            yield f"<pre>\n{html.escape(cut)}\n</pre>\n\n</details>\n"
 
 
 def _about(suite: dict[str, Any]) -> str:
@@ -51,24 +51,6 @@ def _about(suite: dict[str, Any]) -> str:
         used = f"{count(sum(map(tokens, suite['cases'])), 'token')}, cost {dollars(cost)}"
     stopped = f". {_inert('Stopped: ' + suite['stopped'])}" if suite["stopped"] else ""
     return f"Role {_inert(suite['role'])}, model {_inert(suite['model'])}, {used}{stopped}"
-
-
-def duration(seconds: float) -> str:
-    """A time, as short as a column wants it."""
-    if seconds >= 60:
-        return f"{int(seconds // 60)}m {int(seconds % 60):02}s"
-    return f"{seconds:.1f}s" if round(seconds * 1000) >= 1000 else f"{seconds * 1000:.0f}ms"
-
-
-def _failure(suite: dict[str, Any], case: dict[str, Any]) -> Iterator[str]:
-    yield f"<details><summary>{_inert(case['name'])}</summary>"
-    yield ""
-    text = explanation(suite, case)
-    cut = f"{text[:LONGEST]}…" if len(text) > LONGEST else text
-    yield f"<pre>\n{html.escape(cut)}\n</pre>"
-    yield ""
-    yield "</details>"
-    yield ""
 
 
 def _inert(text: str) -> str:

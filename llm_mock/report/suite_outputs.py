@@ -17,14 +17,5 @@ FORMATS = {".json": as_json, ".xml": as_junit, ".md": as_markdown, ".html": as_p
 
 
 def write(path: Path, suites: Sequence[FinishedSuite], redactor: Redactor) -> None:
-    """Write the results of suites in the format that the suffix names.
-
-    Args:
-        path: a name that ends in one of `FORMATS`.
-        suites: the suites.
-        redactor: takes secrets out of every text.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Write the results of suites, without secrets, in the format that the suffix names."""
     write_atomically(path, FORMATS[path.suffix.lower()](redactor.clean(new_document(suites))))

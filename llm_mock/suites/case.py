@@ -17,15 +17,24 @@ from llm_mock.agents.pool import pool_of_process
 from llm_mock.agents.result import AgentResult, without_secrets
 from llm_mock.agents.run import aitest_run_sync
 from llm_mock.agents.session import AgentSession
+from llm_mock.boundaries.llm.create import create_mock_get_model
 from llm_mock.errors import LLMMockError
 from llm_mock.suites.assertions import RunContext, evaluate_assertions
-from llm_mock.suites.dry_run import dry_run_model
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, TurnResult, total_cost
 from llm_mock.suites.schema import TestCase, ToolCallsAssertion, Turn
 from llm_mock.support.text import error_text
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.model import MockLLMModel
+
+
+DRY_RUN_OUTPUT = "[dry-run] Simulated response."
+"""What the model of a dry run answers where a case does not say what is expected."""
+
+
+def dry_run_model(agent: Agent) -> MockLLMModel:
+    """A model that answers instead of the agent's: no network, no key, nothing of the user's `llm`."""
+    return create_mock_get_model({agent.asks.model: DRY_RUN_OUTPUT})(agent.asks.model)
 
 
 @dataclass(frozen=True)
@@ -80,19 +89,21 @@ class CaseRunner:
             tuple(self._turn_result(result) for result in session.results),
             () if error is not None else tuple(assertions),
             None if error is None else without_secrets(error, secrets_of_servers(self.agent.servers)),
-            self._transcript(session, error),
+            # a dry run that succeeded needs no transcript: its turns say all, and a transcript takes long
+            "" if self.dry_run and error is None else "\n\n".join(map(str, session.results)),
             time.perf_counter() - start,
         )
-
-    def _transcript(self, session: AgentSession, error: str | None) -> str:
-        """The runs for people. Of a dry run that succeeded nothing: its turns say all, and a transcript takes long."""
-        return "" if self.dry_run and error is None else "\n\n".join(map(str, session.results))
 
     def _model(self, case: TestCase) -> Any:
         """The model that is asked; None for that of the agent."""
         if self.model_override is not None or not self.dry_run:
             return self.model_override
-        return dry_run_model(self.agent, case, self.get_model)
+        model = self.get_model(self.model_id) if self.get_model else dry_run_model(self.agent)
+        if (mock := model.mock()) is not None:
+            for turn in case.all_turns:
+                answer = DRY_RUN_OUTPUT if turn.expected_output is None else turn.expected_output
+                mock.responses.add(model.model_id, answer, optional=True)
+        return model
 
     def _evaluate(self, turn: Turn, result: AgentResult) -> Sequence[AssertionResult]:
         if not turn.assertions:
@@ -105,17 +116,11 @@ class CaseRunner:
         return evaluate_assertions(turn.assertions, result.final_response, context)
 
     def _turn_result(self, result: AgentResult) -> TurnResult:
-        usage = result.usage
-        return TurnResult(
-            result.prompt,
-            result.final_response,
-            tuple(result.all_tool_calls),
-            0 if self.dry_run else usage.input or 0,
-            0 if self.dry_run else usage.output or 0,
-            Decimal(0) if self.dry_run else result.cost,
-            result.duration,
-            len(result.turns),
-        )
+        sent, received, cost = result.usage.input or 0, result.usage.output or 0, result.cost
+        if self.dry_run:
+            sent, received, cost = 0, 0, Decimal(0)
+        calls, requests = tuple(result.all_tool_calls), len(result.turns)
+        return TurnResult(result.prompt, result.final_response, calls, sent, received, cost, result.duration, requests)
 
 
 def _reason(error: Exception) -> str:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import pydantic
 
 from llm_mock.errors import InvalidFile
 from llm_mock.suites.schema import Assertion, Defaults, TestCase, TestSuiteDefinition, Turn
-from llm_mock.suites.variables import Variables, has_reference, text_of
 from llm_mock.support import yaml_files
-from llm_mock.support.interpolation import NAME
+from llm_mock.support.interpolation import NAME, interpolated, map_texts, references_in, whole_reference
 from llm_mock.support.text import shorten, shorten_name, suggestion
 from llm_mock.support.validation import described, problems_of
 
@@ -22,14 +21,9 @@ SHOWN_VALUES = 60
 _ASSERTION: pydantic.TypeAdapter[Assertion] = pydantic.TypeAdapter(Assertion)
 
 Place = tuple[str | int, ...]
+Problem = tuple[Place, str]
+"""Where something is wrong with a suite, and what."""
 AnyTurn = TypeVar("AnyTurn", bound=Turn)
-
-
-class Found(NamedTuple):
-    """Something that is wrong with a suite."""
-
-    location: Place
-    text: str
 
 
 def case_label(name: Any, position: int) -> str:
@@ -37,23 +31,67 @@ def case_label(name: Any, position: int) -> str:
     return f"case {shorten(name, 80)}" if isinstance(name, str) and name else f"case {position + 1}"
 
 
-def expand(suite: TestSuiteDefinition, folder: Path) -> tuple[TestSuiteDefinition, list[Found]]:
-    """The suite with cases that are runnable as they stand, and what is wrong with it.
-
-    Args:
-        suite: the suite.
-        folder: where the files lie that it names.
-    """
+def expand(suite: TestSuiteDefinition, folder: Path) -> tuple[TestSuiteDefinition, list[Problem]]:
+    """The suite with cases that are runnable as they stand, and what is wrong with it; its files lie in the folder."""
     problems = [*_bad_variables(("defaults", "variables"), suite.defaults.variables)]
     made: list[tuple[int, TestCase]] = []
     for position, case in enumerate(suite.cases):
         expansion = _Expansion(position, case, suite.defaults, folder)
         made += [(position, runnable) for runnable in expansion.cases()]
         owner = case_label(case.name, position)
-        problems += [Found(location, f"{owner}: {text}") for location, text in expansion.problems]
+        problems += [(location, f"{owner}: {text}") for location, text in expansion.problems]
     problems += _bad_names(made)
     cases = tuple(case for _, case in made)
     return suite.model_copy(update={"defaults": Defaults(), "cases": cases}), list(dict.fromkeys(problems))
+
+
+class _Variables:
+    """Replaces `${name}` in texts by values; without any, texts stay as they are."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.values = values
+        self.unknown: dict[str, None] = {}
+        """Names that were asked for and are not known, in order."""
+
+    def in_text(self, text: str) -> str:
+        return interpolated(text, self._replacement) if self.values else text
+
+    def in_turn(self, turn: Turn) -> dict[str, str | None]:
+        texts = {"prompt": turn.prompt, "expected_output": turn.expected_output}
+        return {key: None if text is None else self.in_text(text) for key, text in texts.items()}
+
+    def in_assertion(self, assertion: Assertion) -> dict[str, Any]:
+        """The fields of an assertion, as its file would have them; a JSON Schema has no variables."""
+        fields = assertion.model_dump(by_alias=True)
+        replaced = {
+            name: value if name == "schema" else map_texts(value, self.in_text) for name, value in fields.items()
+        }
+        for call, given in zip(replaced.get("calls", ()), fields.get("calls", ()), strict=True):
+            call["arguments"] = map_texts(given["arguments"], self._in_argument)
+        return replaced
+
+    def _in_argument(self, text: str) -> Any:
+        """An argument of a tool, which keeps the type of a variable that is all of it."""
+        name = whole_reference(text)
+        return self.in_text(text) if name is None or name not in self.values else self.values[name]
+
+    def _replacement(self, name: str) -> str | None:
+        if name in self.values:
+            return _text_of(self.values[name])
+        if NAME.fullmatch(name):
+            self.unknown[name] = None
+        return None
+
+
+def _has_reference(text: str) -> bool:
+    return any(map(NAME.fullmatch, references_in(text)))
+
+
+def _text_of(value: Any) -> str:
+    """The value of a variable as YAML has it; nothing for null."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
 
 
 class _Expansion:
@@ -70,12 +108,12 @@ class _Expansion:
     def cases(self) -> list[TestCase]:
         """The case, or one for each of its rows."""
         case, shared = self._case, {**self._defaults.variables, **self._case.variables}
-        rows = [Variables({**shared, **row}) for row in case.rows or ({},)]
+        rows = [_Variables({**shared, **row}) for row in case.rows or ({},)]
         names = _row_names(case) if case.rows else [case.name]
         cases = [self._runnable(name, variables) for name, variables in zip(names, rows, strict=True)]
         known = list(dict.fromkeys([*shared, *(key for row in case.rows for key in row)]))
         for name in dict.fromkeys(name for variables in rows for name in variables.unknown):
-            self.problems.append(Found(self._where, _unknown_variable(name, known)))
+            self.problems.append((self._where, _unknown_variable(name, known)))
         return cases
 
     def _with_files(self, where: Place, turn: AnyTurn) -> AnyTurn:
@@ -85,26 +123,28 @@ class _Expansion:
             name = getattr(turn, f"{key}_file")
             if name is not None and getattr(turn, key) is None:
                 texts |= {key: self._content((*where, f"{key}_file"), name), f"{key}_file": None}
-        return turn.model_copy(update=texts) if texts else turn
+        return turn.model_copy(update=texts)
 
     def _content(self, where: Place, name: str) -> str:
         try:
             return yaml_files.read(self._folder / name).replace("\r\n", "\n").removesuffix("\n")
         except InvalidFile as error:
-            self.problems.append(Found(where, f"{where[-1]}: {shorten_name(str(error), 500)}"))
+            self.problems.append((where, f"{where[-1]}: {shorten_name(str(error), 500)}"))
             return ""
 
-    def _runnable(self, name: str, variables: Variables) -> TestCase:
+    def _runnable(self, name: str, variables: _Variables) -> TestCase:
         case, defaults = self._case, self._defaults
-        first = self._assertions(("defaults", "assertions"), defaults.assertions, variables)
-        last = self._assertions((*self._where, "assertions"), case.assertions, variables)
-        turns = [self._replaced((*self._where, "turns", n), turn, variables) for n, turn in enumerate(case.turns)]
-        if turns:
-            turns[-1] = turns[-1].model_copy(update={"assertions": (*first, *turns[-1].assertions, *last)})
+        first = self._assertions(("defaults",), defaults.assertions, variables)
+        last = self._assertions(self._where, case.assertions, variables)
+        turns = []
+        for number, turn in enumerate(case.turns):
+            own = self._assertions((*self._where, "turns", number), turn.assertions, variables)
+            wanted = (*first, *own, *last) if number == len(case.turns) - 1 else tuple(own)
+            turns.append(turn.model_copy(update={**variables.in_turn(turn), "assertions": wanted}))
         return case.model_copy(
             update={
-                **_texts(case, variables),
-                "name": variables.in_text(name) if name == case.name or has_reference(case.name) else name,
+                **variables.in_turn(case),
+                "name": variables.in_text(name) if name == case.name or _has_reference(case.name) else name,
                 "assertions": () if turns else (*first, *last),
                 "turns": tuple(turns),
                 "tags": tuple(dict.fromkeys((*defaults.tags, *case.tags))),
@@ -114,28 +154,19 @@ class _Expansion:
             }
         )
 
-    def _replaced(self, where: Place, turn: Turn, variables: Variables) -> Turn:
-        assertions = self._assertions((*where, "assertions"), turn.assertions, variables)
-        return turn.model_copy(update={**_texts(turn, variables), "assertions": assertions})
-
-    def _assertions(self, where: Place, given: Sequence[Assertion], variables: Variables) -> list[Assertion]:
-        if not variables:
+    def _assertions(self, where: Place, given: Sequence[Assertion], variables: _Variables) -> list[Assertion]:
+        if not variables.values:
             return list(given)
-        return [self._assertion((*where, n), assertion, variables) for n, assertion in enumerate(given)]
+        return [self._assertion((*where, "assertions", n), each, variables) for n, each in enumerate(given)]
 
-    def _assertion(self, where: Place, assertion: Assertion, variables: Variables) -> Assertion:
+    def _assertion(self, where: Place, assertion: Assertion, variables: _Variables) -> Assertion:
         """An assertion with its variables replaced; it is validated again, as a pattern may have become none."""
         try:
             return _ASSERTION.validate_python(variables.in_assertion(assertion))
         except pydantic.ValidationError as error:
             for problem in problems_of(error, _ASSERTION.json_schema()):
-                self.problems.append(Found((*where, *problem.location), yaml_files.placed(problem)))
+                self.problems.append(((*where, *problem.location), yaml_files.placed(problem)))
             return assertion
-
-
-def _texts(turn: Turn, variables: Variables) -> dict[str, str | None]:
-    texts = {"prompt": turn.prompt, "expected_output": turn.expected_output}
-    return {key: None if text is None else variables.in_text(text) for key, text in texts.items()}
 
 
 def _own_or_default(case: TestCase, defaults: Defaults, key: str) -> Any:
@@ -144,17 +175,14 @@ def _own_or_default(case: TestCase, defaults: Defaults, key: str) -> Any:
     return getattr(defaults, key) if own is None and key in defaults.model_fields_set else own
 
 
-# --- Names ----------------------------------------------------------------------------------------------------------
-
-
 def _row_names(case: TestCase) -> list[str]:
     """The names of what the rows make, each another, unless the name itself says where the variables stand."""
-    if has_reference(case.name):
+    if _has_reference(case.name):
         return [case.name] * len(case.rows)
     names: dict[str, None] = {}
     times: Counter[str] = Counter()
     for row in case.rows:
-        values = shorten_name("-".join(map(text_of, row.values())), SHOWN_VALUES)
+        values = shorten_name("-".join(map(_text_of, row.values())), SHOWN_VALUES)
         name = f"{case.name}[{values}]"
         while name in names:
             times[values] += 1
@@ -163,36 +191,28 @@ def _row_names(case: TestCase) -> list[str]:
     return list(names)
 
 
-def _bad_names(made: Iterable[tuple[int, TestCase]]) -> Iterator[Found]:
+def _bad_names(made: Iterable[tuple[int, TestCase]]) -> Iterator[Problem]:
     """Names that are empty, or stand twice."""
-    first: dict[str, tuple[int, TestCase]] = {}
+    owners: dict[str, tuple[int, TestCase]] = {}
     for position, case in made:
-        owner, where = first.setdefault(case.name, (position, case)), ("cases", position)
+        first, owner = owners.setdefault(case.name, (position, case))
+        where, name = ("cases", position), shorten(case.name, 80)
         if not case.name:
-            yield Found(where, f"{case_label('', position)}: the name is empty where its variables are replaced")
-        elif owner[1] is not case:
-            yield Found(where, _rows_of_one_name(case) if owner[0] == position else _name_twice(*owner))
+            yield where, f"{case_label('', position)}: the name is empty where its variables are replaced"
+        elif owner is not case and first == position:
+            yield where, f"two rows give the name {name}: put a variable into it that differs"
+        elif owner is not case:
+            line = f", and the case at line {owner.line} has it" if owner.line else ""
+            yield where, f"the name {name} stands twice{line}"
 
 
-def _rows_of_one_name(case: TestCase) -> str:
-    return f"two rows give the name {shorten(case.name, 80)}: put a variable into it that differs"
-
-
-def _name_twice(position: int, case: TestCase) -> str:
-    where = f", and the case at line {case.line} has it" if case.line else ""
-    return f"the name {shorten(case.name, 80)} stands twice{where}"
-
-
-# --- Checks ---------------------------------------------------------------------------------------------------------
-
-
-def _bad_shape(where: Place, case: TestCase) -> Iterator[Found]:
+def _bad_shape(where: Place, case: TestCase) -> Iterator[Problem]:
     """Keys of a case that are missing, or exclude each other, and bad variables."""
     yield from _bad_choice(where, case, ("prompt", "prompt_file", "turns"), needed=True)
     outputs = ("expected_output", "expected_output_file")
     if case.turns:
         for key in _given(case, outputs):
-            yield Found((*where, key), f"{key!r} belongs to each of the turns where there are 'turns'")
+            yield (*where, key), f"{key!r} belongs to each of the turns where there are 'turns'"
     else:
         yield from _bad_choice(where, case, outputs)
     for number, turn in enumerate(case.turns):
@@ -204,30 +224,26 @@ def _bad_shape(where: Place, case: TestCase) -> Iterator[Found]:
         yield from _bad_variables((*where, "rows", number), row)
 
 
-def _bad_choice(where: Place, turn: Turn, keys: Sequence[str], needed: bool = False) -> Iterator[Found]:
+def _bad_choice(where: Place, turn: Turn, keys: Sequence[str], needed: bool = False) -> Iterator[Problem]:
     given = _given(turn, keys)
     if len(given) > 1:
-        both = " and ".join(map(repr, given))
-        yield Found((*where, given[1]), f"{both} exclude each other: leave all out but one")
+        yield (*where, given[1]), f"{' and '.join(map(repr, given))} exclude each other: leave all out but one"
     elif needed and not given:
-        yield Found(where, "'prompt' is missing")
+        yield where, "'prompt' is missing"
 
 
 def _given(turn: Turn, keys: Sequence[str]) -> list[str]:
     return [key for key in keys if getattr(turn, key) not in (None, ())]
 
 
-def _bad_variables(where: Place, variables: Mapping[str, Any]) -> Iterator[Found]:
+def _bad_variables(where: Place, variables: Mapping[str, Any]) -> Iterator[Problem]:
+    wanted = "text, a number, true, false or null"
     for name, value in variables.items():
         if not NAME.fullmatch(name):
-            yield Found((*where, name), _bad_name(name))
+            rule = "letters, digits and _ make a name, and no digit begins it"
+            yield (*where, name), f"no variable can be called {shorten(name, 60)}: {rule}"
         if not isinstance(value, (str, bool, int, float, type(None))):
-            wanted = "text, a number, true, false or null"
-            yield Found((*where, name), f"the variable {name!r} should be {wanted}, not {described(value)}")
-
-
-def _bad_name(name: str) -> str:
-    return f"no variable can be called {shorten(name, 60)}: letters, digits and _ make a name, and no digit begins it"
+            yield (*where, name), f"the variable {name!r} should be {wanted}, not {described(value)}"
 
 
 def _unknown_variable(name: str, known: Sequence[str]) -> str:

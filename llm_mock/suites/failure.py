@@ -19,24 +19,21 @@ SHOWN_CALLS = 10
 
 
 def failed_case(result: CaseResult, path: Path | None, signs: Mapping[bool | None, str] = SIGNS) -> str:
-    """The whole of it, without secrets.
-
-    Args:
-        result: what came of the case.
-        path: the file of its suite; None for one made in Python.
-        signs: what stands before an assertion that passed, failed or was skipped (None).
-    """
+    """The whole of it, without secrets; the path is that of the suite, None for one made in Python."""
     return without_secrets("\n".join(_lines(result, path, signs)))
 
 
 def _lines(result: CaseResult, path: Path | None, signs: Mapping[bool | None, str]) -> Iterator[str]:
     attempt = result.shown
+    failed = [each for each in attempt.assertions if each.passed is False]
+    problem = attempt.error if attempt.error is not None else said(failed[0], result)
     place = "" if path is None else f"{path}:{result.case.line}: " if result.case.line else f"{path}: "
-    yield f"{place}{shorten_name(result.case.name)}: {shorten_name(problems(result)[0])}"
+    yield f"{place}{shorten_name(result.case.name)}: {shorten_name(problem)}"
     if len(result.attempts) > 1:
-        failed = sum(each.status == "failed" for each in result.attempts)
-        yield f"  {failed} of {len(result.attempts)} runs failed; the first of them:"
-    for position in _turns_to_show(attempt):
+        number = sum(each.status == "failed" for each in result.attempts)
+        yield f"  {number} of {len(result.attempts)} runs failed; the first of them:"
+    wrong = sorted({each.turn for each in failed}) if attempt.error is None else [max(0, len(attempt.turns) - 1)]
+    for position in wrong:
         yield from _turn(result, attempt, position)
     if attempt.error is not None:
         yield f"  {signs[False]} {indented(attempt.error, '    ')}"
@@ -44,24 +41,10 @@ def _lines(result: CaseResult, path: Path | None, signs: Mapping[bool | None, st
         yield f"  {signs[assertion.passed]} {indented(said(assertion, result), '    ')}"
 
 
-def problems(result: CaseResult) -> list[str]:
-    """What is wrong with a case that failed: its error, or its failed assertions."""
-    if result.error is not None:
-        return [result.error]
-    return [said(each, result) for each in result.assertion_results if each.passed is False]
-
-
 def said(assertion: AssertionResult, result: CaseResult) -> str:
     """What came of an assertion, and in a conversation of which turn."""
     turns = len(result.case.all_turns)
     return assertion.message if turns == 1 else f"turn {assertion.turn + 1}: {assertion.message}"
-
-
-def _turns_to_show(attempt: Attempt) -> list[int]:
-    """The turns with something wrong: with an error the last, else those of failed assertions."""
-    if attempt.error is not None:
-        return [max(0, len(attempt.turns) - 1)]
-    return sorted({each.turn for each in attempt.assertions if each.passed is False})
 
 
 def _turn(result: CaseResult, attempt: Attempt, position: int) -> Iterator[str]:

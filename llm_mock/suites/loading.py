@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 from llm_mock.errors import InvalidFile
@@ -29,34 +30,6 @@ def load_suite(path: str | Path) -> TestSuiteDefinition:
     """
     __tracebackhide__ = True
     document = yaml_files.load(Path(path))
-    suite = _validated(document)
-    suite, problems = expand(suite, document.path.parent)
-    if problems:
-        raise document.errors(problems)
-    return suite
-
-
-def expanded(suite: TestSuiteDefinition, folder: Path | None = None) -> TestSuiteDefinition:
-    """A suite that was made in Python as `load_suite` returns one; one that is so already stays as it is.
-
-    Args:
-        suite: the suite.
-        folder: where the files lie that it names; by default beside its own file, or in the working directory.
-
-    Raises:
-        InvalidFile: a case is wrong, or names a file that cannot be read; the message has a line for each problem.
-    """
-    __tracebackhide__ = True
-    if folder is None:
-        folder = suite.path.parent if suite.path else Path()
-    suite, problems = expand(suite, folder)
-    if problems:
-        owner = suite.path or f"suite {shorten(suite.metadata.name)}"
-        raise InvalidFile("\n".join(f"{owner}: {problem.text}" for problem in problems))
-    return suite
-
-
-def _validated(document: yaml_files.Document) -> TestSuiteDefinition:
     data = document.data
     if data is None:
         raise document.error(f"the file is empty; {_SHAPE}")
@@ -64,20 +37,31 @@ def _validated(document: yaml_files.Document) -> TestSuiteDefinition:
         raise document.error(f"this is {described(data)}; {_SHAPE}")
     if data.get("kind") == "Agent":
         raise document.error("this is a role (kind: Agent), not a suite (kind: TestSuite)", ["kind"])
-
-    def owner(location: Location) -> tuple[str, int]:
-        return _case_of(data, location)
-
-    suite = document.as_model(TestSuiteDefinition, owner)
+    suite = document.as_model(TestSuiteDefinition, functools.partial(_case_of, data.get("cases")))
     suite._path = document.path
     for position, case in enumerate(suite.cases):
         case._line = document.line_of(("cases", position))
+    suite, problems = expand(suite, document.path.parent)
+    if problems:
+        raise document.errors(problems)
     return suite
 
 
-def _case_of(data: dict[str, object], location: Location) -> tuple[str, int]:
+def expanded(suite: TestSuiteDefinition) -> TestSuiteDefinition:
+    """A suite that was made in Python as `load_suite` returns one; one that is so already stays as it is.
+
+    The files that its cases name lie beside its own file, or in the working directory.
+    """
+    __tracebackhide__ = True
+    suite, problems = expand(suite, suite.path.parent if suite.path else Path())
+    if problems:
+        owner = suite.path or f"suite {shorten(suite.metadata.name)}"
+        raise InvalidFile("\n".join(f"{owner}: {text}" for _, text in problems))
+    return suite
+
+
+def _case_of(cases: object, location: Location) -> tuple[str, int]:
     """The case that a location belongs to, and how many steps lead to it."""
-    cases = data.get("cases")
     if len(location) < 2 or location[0] != "cases" or not isinstance(cases, list) or not isinstance(location[1], int):
         return "", 0
     case = cases[location[1]]

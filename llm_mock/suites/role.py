@@ -73,39 +73,45 @@ def load_role(path: str | Path) -> Role:
     document = yaml_files.load(Path(path))
     check_envelope(document)
     file = document.as_model(RoleFile)
-    return Role(
-        file.metadata.name,
-        _agent(document, file),
-        document.path,
-        tuple(ignored_keys(document, file)),
-        tuple(file.spec.model.ids),
-        file.spec.model.provider,
-        document.line_of(("spec", "model")),
-    )
+    model, ignored, line = file.spec.model, tuple(ignored_keys(document, file)), document.line_of(("spec", "model"))
+    agent = _agent(document, file)
+    return Role(file.metadata.name, agent, document.path, ignored, tuple(model.ids), model.provider, line)
 
 
 def resolve_model(role: Role) -> Role:
-    """Ask `llm` for the model of a role, as a live run needs it.
+    """The role with the id under which `llm` knows its model, as a live run needs it.
 
-    Returns:
-        The role with the id under which `llm` knows the model. Options that this model does not have are left out, and
-        named in `ignored`.
-
-    Raises:
-        InvalidFile: `llm` does not know it; the message lists near names, and the plugin to install.
+    Options that this model does not have are left out, and named in `ignored`. Where `llm` does not know it, the
+    message of the InvalidFile lists near names, and the plugin to install.
     """
     import llm
 
     __tracebackhide__ = True
-    for name in role.model_ids or (role.agent.asks.model,):
+    names = role.model_ids or (role.agent.asks.model,)
+    for name in names:
         try:
             return _with_model(role, llm.get_model(name))
         except llm.UnknownModelError:
             continue
-    raise InvalidFile(f"{role.path}:{role.model_line}: {_unknown_model(role)}")
+    known = list(llm.get_model_aliases())
+    near = dict.fromkeys(match for name in names for match in difflib.get_close_matches(name, known, n=3))
+    listed = f"Near are: {', '.join(map(shorten_name, list(near)[:5]))}"
+    advice = listed if near else "`llm models` lists those that it knows"
+    plugin = PLUGINS.get(role.provider or "")
+    install = f". The plugin for it is installed by: llm install {plugin}" if plugin else ""
+    asked = " or ".join(map(shorten, names))
+    raise InvalidFile(f"{role.path}:{role.model_line}: llm knows no model {asked}. {advice}{install}")
 
 
-# --- The agent ------------------------------------------------------------------------------------------------------
+def _with_model(role: Role, model: Any) -> Role:
+    """The role with a model that `llm` knows, and the options that this one has."""
+    provider, options = role.agent.asks, model.Options
+    takes_any = options.model_config.get("extra") == "allow"
+    known = {name: value for name, value in provider.options.items() if takes_any or name in options.model_fields}
+    without = f"the model {shorten_name(model.model_id)} has no such option"
+    notes = [f"spec.model.{name} ({without})" for name in provider.options if name not in known]
+    agent = replace(role.agent, provider=replace(provider, model=model.model_id, options=known))
+    return replace(role, agent=agent, ignored=(*role.ignored, *notes), model_ids=(model.model_id,))
 
 
 def _agent(document: Document, file: RoleFile) -> Agent:
@@ -137,15 +143,16 @@ def _skill(document: Document, path: str | None) -> Skill | None:
 def _server(document: Document, position: int, tool: Tool) -> MCPServer | CLIServer | None:
     """The server of a tool; None for a tool of another type."""
     __tracebackhide__ = True
+    cwd = None if tool.cwd is None else document.path.parent / tool.cwd
     try:
         if tool.type == "mcp":
-            return _mcp_server(tool, document.path.parent)
-        return _cli_server(tool, document.path.parent) if tool.type == "cli" else None
+            return _mcp_server(tool, cwd)
+        return _cli_server(tool, cwd) if tool.type == "cli" else None
     except InvalidServer as error:
         raise document.error(str(error), ("spec", "tools", position)) from None
 
 
-def _mcp_server(tool: Tool, folder: Path) -> MCPServer:
+def _mcp_server(tool: Tool, cwd: Path | None) -> MCPServer:
     if tool.tool_exclude:
         raise InvalidServer(
             "tool_exclude is not supported, and without it the tools would be offered; name the others in tool_filter"
@@ -153,65 +160,20 @@ def _mcp_server(tool: Tool, folder: Path) -> MCPServer:
     if tool.transport not in ("stdio", "streamable-http"):
         instead = "transport: streamable-http" if tool.transport == "sse" else "stdio or streamable-http"
         raise InvalidServer(f"the transport {shorten(tool.transport)} is not supported; write {instead}")
-    tools = tool.tool_filter or None
+    shared: dict[str, Any] = {"tools": tool.tool_filter or None, "call_timeout": tool.timeout, "name": tool.name}
     if tool.transport == "streamable-http":
         if not tool.url:
             raise InvalidServer("a tool of type mcp with transport: streamable-http needs a 'url'")
-        return MCPServer(url=tool.url, headers=tool.headers, tools=tools, call_timeout=tool.timeout, name=tool.name)
+        return MCPServer(url=tool.url, headers=tool.headers, **shared)
     if not tool.command.strip():
         raise InvalidServer("a tool of type mcp needs a 'command' (or transport: streamable-http and a 'url')")
-    return MCPServer(
-        tool.command,
-        tool.args,
-        env=tool.env,
-        cwd=_beside(folder, tool.cwd),
-        tools=tools,
-        call_timeout=tool.timeout,
-        name=tool.name,
-    )
+    return MCPServer(tool.command, tool.args, env=tool.env, cwd=cwd, **shared)
 
 
-def _cli_server(tool: Tool, folder: Path) -> CLIServer:
+def _cli_server(tool: Tool, cwd: Path | None) -> CLIServer:
     if not tool.name or not tool.command.strip():
         raise InvalidServer("a tool of type cli needs a 'name' and a 'command'")
+    prefix = tool.tool_prefix or ""
     return CLIServer(
-        tool.name,
-        tool.command,
-        tool.tool_prefix or "",
-        cwd=_beside(folder, tool.cwd),
-        env=tool.env,
-        timeout=tool.timeout,
-        description=tool.description,
+        tool.name, tool.command, prefix, cwd=cwd, env=tool.env, timeout=tool.timeout, description=tool.description
     )
-
-
-def _beside(folder: Path, cwd: str | None) -> Path | None:
-    return None if cwd is None else folder / cwd
-
-
-# --- The model ------------------------------------------------------------------------------------------------------
-
-
-def _with_model(role: Role, model: Any) -> Role:
-    """The role with a model that `llm` knows, and the options that this one has."""
-    provider, options = role.agent.asks, model.Options
-    takes_any = options.model_config.get("extra") == "allow"
-    unknown = [] if takes_any else [name for name in provider.options if name not in options.model_fields]
-    known = {name: value for name, value in provider.options.items() if name not in unknown}
-    without = f"the model {shorten_name(model.model_id)} has no such option"
-    notes = [f"spec.model.{name} ({without})" for name in unknown]
-    agent = replace(role.agent, provider=replace(provider, model=model.model_id, options=known))
-    return replace(role, agent=agent, ignored=(*role.ignored, *notes), model_ids=(model.model_id,))
-
-
-def _unknown_model(role: Role) -> str:
-    import llm
-
-    known = list(llm.get_model_aliases())
-    tried = role.model_ids or (role.agent.asks.model,)
-    near = [name for asked in tried for name in difflib.get_close_matches(asked, known, n=3)]
-    asked, plugin = " or ".join(map(shorten, tried)), PLUGINS.get(role.provider or "")
-    names = f"Near are: {', '.join(map(shorten_name, list(dict.fromkeys(near))[:5]))}"
-    advice = names if near else "`llm models` lists those that it knows"
-    install = f". The plugin for it is installed by: llm install {plugin}" if plugin else ""
-    return f"llm knows no model {asked}. {advice}{install}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -13,7 +14,6 @@ from llm_mock.errors import InvalidFile
 from llm_mock.support.text import nearest, shorten, shorten_name
 from llm_mock.support.yaml_files import Document
 
-OPTIONS = ("temperature", "max_tokens")
 TOOL_TYPES = ("mcp", "cli")
 """The types of tools that are run here."""
 _REQUIRED = (
@@ -63,8 +63,7 @@ class Model(_Part):
     @property
     def options(self) -> dict[str, Any]:
         """Those that the file gives."""
-        given = {name: getattr(self, name) for name in OPTIONS}
-        return {name: value for name, value in given.items() if value is not None}
+        return self.model_dump(include={"temperature", "max_tokens"}, exclude_none=True)
 
 
 class Tool(_Part):
@@ -132,52 +131,46 @@ def check_envelope(document: Document) -> None:
         raise document.error("this is a suite (kind: TestSuite), not a role (kind: Agent)", ("kind",))
     if kind != "Agent":
         raise document.error(f"kind is {shorten(kind)}; a role has kind: Agent", ("kind",))
-    problems = [problem for location, keys in _REQUIRED for problem in _missing(document, location, keys)]
+    problems = [str(problem) for location, keys in _REQUIRED for problem in _missing(document, location, keys)]
     if problems:
         raise InvalidFile("\n".join(problems))
 
 
-def _missing(document: Document, location: Sequence[str], keys: Sequence[str]) -> Iterator[str]:
+def _missing(document: Document, location: Sequence[str], keys: Sequence[str]) -> Iterator[InvalidFile]:
     """The problem of each key that is not there, with the one that may be meant by it."""
-    owner = document.data
-    for step in location:
-        owner = owner.get(step)
+    owner = functools.reduce(dict.get, location, document.data)
     if not isinstance(owner, dict):  # what it is instead is told by the validation
         return
-    for key in keys:
-        if key not in owner:
-            others = [name for name in owner if isinstance(name, str) and name not in keys]
-            near = next(iter(difflib.get_close_matches(key, others, n=1)), None)
-            line = document.line_of([*location, near or ""])
-            where = f" in {'.'.join(location)}" if location else ""
-            meant = f"; did you mean it by {shorten(near)} (line {line})?" if near else ""
-            yield str(document.error(f"{key!r} is missing{where}{meant}", location))
-
-
-# --- What is ignored ------------------------------------------------------------------------------------------------
+    for key in (key for key in keys if key not in owner):
+        others = [name for name in owner if isinstance(name, str) and name not in keys]
+        near = next(iter(difflib.get_close_matches(key, others, n=1)), None)
+        where = f" in {'.'.join(location)}" if location else ""
+        line = document.line_of([*location, near or ""])
+        meant = f"; did you mean it by {shorten(near)} (line {line})?" if near else ""
+        yield document.error(f"{key!r} is missing{where}{meant}", location)
 
 
 def ignored_keys(document: Document, file: RoleFile) -> Iterator[str]:
     """Of each key that has no effect its place. What `metadata` says besides the name describes the role only."""
     spec = file.spec
-    for location, part in (((), file), (("spec",), spec), (("spec", "model"), spec.model)):
+    parts: dict[tuple[str, ...], _Part] = {(): file, ("spec",): spec}
+    parts |= {("spec", name): getattr(spec, name) for name in ("model", "guardrails")}
+    for location, part in parts.items():
         yield from _without_effect(document, location, part.model_extra or (), type(part).model_fields)
-    limits = spec.guardrails
-    yield from _without_effect(document, ("spec", "guardrails"), limits.model_extra or (), type(limits).model_fields)
     for position, tool in enumerate(spec.tools):
         place = ("spec", "tools", position)
         if tool.type not in TOOL_TYPES:
             yield f"spec.tools[{position}] of type {shorten_name(tool.type)} (line {document.line_of(place)})"
             continue
-        others = [key for key in (*tool.model_fields_set, *(tool.model_extra or ())) if key not in tool.effective]
-        yield from _without_effect(document, place, dict.fromkeys(others), tool.effective)
+        others = {*tool.model_fields_set, *(tool.model_extra or ())}.difference(tool.effective)
+        yield from _without_effect(document, place, others, tool.effective)
 
 
 def _without_effect(
     document: Document, location: Sequence[str | int], keys: Iterable[str], known: Iterable[str]
 ) -> Iterator[str]:
-    owner = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location).removeprefix(".")
-    lines = {key: document.line_of((*location, key)) for key in keys}
-    for key in sorted(lines, key=lambda key: (lines[key], key)):
+    owner = "".join(f"[{step}]" if isinstance(step, int) else f"{step}." for step in location).replace(".[", "[")
+    dot = "." if owner.endswith("]") else ""
+    for line, key in sorted((document.line_of((*location, key)), key) for key in keys):
         near = nearest(key, [name for name in known if name != key])
-        yield f"{owner}{'.' if owner else ''}{shorten_name(key)} (line {lines[key]}{near})"
+        yield f"{owner}{dot}{shorten_name(key)} (line {line}{near})"

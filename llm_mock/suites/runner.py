@@ -7,7 +7,6 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import llm
 
 from llm_mock.agents.agent import Agent
+from llm_mock.agents.result import now
 from llm_mock.cost.prices import amount, cost_of
 from llm_mock.errors import InvalidBudget
 from llm_mock.suites import loading
@@ -115,18 +115,25 @@ def run_suite(
     folder = suite.path.parent if suite.path else None
     runner = CaseRunner(runs, folder, dry_run, model_override, repeat, threshold, retry)
     budget = None if max_cost is None else _Budget(max_cost, None if dry_run else runner.model_id)
-    work = _Work(runner, suite.cases, budget)
-    for event in work.events(jobs):
-        tell: Any = on_result if isinstance(event, CaseResult) else on_start
-        if tell is not None:
-            tell(event)
-    done = tuple(result for _, result in sorted(work.results.items()))
-    not_run = tuple(case for position, case in enumerate(suite.cases) if position not in work.results)
+    waiting = _until_stopped(len(suite.cases), budget)
+    events = _one_by_one(runner, suite.cases, waiting) if jobs == 1 else _at_once(runner, suite.cases, waiting, jobs)
+    results: dict[int, CaseResult] = {}
+    for position, result in events:
+        if result is None:
+            if on_start is not None:
+                on_start(suite.cases[position])
+            continue
+        results[position] = result
+        if budget is not None:
+            budget.spend(result)
+        if on_result is not None:
+            on_result(result)
+    not_run = tuple(case for position, case in enumerate(suite.cases) if position not in results)
     return SuiteResult(
         suite.metadata.name,
         runs.label,
         runner.model_id,
-        done,
+        tuple(result for _, result in sorted(results.items())),
         dry_run,
         not_run,
         budget.stopped if budget and not_run else None,
@@ -151,19 +158,16 @@ def _agent_of(agent: Agent | Role, live: bool) -> Agent:
 
 
 class _Budget:
-    """What the cases may cost.
-
-    Args:
-        limit: US dollars.
-        model_id: the model, whose price must be known; None for one that costs nothing.
-    """
+    """What the cases may cost; the price of the model must be known, unless it is None, as it costs nothing."""
 
     def __init__(self, limit: Decimal | float, model_id: str | None) -> None:
         __tracebackhide__ = True
         self.stopped: str | None = None
+        """Why no further case may start; None while one may."""
         self._limit = amount(limit, "max_cost")
         self._spent = Decimal(0)
-        if model_id is not None and not _has_price(model_id):
+        tokens: Any = {"model_id": model_id, "timestamp": now(), "input_tokens": 1, "output_tokens": 1}
+        if model_id is not None and cost_of(tokens) is None:
             raise InvalidBudget(
                 f"max_cost cannot be checked: the price of the model {shorten_name(model_id)!r} is not known. "
                 "Leave the limit out, or choose a model whose price is known."
@@ -171,7 +175,6 @@ class _Budget:
         self._stop_at_limit()
 
     def spend(self, result: CaseResult) -> None:
-        """Count what a case cost, and stop where no further one may start."""
         if result.cost is None:
             case = shorten(result.case.name)
             self.stopped = f"what the case {case} cost is not known, so max_cost cannot be checked"
@@ -184,10 +187,47 @@ class _Budget:
             self.stopped = f"the cases cost {dollars(self._spent)}, and max_cost is {dollars(self._limit)}"
 
 
-def _has_price(model_id: str) -> bool:
-    now = datetime.now().isoformat()
-    call: Any = {"model_id": model_id, "timestamp": now, "input_tokens": 1, "output_tokens": 1}
-    return cost_of(call) is not None
+def _until_stopped(number: int, budget: _Budget | None) -> Iterator[int]:
+    """The positions of the cases to start."""
+    for position in range(number):
+        if budget is not None and budget.stopped is not None:
+            return
+        yield position
+
+
+Events = Iterator[tuple[int, CaseResult | None]]
+"""The position of a case with None when it starts, and with its result when it is done."""
+
+
+def _one_by_one(runner: CaseRunner, cases: Sequence[TestCase], waiting: Iterator[int]) -> Events:
+    for position in waiting:
+        yield position, None
+        yield position, runner.run(cases[position])
+
+
+def _at_once(runner: CaseRunner, cases: Sequence[TestCase], waiting: Iterator[int], jobs: int) -> Events:
+    """In threads that end with the process: an interrupt need not wait for the cases under way."""
+    done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    running = 0
+
+    def run(position: int) -> None:
+        try:
+            done.put((position, runner.run(cases[position])))
+        except BaseException as error:  # such as pytest's own: the thread that waits must learn of it
+            done.put((position, error))
+
+    while True:
+        while running < jobs and (started := next(waiting, None)) is not None:
+            yield started, None
+            threading.Thread(target=run, args=(started,), daemon=True).start()
+            running += 1
+        if not running:
+            return
+        position, result = _next_of(done)
+        running -= 1
+        if isinstance(result, BaseException):
+            raise result
+        yield position, result
 
 
 def _next_of(done: queue.SimpleQueue[Any]) -> Any:
@@ -195,57 +235,3 @@ def _next_of(done: queue.SimpleQueue[Any]) -> Any:
     while True:
         with contextlib.suppress(queue.Empty):
             return done.get(timeout=INTERRUPT_SECONDS)
-
-
-class _Work:
-    """The cases of a suite, and what came of them."""
-
-    def __init__(self, runner: CaseRunner, cases: Sequence[TestCase], budget: _Budget | None) -> None:
-        self.results: dict[int, CaseResult] = {}
-        """The results so far, by their positions in the suite."""
-        self._runner = runner
-        self._cases = cases
-        self._budget = budget
-
-    def events(self, jobs: int) -> Iterator[TestCase | CaseResult]:
-        """Run the cases: each when it starts, and each result when it comes."""
-        yield from self._one_by_one() if jobs == 1 else self._at_once(jobs)
-
-    def _one_by_one(self) -> Iterator[TestCase | CaseResult]:
-        for position, case in enumerate(self._cases):
-            if self._over():
-                return
-            yield case
-            yield self._done(position, self._runner.run(case))
-
-    def _at_once(self, jobs: int) -> Iterator[TestCase | CaseResult]:
-        """In threads that end with the process: an interrupt need not wait for the cases under way."""
-        done: queue.SimpleQueue[tuple[int, CaseResult | BaseException]] = queue.SimpleQueue()
-        waiting, running = iter(range(len(self._cases))), 0
-        while True:
-            while running < jobs and not self._over() and (position := next(waiting, None)) is not None:
-                yield self._cases[position]
-                threading.Thread(target=self._run_into, args=(done, position), daemon=True).start()
-                running += 1
-            if not running:
-                return
-            position, result = _next_of(done)
-            running -= 1
-            if isinstance(result, BaseException):
-                raise result
-            yield self._done(position, result)
-
-    def _run_into(self, done: queue.SimpleQueue[Any], position: int) -> None:
-        try:
-            done.put((position, self._runner.run(self._cases[position])))
-        except BaseException as error:  # such as pytest's own: the thread that waits must learn of it
-            done.put((position, error))
-
-    def _over(self) -> bool:
-        return self._budget is not None and self._budget.stopped is not None
-
-    def _done(self, position: int, result: CaseResult) -> CaseResult:
-        self.results[position] = result
-        if self._budget is not None:
-            self._budget.spend(result)
-        return result

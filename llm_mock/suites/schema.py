@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, PrivateAttr
 
 from llm_mock.suites.assertion_types.base import StrictModel
-from llm_mock.suites.assertion_types.data import JSONAssertion as JSONAssertion
 from llm_mock.suites.assertion_types.functions import PythonAssertion as PythonAssertion
 from llm_mock.suites.assertion_types.models import LLMJudgeAssertion as LLMJudgeAssertion
 from llm_mock.suites.assertion_types.models import SimilarAssertion as SimilarAssertion
@@ -23,6 +22,7 @@ from llm_mock.suites.assertion_types.texts import ContainsAnyAssertion as Contai
 from llm_mock.suites.assertion_types.texts import ContainsAssertion as ContainsAssertion
 from llm_mock.suites.assertion_types.texts import EqualsAssertion as EqualsAssertion
 from llm_mock.suites.assertion_types.texts import IContainsAssertion as IContainsAssertion
+from llm_mock.suites.assertion_types.texts import JSONAssertion as JSONAssertion
 from llm_mock.suites.assertion_types.texts import RegexAssertion as RegexAssertion
 from llm_mock.suites.assertion_types.texts import StartsWithAssertion as StartsWithAssertion
 

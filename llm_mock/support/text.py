@@ -104,6 +104,13 @@ def seconds(duration: float) -> str:
     return f"{duration:.1f} s" if duration >= 1 else f"{duration * 1000:.0f} ms"
 
 
+def short_seconds(duration: float) -> str:
+    """A time as short as a column wants it, such as `12ms`, `1.5s` or `2m 05s`."""
+    if duration >= 60:
+        return f"{int(duration // 60)}m {int(duration % 60):02}s"
+    return f"{duration:.1f}s" if round(duration * 1000) >= 1000 else f"{duration * 1000:.0f}ms"
+
+
 def dollars(amount: Decimal | None) -> str:
     """An amount of US dollars to six digits, and at least to the cent; `unknown` for None."""
     if amount is None:

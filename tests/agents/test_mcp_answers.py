@@ -8,7 +8,7 @@ from typing import Any
 import mcp_types as types
 import pytest
 
-from llm_mock.agents.mcp_answers import answer_of
+from llm_mock.agents.mcp_session import answer_of
 
 DATA = base64.b64encode(b"\x00\x01").decode()
 

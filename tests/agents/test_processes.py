@@ -123,6 +123,18 @@ def test_a_supervisor_that_is_told_to_end_ends_its_server(
     assert "had ended before this call, killed by SIGKILL" in tools["echo"].call({"text": "?"}).text
 
 
+def test_a_process_that_blocks_signals_ends_its_servers_in_time(pool: ServerPool, raw: Raw, marker: str) -> None:
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGUSR1, signal.SIGCHLD})
+    try:
+        pool.tools([raw(*WHOLE_FAMILY)])
+        start = time.monotonic()
+        pool.close()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    assert time.monotonic() - start < 4
+    assert processes_with(marker) == {}
+
+
 def test_nothing_is_left_when_the_process_ends(program: Callable[[str], subprocess.Popen[str]], marker: str) -> None:
     _, errors = program("print(tools['echo'].call({'text': 'Hi'}).text)").communicate(timeout=60)
     assert processes_with(marker) == {}

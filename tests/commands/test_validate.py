@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from llm_mock.cli import main
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 SUITES = sorted((EXAMPLES / "support" / "suites").glob("*.yaml"))
 SPECS = sorted((EXAMPLES / "notes" / "tests" / "llm").glob("*.yaml"))
 FILES = [*(("suite", path) for path in SUITES), *(("spec", path) for path in SPECS)]

@@ -12,7 +12,7 @@ pytest.importorskip("mcp")
 from llm_mock import MockGetModel, MockLLMModel, ResponseConfigurator
 from llm_mock.agents import Agent, MCPServer
 from llm_mock.suites import run_suite
-from llm_mock.suites.dry_run import DRY_RUN_OUTPUT, dry_run_model
+from llm_mock.suites.case import DRY_RUN_OUTPUT, dry_run_model
 from llm_mock.suites.runner import run_case
 from tests.conftest import RunPython
 from tests.suites.cases import BANK, case, suite
@@ -113,6 +113,8 @@ def test_another_model_can_be_given() -> None:
 
 def test_the_model_of_a_dry_run_answers_in_order_and_then_as_always() -> None:
     turns = [{"prompt": "?", "expected_output": "one"}, {"prompt": "?"}, {"prompt": "?", "expected_output": ""}]
-    model = dry_run_model(AGENT, case(turns=turns))
-    assert [str(model.prompt("?").text()) for _ in range(4)] == ["one", DRY_RUN_OUTPUT, "", DRY_RUN_OUTPUT]
+    result = run_case(AGENT, case(turns=turns), dry_run=True)
+    assert [turn.output for turn in result.shown.turns] == ["one", DRY_RUN_OUTPUT, ""]
+    model = dry_run_model(AGENT)
+    assert [str(model.prompt("?").text()) for _ in range(2)] == [DRY_RUN_OUTPUT, DRY_RUN_OUTPUT]
     assert model.model_id == "m"

@@ -228,14 +228,15 @@ def test_references_of_yaml_share_what_cases_have_in_common(tmp_path: Path) -> N
     assert [case.assertions for case in suite.cases] == [suite.cases[0].assertions] * 3
 
 
-def test_a_suite_made_in_python_is_expanded_the_same_way(tmp_path: Path) -> None:
+def test_a_suite_made_in_python_is_expanded_the_same_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "hi.txt").write_text("Hi ${who}\n")
     defaults = Defaults(variables={"who": "all"}, assertions=(schema.ContainsAssertion(value="${who}"),))
     cases = (
         TestCase(name="ask", prompt_file="hi.txt", rows=({"who": "Ann"}, {"who": "Bob"})),
         TestCase(name="talk", turns=(Turn(prompt="a"), Turn(prompt="b"))),
     )
-    suite = expanded(python_suite(*cases, defaults=defaults), tmp_path)
+    suite = expanded(python_suite(*cases, defaults=defaults))
     assert texts(suite) == [("ask[Ann]", "Hi Ann"), ("ask[Bob]", "Hi Bob"), ("talk", None)]
     assert suite.cases[1].assertions == (schema.ContainsAssertion(value="Bob"),)
     assert suite.cases[2].turns[1].assertions == (schema.ContainsAssertion(value="all"),)

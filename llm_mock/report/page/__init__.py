@@ -1,7 +1,4 @@
-"""The HTML page of a document: one file that loads nothing, and runs no script but its own.
-
-PYTEST_DONT_REWRITE
-"""
+"""The HTML page of a document: one file that loads nothing, and runs no script but its own."""
 
 from __future__ import annotations
 
@@ -17,12 +14,10 @@ _PLACE = re.compile(rb"\{\{(\w+)\}\}")
 
 
 def as_page(document: bytes) -> bytes:
-    """The page of a document.
-
-    Args:
-        document: the document as JSON, in UTF-8.
-    """
-    style, script = _read("page.css"), _script()
+    """The page of a document, which is given as JSON in UTF-8."""
+    # the scripts stand in one block, so that what they declare is seen by each other and by nothing else in the page
+    script = b'"use strict";\n{\n%b}\n' % b"\n".join(_read(f"{name}.js") for name in SCRIPTS)
+    style = _read("page.css")
     parts = {
         b"policy": _policy(style, script),
         b"style": style,
@@ -34,11 +29,6 @@ def as_page(document: bytes) -> bytes:
 
 def _read(name: str) -> bytes:
     return (_FOLDER / name).read_bytes()
-
-
-def _script() -> bytes:
-    """The files in one block, so that what they declare is seen by each other and by nothing else in the page."""
-    return b'"use strict";\n{\n%b}\n' % b"\n".join(_read(f"{name}.js") for name in SCRIPTS)
 
 
 def _policy(style: bytes, script: bytes) -> bytes:

@@ -2,15 +2,7 @@
 
 const SHOWN_CHUNKS = 300;
 
-function talksOf(calls) {
-  const talks = new Map();
-  calls.forEach((call, position) => {
-    const key = call.conversation === null ? position : call.conversation;
-    if (!talks.has(key)) talks.set(key, []);
-    talks.get(key).push(call);
-  });
-  return [...talks.values()];
-}
+const talksOf = (calls) => [...Map.groupBy(calls, (call) => call.conversation ?? call).values()];
 
 function renderTalk(calls) {
   const models = [...new Set(calls.map((call) => call.model_id))];

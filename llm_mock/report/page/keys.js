@@ -20,14 +20,11 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && inputs.query.value) {
     inputs.query.value = "";
     refresh();
+  } else if (inField && event.target === inputs.query && ["Enter", "ArrowDown"].includes(event.key)) {
+    refresh();
+    move(1);
   } else if (inField) {
-    if (event.key === "Enter" || (event.key === "ArrowDown" && event.target === inputs.query)) {
-      if (event.target === inputs.query) {
-        event.preventDefault();
-        refresh();
-        move(1);
-      }
-    } else if (event.key === "Escape") event.target.blur();
+    if (event.key === "Escape") event.target.blur();
     return;
   } else if (event.key === "/") inputs.query.focus();
   else if (event.key === "j" || (event.key === "ArrowDown" && event.target.matches?.("#tests h2 > button"))) move(1);

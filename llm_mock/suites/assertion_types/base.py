@@ -79,12 +79,7 @@ class BaseAssertion(StrictModel, ABC):
 
     @abstractmethod
     def check(self, output: str, context: RunContext) -> Outcome:
-        """Find out whether the output is as the assertion without `not_` says. Nothing is raised.
-
-        Args:
-            output: what the model answered.
-            context: what else is known; with a result where `needs_run` is set.
-        """
+        """Find out whether the output is as the assertion without `not_` says. Nothing is raised."""
 
 
 def quoted(text: str, length: int = SHOWN) -> str:

@@ -21,8 +21,8 @@ from llm_mock.errors import LLMMockError
 from llm_mock.suites.assertion_types.base import BaseAssertion, Outcome, RunContext, reported, reported_error
 from llm_mock.support.text import shorten_name, shown_path, suggestion
 
-_loaded: dict[Path, tuple[tuple[int, int], ModuleType]] = {}
-"""The files that were loaded, as they were then: when they were changed last, and their size."""
+_loaded: dict[Path, tuple[bytes, ModuleType]] = {}
+"""The files that were loaded, with what they held then."""
 _loading = threading.RLock()
 
 
@@ -47,10 +47,9 @@ class PythonAssertion(BaseAssertion):
 
     def check(self, output: str, context: RunContext) -> Outcome:
         try:
-            function = _function(self.function, context.folder or Path())
+            holds, message = _called(_function(self.function, context.folder or Path()), output, context)
         except LLMMockError as error:
-            return Outcome(None, f"{shorten_name(self.function)}{error}")
-        holds, message = _called(function, output, context)
+            holds, message = None, str(error)
         return Outcome(holds, f"{shorten_name(self.function)}{message}")
 
 
@@ -71,17 +70,12 @@ def _called(function: Callable[..., Any], output: str, context: RunContext) -> t
         returned = returned, ""
     if isinstance(returned, tuple) and [type(part) for part in returned] == [bool, str]:
         return returned[0], f": {reported(returned[1]) or str(returned[0]).lower()}"
-    return None, f" returned {_nonsense(returned)}"
-
-
-def _nonsense(returned: Any) -> str:
-    """What a function returned that does not say whether the output is right."""
     hint = ". Is a return statement missing?" if returned is None else ""
     if inspect.iscoroutine(returned):
         returned.close()
         hint = ". It is async: give a plain function"
     shown = "None" if returned is None else f"an object of type {type(returned).__name__}"
-    return f"{shown}, not true or false, or (true or false, message){hint}"
+    return None, f" returned {shown}, not true or false, or (true or false, message){hint}"
 
 
 def _takes_two(function: Callable[..., Any]) -> bool:
@@ -95,24 +89,29 @@ def _takes_two(function: Callable[..., Any]) -> bool:
 def _raised_at(error: BaseException, function: Callable[..., Any]) -> tuple[str, str]:
     """The line of the project's code that raised an error, and in brackets where it is; empty where there is none."""
     own = getattr(inspect.unwrap(function), "__code__", None)
-    frames = traceback.extract_tb(error.__traceback__)[1:]
-    place = next((frame for frame in reversed(frames) if own and frame.filename == own.co_filename), None)
-    place = place or (frames[-1] if frames else None)
+    place = _frame(error, own.co_filename if own else None)
     return (place.line or "", f" ({shown_path(place.filename)}:{place.lineno})") if place else ("", "")
 
 
-# --- Finding a function ---------------------------------------------------------------------------------------------
+def _frame(error: BaseException, file: str | None) -> traceback.FrameSummary | None:
+    """Where in a file an error was raised, or the innermost place; None where no code of Python was called."""
+    frames = traceback.extract_tb(error.__traceback__)[1:]
+    return next((frame for frame in reversed(frames) if frame.filename == file), frames[-1] if frames else None)
 
 
 def _function(reference: str, folder: Path) -> Callable[..., Any]:
-    """The function.
-
-    Raises:
-        LLMMockError: there is none, or what holds it cannot be loaded. The message goes on after the reference.
-    """
+    """The function; the message of the LLMMockError where there is none goes on after the reference."""
     name, _, function = reference.rpartition(":")
-    with _loading, _importable(folder):
-        module = _from_file(folder / name) if name.endswith(".py") else _from_module(name)
+    path = (folder / name).resolve() if name.endswith(".py") else None
+    try:
+        with _loading, _importable(folder):
+            module = _from_module(name) if path is None else _from_file(path)
+    except (LLMMockError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        place: Any = error if isinstance(error, SyntaxError) and error.filename else _frame(error, str(path))
+        where = f"{shown_path(place.filename)}:{place.lineno}"
+        raise LLMMockError(f" cannot be loaded: {reported_error(error)} ({where})") from None
     found: Any = getattr(module, function, None)
     if not callable(found):
         there = [other for other, value in vars(module).items() if inspect.isfunction(value)]
@@ -133,30 +132,20 @@ def _importable(folder: Path) -> Iterator[None]:
 
 
 def _from_file(path: Path) -> ModuleType:
-    path = path.resolve()
+    """A file as a module of its own, which leaves no compiled file beside it; a file that changed is loaded again."""
     try:
-        status = path.stat()
-        stamp = status.st_mtime_ns, status.st_size
-        if path not in _loaded or _loaded[path][0] != stamp:
-            _loaded[path] = stamp, _executed(path)
+        source = path.read_bytes()
     except OSError as error:
         raise LLMMockError(f": {path} cannot be read: {error.strerror}") from None
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise LLMMockError(_not_loaded(error, str(path))) from None
+    if path not in _loaded or _loaded[path][0] != source:
+        code = compile(source, str(path), "exec")
+        module = ModuleType(f"llm_mock_suite_{path.stem}_{abs(hash(path))}")
+        module.__file__ = str(path)
+        linecache.checkcache(str(path))
+        sys.modules[module.__name__] = module  # dataclasses look their module up
+        exec(code, vars(module))
+        _loaded[path] = source, module
     return _loaded[path][1]
-
-
-def _executed(path: Path) -> ModuleType:
-    """A file as a module of its own, which leaves no compiled file beside it."""
-    module = ModuleType(f"llm_mock_suite_{path.stem}_{abs(hash(path))}")
-    module.__file__ = str(path)
-    code = compile(path.read_bytes(), str(path), "exec")
-    linecache.checkcache(str(path))
-    sys.modules[module.__name__] = module  # dataclasses look their module up
-    exec(code, vars(module))
-    return module
 
 
 def _from_module(name: str) -> ModuleType:
@@ -167,20 +156,3 @@ def _from_module(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         hint = f"a file beside the suite is {error.name}.py:…"
         raise LLMMockError(f": there is no module {str(error.name)!r}; {hint}") from None
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise LLMMockError(_not_loaded(error, None)) from None
-
-
-def _not_loaded(error: BaseException, file: str | None) -> str:
-    return f" cannot be loaded: {reported_error(error)} ({_line_of(error, file)})"
-
-
-def _line_of(error: BaseException, file: str | None) -> str:
-    """Where the code of the project is wrong: that of a file, or the innermost."""
-    if isinstance(error, SyntaxError) and error.filename:
-        return f"{shown_path(error.filename)}:{error.lineno}"
-    frames = traceback.extract_tb(error.__traceback__)
-    place = next((frame for frame in reversed(frames) if frame.filename == file), frames[-1])
-    return f"{shown_path(place.filename)}:{place.lineno}"

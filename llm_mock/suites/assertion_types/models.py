@@ -44,26 +44,17 @@ class SimilarAssertion(BaseAssertion):
         try:
             name = self.model or llm.get_default_embedding_model()  # type: ignore[no-untyped-call]
             if name is None:
-                return Outcome(None, _no_embedding_model())
-            embedding = llm.get_embedding_model(name)  # type: ignore[no-untyped-call]
-            similarity = _similarity(*embedding.embed_multi([output, self.value]))
+                how = "name one in the assertion, model: …, or set one for all: llm embed-models default MODEL"
+                return Outcome(None, f"No embedding model: {how}")
+            one, other = llm.get_embedding_model(name).embed_multi([output, self.value])  # type: ignore[no-untyped-call]
+            # a vector may have no direction, such as that of an empty text
+            similarity = float(llm.cosine_similarity(one, other)) if any(one) and any(other) else 0.0  # type: ignore[no-untyped-call]
         except Exception as error:  # whatever a provider raises, the other cases go on
             named = f" {shorten_name(self.model)!r}" if self.model else ""
             return Outcome(None, f"The embedding model{named} failed: {reported_error(error)}")
         holds = similarity >= self.threshold - _ROUNDING
         figure = f"{similarity:.3f}, {'at least' if holds else 'less than'} {self.threshold:g}"
         return Outcome(holds, f"Output is {'' if holds else 'not '}similar to {quoted(self.value, 80)}: {figure}")
-
-
-def _no_embedding_model() -> str:
-    return "No embedding model: name one in the assertion, model: …, or set one for all: llm embed-models default MODEL"
-
-
-def _similarity(one: list[float], other: list[float]) -> float:
-    """The cosine; 0 where a vector has no direction, as that of an empty text may have none."""
-    import llm
-
-    return float(llm.cosine_similarity(one, other)) if any(one) and any(other) else 0.0  # type: ignore[no-untyped-call]
 
 
 class LLMJudgeAssertion(BaseAssertion):
@@ -82,27 +73,23 @@ class LLMJudgeAssertion(BaseAssertion):
         model = self.model or context.judge
         if model is None:
             return Outcome(None, "No model judges: name one in the assertion, model: …")
-        started = now()
+        named, started = f"The model {shorten_name(model)!r}", now()
         try:
             judging = llm.get_model(model)
             if not judging.supports_schema:
-                return Outcome(None, _no_schemas(model))
+                return Outcome(None, f"{named} cannot judge, as it supports no schemas: name another, model: …")
             prompt, system = _question(output, self.criteria)
             response = judging.prompt(prompt, system=system, schema=Verdict, stream=False)
             text, usage = response.text(), response.usage()
         except Exception as error:  # whatever a provider raises, the other cases go on
-            return Outcome(None, f"The model {shorten_name(model)!r} that judges failed: {reported_error(error)}")
-        price = cost_of_usage(judging.model_id, usage, started)
-        return Outcome(*self._verdict(text, model), (usage.input or 0) + (usage.output or 0), price)
-
-    def _verdict(self, text: str, model: str) -> tuple[bool | None, str]:
-        """What a judging model answered: whether the criteria are met, and what to say."""
+            return Outcome(None, f"{named} that judges failed: {reported_error(error)}")
+        took = (usage.input or 0) + (usage.output or 0), cost_of_usage(judging.model_id, usage, started)
         verdict = _only_verdict(text)
         if verdict is None:
             said = quoted(without_secrets(text))
-            return None, f"The model {shorten_name(model)!r} that judges gave no verdict, but {said}"
-        meets = "meets" if verdict.met else "does not meet"
-        return verdict.met, f"Output {meets} the criteria {quoted(self.criteria, 80)}: {reported(verdict.reason)}"
+            return Outcome(None, f"{named} that judges gave no verdict, but {said}", *took)
+        criteria = f"{'meets' if verdict.met else 'does not meet'} the criteria {quoted(self.criteria, 80)}"
+        return Outcome(verdict.met, f"Output {criteria}: {reported(verdict.reason)}", *took)
 
 
 class Verdict(pydantic.BaseModel):
@@ -123,10 +110,6 @@ def _only_verdict(text: str) -> Verdict | None:
         return Verdict.model_validate(found[0].data)
     except pydantic.ValidationError:
         return None
-
-
-def _no_schemas(model: str) -> str:
-    return f"The model {shorten_name(model)!r} cannot judge, as it supports no schemas: name another, model: …"
 
 
 def _question(output: str, criteria: str) -> tuple[str, str]:

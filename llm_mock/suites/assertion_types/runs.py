@@ -24,8 +24,7 @@ class _RunAssertion(BaseAssertion):
         return self._check_run(context.result)
 
     @abstractmethod
-    def _check_run(self, result: AgentResult) -> Outcome:
-        """Find out whether the run is as the assertion without `not_` says."""
+    def _check_run(self, result: AgentResult) -> Outcome: ...
 
 
 class ExpectedToolCall(StrictModel):
@@ -83,10 +82,9 @@ class MaxTokensAssertion(_RunAssertion):
     value: Annotated[int, Field(ge=0)]
 
     def _check_run(self, result: AgentResult) -> Outcome:
-        if not _tokens_are_known(result):
-            return _unknown_tokens(result)
         tokens = (result.usage.input or 0) + (result.usage.output or 0)
-        return _limited(f"Took {tokens:,} tokens", f"{self.value:,}", tokens <= self.value)
+        within = _limited(f"Took {tokens:,} tokens", f"{self.value:,}", tokens <= self.value)
+        return _unknown_tokens(result) or within
 
 
 class MaxLatencyAssertion(_RunAssertion):
@@ -112,23 +110,20 @@ class MaxCostAssertion(_RunAssertion):
     """US dollars."""
 
     def _check_run(self, result: AgentResult) -> Outcome:
-        if not _tokens_are_known(result):
-            return _unknown_tokens(result)
-        if result.cost is None:
-            return _unknown_price(result)
+        if (unknown := _unknown_tokens(result)) or result.cost is None:
+            return unknown or _unknown_price(result)
         limit = Decimal(str(self.value))
         return _limited(f"Cost {dollars(result.cost)}", dollars(limit), result.cost <= limit)
 
 
 def _limited(used: str, limit: str, within: bool) -> Outcome:
-    return Outcome(within, f"{used}, at most {limit}" if within else f"{used}, more than {limit}")
+    return Outcome(within, f"{used}, {'at most' if within else 'more than'} {limit}")
 
 
-def _tokens_are_known(result: AgentResult) -> bool:
-    return all(turn.usage.input is not None or turn.usage.output is not None for turn in result.turns)
-
-
-def _unknown_tokens(result: AgentResult) -> Outcome:
+def _unknown_tokens(result: AgentResult) -> Outcome | None:
+    """What to say where the model did not tell its tokens; None where it did."""
+    if all(turn.usage.input is not None or turn.usage.output is not None for turn in result.turns):
+        return None
     return Outcome(None, f"The model {shorten_name(result.model)!r} did not say how many tokens it took")
 
 

@@ -1,27 +1,44 @@
-"""Assertions that compare the output with texts."""
+"""Assertions about the text of the output: compared with other texts, or read as JSON."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, NoReturn
 
 import pydantic
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from llm_mock.suites.assertion_types.base import SHOWN, BaseAssertion, Outcome, RunContext, quoted
+from llm_mock.suites.assertion_types.base import SHOWN, BaseAssertion, Outcome, RunContext, quoted, reported_error
+from llm_mock.support import schemas
+from llm_mock.support.text import shorten_name
+
+Texts = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
-class ContainsAssertion(BaseAssertion):
+class _Comparison(BaseAssertion):
+    """Compares the output with texts."""
+
+    case_insensitive: bool = False
+
+    def _folded(self, text: str) -> str:
+        return text.casefold() if self.case_insensitive else text
+
+    def _is_in(self, output: str, value: str) -> bool:
+        return self._folded(value) in self._folded(output)
+
+
+class ContainsAssertion(_Comparison):
     """The output has a text in it."""
 
     type: Literal["contains", "not_contains"] = "contains"
     value: str
     """The text."""
-    case_insensitive: bool = False
 
     def check(self, output: str, context: RunContext) -> Outcome:
-        return _contains(output, self.value, self.case_insensitive)
+        found = self._is_in(output, self.value)
+        return Outcome(found, f"Output {'contains' if found else 'does not contain'} {quoted(self.value)}")
 
 
 class IContainsAssertion(BaseAssertion):
@@ -31,60 +48,53 @@ class IContainsAssertion(BaseAssertion):
     value: str
 
     def check(self, output: str, context: RunContext) -> Outcome:
-        return _contains(output, self.value, case_insensitive=True)
+        return ContainsAssertion(value=self.value, case_insensitive=True).check(output, context)
 
 
-class ContainsAnyAssertion(BaseAssertion):
+class ContainsAnyAssertion(_Comparison):
     """The output has at least one of these texts in it."""
 
     type: Literal["contains_any", "not_contains_any"] = "contains_any"
-    values: Annotated[tuple[str, ...], Field(min_length=1)]
-    case_insensitive: bool = False
+    values: Texts
 
     def check(self, output: str, context: RunContext) -> Outcome:
-        found = [value for value in self.values if _is_in(output, value, self.case_insensitive)]
-        if not found:
-            return Outcome(False, f"Output contains none of {_all_quoted(self.values)}")
-        return Outcome(True, f"Output contains {_all_quoted(found)}")
+        found = [value for value in self.values if self._is_in(output, value)]
+        return Outcome(bool(found), f"Output contains {'' if found else 'none of '}{_all_quoted(found or self.values)}")
 
 
-class ContainsAllAssertion(BaseAssertion):
+class ContainsAllAssertion(_Comparison):
     """The output has all of these texts in it."""
 
     type: Literal["contains_all", "not_contains_all"] = "contains_all"
-    values: Annotated[tuple[str, ...], Field(min_length=1)]
-    case_insensitive: bool = False
+    values: Texts
 
     def check(self, output: str, context: RunContext) -> Outcome:
-        missing = [value for value in self.values if not _is_in(output, value, self.case_insensitive)]
-        if missing:
-            return Outcome(False, f"Output does not contain {_all_quoted(missing)}")
-        return Outcome(True, f"Output contains all of {_all_quoted(self.values)}")
+        missing = [value for value in self.values if not self._is_in(output, value)]
+        contains = "does not contain" if missing else "contains all of"
+        return Outcome(not missing, f"Output {contains} {_all_quoted(missing or self.values)}")
 
 
-class EqualsAssertion(BaseAssertion):
+class EqualsAssertion(_Comparison):
     """The output is this text; spaces and line ends around both do not count."""
 
     type: Literal["equals", "not_equals"] = "equals"
     value: str
-    case_insensitive: bool = False
 
     def check(self, output: str, context: RunContext) -> Outcome:
         value, output = self.value.strip(), output.strip()
-        if _folded(value, self.case_insensitive) == _folded(output, self.case_insensitive):
+        if self._folded(value) == self._folded(output):
             return Outcome(True, f"Output equals {quoted(value)}")
         return Outcome(False, f"Output does not equal {_difference(value, output)}")
 
 
-class StartsWithAssertion(BaseAssertion):
+class StartsWithAssertion(_Comparison):
     """The output begins with a text."""
 
     type: Literal["starts_with", "not_starts_with"] = "starts_with"
     value: str
-    case_insensitive: bool = False
 
     def check(self, output: str, context: RunContext) -> Outcome:
-        if _folded(output, self.case_insensitive).startswith(_folded(self.value, self.case_insensitive)):
+        if self._folded(output).startswith(self._folded(self.value)):
             return Outcome(True, f"Output starts with {quoted(self.value)}")
         beginning = quoted(output, max(20, min(len(self.value), SHOWN)))
         return Outcome(False, f"Output does not start with {quoted(self.value)}, but with {beginning}")
@@ -101,11 +111,10 @@ class RegexAssertion(BaseAssertion):
     def _compiles(cls, pattern: str) -> str:
         try:
             re.compile(pattern)
-        except re.error as error:
-            where = "" if error.pos is None else f" (position {error.pos})"
-            raise ValueError(f"{pattern!r} is no regular expression: {error.msg}{where}") from None
-        except (OverflowError, RecursionError) as error:
-            raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+        except (re.error, OverflowError, RecursionError) as error:
+            place = getattr(error, "pos", None)
+            where = "" if place is None else f" (position {place})"
+            raise ValueError(f"{pattern!r} is no regular expression: {getattr(error, 'msg', error)}{where}") from None
         return pattern
 
     def check(self, output: str, context: RunContext) -> Outcome:
@@ -113,18 +122,47 @@ class RegexAssertion(BaseAssertion):
         return Outcome(found, f"Output {'matches' if found else 'does not match'} pattern {quoted(self.pattern)}")
 
 
-def _contains(output: str, value: str, case_insensitive: bool) -> Outcome:
-    found = _is_in(output, value, case_insensitive)
-    return Outcome(found, f"Output {'contains' if found else 'does not contain'} {quoted(value)}")
+class JSONAssertion(BaseAssertion):
+    """The output is JSON, and fits a JSON schema if one is given."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    type: Literal["json", "not_json"] = "json"
+    json_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+
+    @pydantic.field_validator("json_schema")
+    @classmethod
+    def _is_schema(cls, schema: dict[str, Any] | None) -> dict[str, Any] | None:
+        if schema is not None and (problem := schemas.problem_of(schema)) is not None:
+            raise ValueError(f"is no JSON schema: {problem}")
+        return schema
+
+    def check(self, output: str, context: RunContext) -> Outcome:
+        try:
+            value = json.loads(output, parse_constant=_no_constant)
+        except json.JSONDecodeError as error:
+            return Outcome(False, f"Output is not JSON: {error.msg} at line {error.lineno} column {error.colno}")
+        except ValueError as error:
+            return Outcome(False, f"Output is not JSON: {error}")
+        except RecursionError:
+            return Outcome(False, "Output is not JSON: it is nested too deep")
+        return Outcome(True, "Output is JSON") if self.json_schema is None else _fits(self.json_schema, value)
 
 
-def _is_in(output: str, value: str, case_insensitive: bool) -> bool:
-    return _folded(value, case_insensitive) in _folded(output, case_insensitive)
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON value")
 
 
-def _folded(text: str, case_insensitive: bool) -> str:
-    """A text as it is compared."""
-    return text.casefold() if case_insensitive else text
+def _fits(json_schema: dict[str, Any], value: Any) -> Outcome:
+    try:
+        problems = list(schemas.violations(json_schema, value, called="", strict=True))
+    except (ArithmeticError, RecursionError, ValueError) as error:  # a schema without end, an invalid address
+        return Outcome(None, f"Output cannot be checked by the schema: {reported_error(error)}")
+    if not problems:
+        return Outcome(True, "Output is JSON that fits the schema")
+    listed = "; ".join(shorten_name(problem.lstrip(".: "), 200) for problem in problems[:3])
+    more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
+    return Outcome(False, f"Output breaks the schema: {listed}{more}")
 
 
 def _all_quoted(texts: Sequence[str]) -> str:
