@@ -1,7 +1,4 @@
-"""Collects the calls of each test where tests run: in the only process, or in each xdist worker.
-
-PYTEST_DONT_REWRITE
-"""
+"""Collects the calls of each test where tests run: in the only process, or in each xdist worker."""
 
 from __future__ import annotations
 
