@@ -50,43 +50,27 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULES = {
-    "assert_cost_below": "cost.budgets",
-    "assert_llm_called_times": "core.assertions",
-    "assert_prompt_contains": "core.assertions",
-    "assert_tokens_below": "cost.budgets",
-    "AsyncMockLLMModel": "boundaries.llm.model",
-    "BrokenToolCall": "core.tool_calls",
-    "CallRecord": "core.records",
-    "create_mock_get_model": "boundaries.llm.create",
-    "EndlessToolCalls": "errors",
-    "ErrorNotRebuilt": "errors",
-    "Event": "core.events",
-    "InvalidBudget": "errors",
-    "InvalidLatency": "errors",
-    "InvalidReply": "errors",
-    "InvalidToolCall": "errors",
-    "Latency": "core.latency",
-    "LegacyMockWarning": "errors",
-    "LLMMockError": "errors",
-    "LLMTooOld": "errors",
-    "Misbehaviour": "behaviour.misbehaviour",
-    "MissingExtra": "errors",
-    "MockEmbeddingModel": "boundaries.llm.embedding_model",
-    "MockGetModel": "boundaries.llm.get_model",
-    "MockLLMModel": "boundaries.llm.model",
-    "QueuedReplyNotAllowed": "errors",
-    "RealModelCall": "errors",
-    "Reply": "core.reply",
-    "ResponseConfigurator": "core.configurator",
-    "SchemaViolation": "errors",
-    "SchemaViolationWarning": "errors",
-    "ToolCall": "core.tool_calls",
-    "UnexpectedCall": "errors",
-    "UnknownMisbehaviour": "errors",
-    "UnusedReplies": "errors",
+    "behaviour.misbehaviour": "Misbehaviour",
+    "boundaries.llm.create": "create_mock_get_model",
+    "boundaries.llm.embedding_model": "MockEmbeddingModel",
+    "boundaries.llm.get_model": "MockGetModel",
+    "boundaries.llm.model": "AsyncMockLLMModel MockLLMModel",
+    "core.assertions": "assert_llm_called_times assert_prompt_contains",
+    "core.configurator": "ResponseConfigurator",
+    "core.events": "Event",
+    "core.latency": "Latency",
+    "core.records": "CallRecord",
+    "core.reply": "Reply",
+    "core.tool_calls": "BrokenToolCall ToolCall",
+    "cost.budgets": "assert_cost_below assert_tokens_below",
+    "errors": (
+        "EndlessToolCalls ErrorNotRebuilt InvalidBudget InvalidLatency InvalidReply InvalidToolCall "
+        "LegacyMockWarning LLMMockError LLMTooOld MissingExtra QueuedReplyNotAllowed RealModelCall "
+        "SchemaViolation SchemaViolationWarning UnexpectedCall UnknownMisbehaviour UnusedReplies"
+    ),
 }
 
-__all__ = ["__version__", *_MODULES]
+__all__ = ["__version__", *" ".join(_MODULES.values()).split()]
 __getattr__, _ = lazy_names(__name__, _MODULES)
 
 

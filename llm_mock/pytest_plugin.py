@@ -20,79 +20,49 @@ class _OwnModules:
         return PathFinder.find_spec(name, path, target) if name.startswith("llm_mock.") else None
 
 
-sys.meta_path.insert(0, _OwnModules)
+if not any(getattr(finder, "__qualname__", "") == "_OwnModules" for finder in sys.meta_path):
+    sys.meta_path.insert(0, _OwnModules)
 
-
-sys.meta_path.insert(0, _OwnModules)
-try:
-    from llm_mock.cassettes.record_modes import RECORD_MODES
-    from llm_mock.plugin import markers
-    from llm_mock.plugin.fixtures import (
-        EveryTest,
-        OnRequest,
-        _llm_mock_live,
-        _llm_mock_strict,
-        aitest_run,
-        aitest_run_sync,
-        debug_llm,
-        llm_mock_cassette,
-        llm_mock_cassette_config,
-        llm_mock_misbehaviour,
-        mock_llm_responses,
-    )
-    from llm_mock.plugin.legacy import LegacyMockDetector
-    from llm_mock.plugin.markers import pytest_collection_modifyitems, pytest_generate_tests
-    from llm_mock.plugin.options import choice, pytest_addoption
-    from llm_mock.plugin.run import run_of
-    from llm_mock.plugin.runtest import (
-        LEGACY,
-        pytest_runtest_call,
-        pytest_runtest_makereport,
-        pytest_runtest_setup,
-    )
-    from llm_mock.plugin.standing_answers import (
-        configure_standing_answers,
-        pytest_addhooks,
-        pytest_plugin_registered,
-    )
-    from llm_mock.plugin.summary import (
-        BUDGET_OF_RUN,
-        pytest_configure_node,
-        pytest_report_header,
-        pytest_sessionfinish,
-        pytest_terminal_summary,
-        pytest_testnodedown,
-    )
-finally:
-    sys.meta_path.remove(_OwnModules)
-
-__all__ = [
-    "_llm_mock_live",
-    "_llm_mock_strict",
-    "aitest_run",
-    "aitest_run_sync",
-    "debug_llm",
-    "llm_mock_cassette",
-    "llm_mock_cassette_config",
-    "llm_mock_misbehaviour",
-    "mock_llm_responses",
-    "pytest_addhooks",
-    "pytest_addoption",
-    "pytest_collection_modifyitems",
-    "pytest_configure",
-    "pytest_configure_node",
-    "pytest_generate_tests",
-    "pytest_load_initial_conftests",
-    "pytest_make_parametrize_id",
-    "pytest_plugin_registered",
-    "pytest_report_header",
-    "pytest_runtest_call",
-    "pytest_runtest_makereport",
-    "pytest_runtest_setup",
-    "pytest_sessionfinish",
-    "pytest_terminal_summary",
-    "pytest_testnodedown",
-]
+# ruff: noqa: E402, F401 (the names that pytest finds here are hooks and fixtures)
+from llm_mock.cassettes.record_modes import RECORD_MODES
+from llm_mock.plugin import markers
+from llm_mock.plugin.fixtures import (
+    EveryTest,
+    OnRequest,
+    _llm_mock_live,
+    _llm_mock_strict,
+    aitest_run,
+    aitest_run_sync,
+    debug_llm,
+    llm_mock_cassette,
+    llm_mock_cassette_config,
+    llm_mock_misbehaviour,
+    mock_llm_calls,
+    mock_llm_responses,
+)
+from llm_mock.plugin.legacy import LegacyMockDetector
+from llm_mock.plugin.markers import pytest_collection_modifyitems, pytest_generate_tests
+from llm_mock.plugin.options import choice, pytest_addoption
+from llm_mock.plugin.run import run_of
+from llm_mock.plugin.runtest import (
+    LEGACY,
+    pytest_runtest_call,
+    pytest_runtest_makereport,
+    pytest_runtest_setup,
+)
+from llm_mock.plugin.standing_answers import (
+    configure_standing_answers,
+    pytest_addhooks,
+    pytest_plugin_registered,
+)
+from llm_mock.plugin.summary import (
+    BUDGET_OF_RUN,
+    pytest_configure_node,
+    pytest_report_header,
+    pytest_sessionfinish,
+    pytest_terminal_summary,
+    pytest_testnodedown,
+)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -108,7 +78,7 @@ def pytest_configure(config: pytest.Config) -> None:
     run = run_of(config)
     if hasattr(config, "workerinput"):
         run.user_environment = config.workerinput["llm_mock_environment"]
-    config.pluginmanager.register(EveryTest() if run.mock else OnRequest(), "llm_mock_fixtures")
+    config.pluginmanager.register(EveryTest() if run.pending else OnRequest(), "llm_mock_fixtures")
     if config.getoption("--llm-mock-report") or config.getoption("xmlpath", None):
         from llm_mock.plugin import report as plugins
 

@@ -132,11 +132,11 @@ def test_parallel_tests_no_interference(pytester: pytest.Pytester) -> None:
 @pytest.mark.benchmark
 def test_mock_performance() -> None:
     gc.collect()  # a full collection of what the imports left would take longer than all that follows
-    start = time.time()
+    start = time.process_time()
     for _ in range(1000):
         model = create_mock_get_model()("test")
         model.prompt("test")
-    assert time.time() - start < 0.1
+    assert time.process_time() - start < 0.1  # what others do at the same time does not count
 
 
 def test_unconfigured_model(mock_llm_calls: MockGetModel) -> None:

@@ -24,19 +24,13 @@ if TYPE_CHECKING:
     from llm_mock.agents.smoke import call_every_tool as call_every_tool
 
 _MODULES = {
-    "Agent": "agent",
-    "AgentResult": "result",
-    "AgentSession": "session",
-    "CLIServer": "servers",
-    "MCPServer": "servers",
-    "Provider": "agent",
-    "Skill": "agent",
-    "ToolCallRecord": "result",
-    "Turn": "result",
-    "aitest_run": "run",
-    "aitest_run_sync": "run",
-    "call_every_tool": "smoke",
+    "agent": "Agent Provider Skill",
+    "result": "AgentResult ToolCallRecord Turn",
+    "run": "aitest_run aitest_run_sync",
+    "servers": "CLIServer MCPServer",
+    "session": "AgentSession",
+    "smoke": "call_every_tool",
 }
 
-__all__ = [*_MODULES]
+__all__ = " ".join(_MODULES.values()).split()
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

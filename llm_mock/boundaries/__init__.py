@@ -1,4 +1,6 @@
-"""Where applications obtain and execute models.
+"""Where applications obtain and execute models."""
 
-PYTEST_DONT_REWRITE
-"""
+TESTING_VARIABLE = "PFLOW_TESTING"
+"""The environment variable that mocks a process."""
+FOLDER_VARIABLE = "LLM_MOCK_EXCHANGE"
+"""Where such a process finds what the test configured that started it."""

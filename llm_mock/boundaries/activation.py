@@ -1,8 +1,6 @@
 """Mocks any process with `PFLOW_TESTING` set.
 
 A line in site-packages (`llm_mock.pth`) calls `start` when Python starts and the variable is not empty.
-
-PYTEST_DONT_REWRITE
 """
 
 from __future__ import annotations
@@ -10,11 +8,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLE
 from llm_mock.boundaries.llm.attach import attach
-from llm_mock.boundaries.llm.get_model import MockGetModel
-from llm_mock.boundaries.processes import FOLDER_VARIABLE, TESTING_VARIABLE, SharedFolder
-from llm_mock.core.active import activate
+from llm_mock.core.active import Pending, activate
+
+if TYPE_CHECKING:
+    from llm_mock.boundaries.llm.get_model import MockGetModel
 
 FALSE_VALUES = frozenset({"", "0", "false", "no", "off"})
 
@@ -32,7 +33,15 @@ def start() -> None:
     """
     if is_requested():
         attach(own_user_folder=True)
-        mock = MockGetModel(at_boundary=True)
-        if folder := os.environ.get(FOLDER_VARIABLE):
-            mock.join(SharedFolder(Path(folder)))
-        activate(mock)
+        activate(Pending(_mock_of_process))
+
+
+def _mock_of_process() -> MockGetModel:
+    from llm_mock.boundaries.llm.get_model import MockGetModel
+
+    mock = MockGetModel(at_boundary=True)
+    if folder := os.environ.get(FOLDER_VARIABLE):
+        from llm_mock.boundaries.processes import SharedFolder
+
+        mock.join(SharedFolder(Path(folder)))
+    return mock

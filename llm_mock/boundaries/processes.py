@@ -1,7 +1,4 @@
-"""How a test and the processes that it starts share replies and calls: through a folder.
-
-PYTEST_DONT_REWRITE
-"""
+"""How a test and the processes that it starts share replies and calls: through a folder."""
 
 from __future__ import annotations
 
@@ -16,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from llm_mock.boundaries import FOLDER_VARIABLE
 from llm_mock.core.reply import Reply
 from llm_mock.core.script import QueuedReply, Script
 from llm_mock.core.settings import Settings
@@ -25,9 +23,6 @@ from llm_mock.support.files import write_atomically
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
     from llm_mock.core.records import CallRecord
-
-TESTING_VARIABLE = "PFLOW_TESTING"
-FOLDER_VARIABLE = "LLM_MOCK_EXCHANGE"
 
 Level = tuple[Script, Settings]
 
@@ -64,11 +59,7 @@ class SharedFolder:
         return {FOLDER_VARIABLE: str(self.folder)}
 
     def share(self, mock: Mock) -> None:
-        """Write down what a mock and its parents have configured.
-
-        Raises:
-            InvalidReply: a reply is a function, or an exception, that another process cannot be sent.
-        """
+        """Write down what a mock and its parents have configured."""
         __tracebackhide__ = True
         levels, script = [], mock.responses.script
         level: Mock | None = mock

@@ -17,12 +17,9 @@ if TYPE_CHECKING:
     from llm_mock.cassettes.config import CassetteConfig as CassetteConfig
 
 _MODULES = {
-    "Cassette": "cassette",
-    "CassetteConfig": "config",
-    "DATES": "config",
-    "IDS": "config",
-    "TEMPORARY_PATHS": "config",
+    "cassette": "Cassette",
+    "config": "CassetteConfig DATES IDS TEMPORARY_PATHS",
 }
 
-__all__ = [*_MODULES]
+__all__ = " ".join(_MODULES.values()).split()
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

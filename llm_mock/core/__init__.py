@@ -1,4 +1,1 @@
-"""The mock itself: what is asked, what is answered, what is remembered. It knows no library.
-
-PYTEST_DONT_REWRITE
-"""
+"""The mock itself: what is asked, what is answered, what is remembered. It knows no library."""

@@ -1,19 +1,36 @@
-"""The mock that answers at this moment: a pointer, one a process, that every boundary asks.
-
-PYTEST_DONT_REWRITE
-"""
+"""The mock that answers at this moment: a pointer, one a process, that every boundary asks."""
 
 from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.errors import RealModelCall
 
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
+
+
+class Pending:
+    """A mock that is made when it is first asked for: most tests of most projects call no model."""
+
+    __slots__ = ("_lock", "_make", "made")
+
+    def __init__(self, make: Callable[[], Mock]) -> None:
+        self.made: Any = None
+        """The mock, a `Mock`; None as long as nobody asked."""
+        self._make = make
+        self._lock = threading.Lock()
+
+    def mock(self) -> Any:
+        """The mock, a `Mock`, always the same one."""
+        if self.made is None:
+            with self._lock:
+                self.made = self.made or self._make()
+        return self.made
 
 
 class _State:
@@ -27,10 +44,22 @@ class _State:
 
 def active() -> Any:
     """The mock that answers at this moment, a `Mock`; None when real models are left alone."""
-    return None if _State.live else _State.mock
+    mock = None if _State.live else _State.mock
+    return mock.mock() if type(mock) is Pending else mock
 
 
-def activate(mock: Mock | None) -> Any:
+def active_if_made() -> Any:
+    """The same, but None where nobody has asked for the mock yet."""
+    mock = None if _State.live else _State.mock
+    return mock.made if type(mock) is Pending else mock
+
+
+def is_mocked() -> bool:
+    """Whether a mock answers at this moment."""
+    return not _State.live and _State.mock is not None
+
+
+def activate(mock: Mock | Pending | None) -> Any:
     """Let a mock answer from now on, or none. Returns the one that did before, to be put back."""
     previous, _State.mock = _State.mock, mock
     return previous
@@ -64,11 +93,7 @@ def passes_through(model_id: str) -> bool:
 
 
 def refuse_where_wanted(model_id: str, mock: Mock) -> None:
-    """Note and raise that a real model was about to execute, where the project wants that refused.
-
-    Raises:
-        RealModelCall: it does.
-    """
+    """Note and raise that a real model was about to execute, where the project wants that refused."""
     __tracebackhide__ = True
     if not _State.refuse_real_models:
         return

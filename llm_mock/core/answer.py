@@ -1,7 +1,4 @@
-"""An answer on its way: the events that a boundary plays, once, and their times.
-
-PYTEST_DONT_REWRITE
-"""
+"""An answer on its way: the events that a boundary plays, once, and their times."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Assertions about what was called.
-
-PYTEST_DONT_REWRITE
-"""
+"""Assertions about what was called."""
 
 from __future__ import annotations
 
@@ -19,17 +16,7 @@ if TYPE_CHECKING:
 def assert_called_with(
     model: str, calls: Sequence[CallRecord], prompt_contains: str | None = None, schema: Any = None
 ) -> None:
-    """Assert that a model was called, and that in one call both conditions held.
-
-    Args:
-        model: the name of the model.
-        calls: its calls.
-        prompt_contains: a text that occurs in the prompt.
-        schema: the schema that was asked for: a pydantic class, a JSON-schema dict or a name.
-
-    Raises:
-        AssertionError: there was no such call. The message shows the calls there were.
-    """
+    """Assert that a model was called, and that in one call both conditions held."""
     __tracebackhide__ = True
     name = schema_name(schema)
     for call in calls:

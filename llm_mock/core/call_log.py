@@ -1,8 +1,6 @@
 """The calls that a report shows, with all that was sent and all that came back.
 
 Imported only where a report was asked for, here or by the test that started this process.
-
-PYTEST_DONT_REWRITE
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Whether a scripted reply is one that a model could have given to the call.
-
-PYTEST_DONT_REWRITE
-"""
+"""Whether a scripted reply is one that a model could have given to the call."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Says what the models of a mock answer.
-
-PYTEST_DONT_REWRITE
-"""
+"""Says what the models of a mock answer."""
 
 from __future__ import annotations
 

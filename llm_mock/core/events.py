@@ -1,7 +1,4 @@
-"""What an answer is made of while it comes.
-
-PYTEST_DONT_REWRITE
-"""
+"""What an answer is made of while it comes."""
 
 from __future__ import annotations
 
@@ -64,13 +61,7 @@ class Event:
 
 
 class MadeToolCall:
-    """A tool call of an answer, after its events.
-
-    Args:
-        name: the tool.
-        arguments: what it is called with.
-        tool_call_id: the id of the call.
-    """
+    """A tool call of an answer, after its events."""
 
     __slots__ = ("arguments", "name", "tool_call_id")
 

@@ -1,14 +1,12 @@
-"""The calls that a mock saw.
-
-PYTEST_DONT_REWRITE
-"""
+"""The calls that a mock saw."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.core.records import CallRecord, Numbers, Totals, add_call, new_record
+from llm_mock.core.records import CallRecord, Totals, add_call, new_record
 from llm_mock.core.reply import Reply, ReplyFunction, as_answer
 
 if TYPE_CHECKING:
@@ -33,11 +31,7 @@ class ModelState:
 
 
 class History:
-    """The calls of a mock, in order, and of each model.
-
-    Args:
-        parent: the history of the mock below.
-    """
+    """The calls of a mock, in order, and of each model."""
 
     def __init__(self, parent: History | None = None) -> None:
         self.calls: list[CallRecord] = []
@@ -47,7 +41,14 @@ class History:
         """Every call with its details, where a report was asked for."""
         self._parent = parent
         self._states: dict[str, ModelState] = {}
-        self._numbers = Numbers()
+        self._last_number = 0
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.Lock())
 
     @property
     def is_empty(self) -> bool:
@@ -64,9 +65,8 @@ class History:
 
     def begin(self, request: Request) -> CallRecord:
         """Record a call that is about to be answered."""
-        record = new_record(self._numbers.next(), request)
-        self.state(request.model_id).calls.append(record)
-        self.calls.append(record)
+        record = new_record(request)
+        self._append(record)
         if self.log is not None:
             self.log.asked(record, request)
         return record
@@ -86,11 +86,18 @@ class History:
 
     def receive(self, call: CallRecord) -> None:
         """Take in a call that another process made."""
-        call["number"] = self._numbers.next()
         if self.log is not None:
             self.log.received(call)
-        self.state(call["model_id"]).calls.append(call)
-        self.calls.append(call)
+        self._append(call)
+
+    def _append(self, record: CallRecord) -> None:
+        """Number a call and take it in, so that calls are in the order of their numbers, under threads too."""
+        of_model = self.state(record["model_id"]).calls
+        with self._lock:
+            self._last_number += 1
+            record["number"] = self._last_number
+            of_model.append(record)
+            self.calls.append(record)
 
     def forget(self, model_id: str) -> None:
         """Forget the calls of one model."""
@@ -101,7 +108,7 @@ class History:
         """Forget all calls, and what is known of models."""
         self.calls.clear()
         self._states.clear()
-        self._numbers = Numbers()
+        self._last_number = 0
 
     def add_totals(self, calls: Iterable[CallRecord]) -> None:
         """Add calls to `totals`."""

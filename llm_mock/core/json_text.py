@@ -1,7 +1,4 @@
-"""The JSON of structured replies.
-
-PYTEST_DONT_REWRITE
-"""
+"""The JSON of structured replies."""
 
 from __future__ import annotations
 
@@ -14,11 +11,7 @@ from llm_mock.support.text import described
 
 
 def json_text(value: Any) -> str:
-    """The JSON of a structured reply; pydantic instances, also inside it, are written as their schema has them.
-
-    Raises:
-        InvalidReply: something in it has no JSON form; the message says where.
-    """
+    """The JSON of a structured reply; pydantic instances, also inside it, are written as their schema has them."""
     __tracebackhide__ = True
     try:
         return json.dumps(value, ensure_ascii=False, default=_dump, allow_nan=False)

@@ -1,7 +1,4 @@
-"""How long a model takes to answer.
-
-PYTEST_DONT_REWRITE
-"""
+"""How long a model takes to answer."""
 
 from __future__ import annotations
 
@@ -70,11 +67,7 @@ class Latency:
 
 
 def checked_latency(latency: Any) -> Latency:
-    """What was given as a latency.
-
-    Raises:
-        InvalidLatency: it is none.
-    """
+    """What was given as a latency."""
     __tracebackhide__ = True
     if not isinstance(latency, Latency):
         raise InvalidLatency(

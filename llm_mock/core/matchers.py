@@ -1,7 +1,4 @@
-"""What a queued reply wants of a call.
-
-PYTEST_DONT_REWRITE
-"""
+"""What a queued reply wants of a call."""
 
 from __future__ import annotations
 
@@ -18,16 +15,7 @@ TextMatcher = str | re.Pattern[str] | Callable[[str], object]
 
 
 class Matchers:
-    """What a queued reply wants of a call, beyond model and schema. All that is given must hold.
-
-    Args:
-        prompt: a text that the prompt contains, a compiled pattern that is found in it, or a function of the text.
-        system: the same for the system prompt.
-        tools: names of tools that are offered, among others perhaps.
-        turn: which answer of the conversation it is, from 1.
-        attachments: the types of all attachments, such as `["image/png"]`, in order.
-        options: options of the call and their values.
-    """
+    """What a queued reply wants of a call, beyond model and schema. All that is given must hold."""
 
     __slots__ = ("attachments", "options", "prompt", "system", "tools", "turn")
 

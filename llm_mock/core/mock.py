@@ -1,7 +1,4 @@
-"""Decides what calls are answered, checks that, and keeps their history.
-
-PYTEST_DONT_REWRITE
-"""
+"""Decides what calls are answered, checks that, and keeps their history."""
 
 from __future__ import annotations
 

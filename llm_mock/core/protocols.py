@@ -1,7 +1,4 @@
-"""What the core is handed by those who know more: names, behaviour, recordings, other processes. For types only.
-
-PYTEST_DONT_REWRITE
-"""
+"""What the core is handed by those who know more: names, behaviour, recordings, other processes. For types only."""
 
 from __future__ import annotations
 
@@ -21,15 +18,12 @@ class Names(Protocol):
 
     def model_id(self, name: str) -> str:
         """The model id that a name stands for: an alias is resolved, anything else is an id."""
-        ...
 
     def every_id(self, name: str) -> set[str]:
         """All ids that a name stands for, such as that of an embedding model too."""
-        ...
 
     def provider_class(self, model_id: str) -> type | None:
         """The class of the real model of an id; None where it is not known."""
-        ...
 
 
 class Misbehaviour(Protocol):
@@ -41,19 +35,15 @@ class Misbehaviour(Protocol):
 
     def not_applied(self, calls: int) -> str:
         """Why a test that made that many calls is skipped: it changed nothing there."""
-        ...
 
     def error(self, record: CallRecord) -> Reply | None:
         """The error for a call, which is raised before any reply is used up; None for no error."""
-        ...
 
     def change(self, record: CallRecord, request: Request, reply: Reply) -> Reply:
         """What becomes of the reply to a call."""
-        ...
 
     def received(self, record: CallRecord) -> None:
         """Take a call that another process reported into account."""
-        ...
 
 
 class Behaviour(Protocol):
@@ -61,15 +51,12 @@ class Behaviour(Protocol):
 
     def misbehaving(self, name: str, times: int | None) -> Misbehaviour:
         """One misbehaviour of the catalogue."""
-        ...
 
     def generated(self, schema: dict[str, Any]) -> Reply:
         """A reply that fits a schema."""
-        ...
 
     def paced(self, reply: Reply, latency: Latency, record: CallRecord) -> tuple[Reply, list[float]]:
         """A reply as it comes with a latency, and the seconds before each of its pieces."""
-        ...
 
 
 class RealCall(Protocol):
@@ -77,27 +64,21 @@ class RealCall(Protocol):
 
     def as_user(self) -> AbstractContextManager[None]:
         """Within it the keys of the person who runs the process can be looked up."""
-        ...
 
     def hide(self, *secrets: str | None) -> None:
         """Take values as secret, such as the key that is used."""
-        ...
 
     def not_made(self, error: Exception) -> None:
         """The call cannot be made."""
-        ...
 
     def watch(self, outcome: Callable[[], Outcome]) -> None:
         """The call is under way; what is known of the answer, beside its events, can be asked for at any time."""
-        ...
 
     def take(self, event: Any) -> None:
         """A piece of the answer came."""
-        ...
 
     def end(self, error: BaseException | None) -> None:
         """The answer is complete, or failed, or (`GeneratorExit`) is read no further."""
-        ...
 
 
 class Outcome(NamedTuple):
@@ -117,7 +98,6 @@ class Recorded(Protocol):
     @property
     def mode(self) -> Any:
         """The record mode; `none` makes no call for real."""
-        ...
 
     def answer(self, mock: Any, record: CallRecord, request: Request) -> Reply | RealCall:
         """The recorded answer to a call; or that it is to be made for real.
@@ -125,7 +105,6 @@ class Recorded(Protocol):
         Raises:
             LLMMockError: there is none.
         """
-        ...
 
 
 class Uses(Protocol):
@@ -133,11 +112,9 @@ class Uses(Protocol):
 
     def use(self, reply: Any) -> bool:
         """Use a queued reply once more; False where other processes have used it up."""
-        ...
 
     def times_used(self, reply: Any) -> int:
         """How often all processes together used a queued reply."""
-        ...
 
 
 class SharedFolder(Uses, Protocol):
@@ -148,20 +125,15 @@ class SharedFolder(Uses, Protocol):
 
     def share(self, mock: Any) -> None:
         """Write down what a mock and those below it have configured."""
-        ...
 
     def send_call(self, call: CallRecord) -> None:
         """Report a call to the process of the test."""
-        ...
 
     def send_problem(self, message: str) -> None:
         """Report what was wrong with a call to the process of the test."""
-        ...
 
     def received_calls(self) -> list[CallRecord]:
         """The calls that other processes reported since the last time."""
-        ...
 
     def received_problems(self) -> list[str]:
         """The problems that other processes reported since the last time."""
-        ...

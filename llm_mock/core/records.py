@@ -1,11 +1,7 @@
-"""The record of a call: what was asked and what came of it; and sums over records.
-
-PYTEST_DONT_REWRITE
-"""
+"""The record of a call: what was asked and what came of it; and sums over records."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -61,23 +57,6 @@ class CallRecord(TypedDict):
     """What the model did wrong in the call, where it was made to; see `mock.misbehave`."""
 
 
-class Numbers:
-    """Counts from 1, under threads too. A copy goes on from where the original is."""
-
-    def __init__(self, last: int = 0) -> None:
-        self._last = last
-        self._lock = threading.Lock()
-
-    def __reduce__(self) -> tuple[type, tuple[int]]:
-        return Numbers, (self._last,)
-
-    def next(self) -> int:
-        """The next number."""
-        with self._lock:
-            self._last += 1
-            return self._last
-
-
 Totals = dict[str, int]
 """Sums over calls: `calls`, `input_tokens`, `output_tokens`, `errors`, `unconfigured`."""
 
@@ -119,13 +98,8 @@ def now() -> str:
     return f"{start}.{moment % 1_000_000:06}"
 
 
-def new_record(number: int, request: Request) -> CallRecord:
-    """Record a call that is about to be answered.
-
-    Args:
-        number: the position of the call.
-        request: what is asked.
-    """
+def new_record(request: Request) -> CallRecord:
+    """The record of a call that is about to be answered; it has no number yet."""
     options, text = request.options, request.prompt
     schema = request.schema and schema_name(request.schema)
     kwargs = {"schema": schema, **(NOT_PASSED if request.passed else UNKNOWN), **options}
@@ -140,7 +114,7 @@ def new_record(number: int, request: Request) -> CallRecord:
         kwargs["attachments"] = [{"type": None, **attachment} for attachment in described]
     return {
         "timestamp": now(),
-        "number": number,
+        "number": 0,
         "model_id": request.model_id,
         "turn": request.turn,
         "prompt": text,

@@ -1,7 +1,4 @@
-"""What a reply may be.
-
-PYTEST_DONT_REWRITE
-"""
+"""What a reply may be."""
 
 from __future__ import annotations
 
@@ -198,11 +195,7 @@ def estimate_tokens(characters: int) -> int:
 
 
 def exception_from(error: Any) -> BaseException:
-    """The exception to raise for what was configured: an instance as it is, of a class a new one.
-
-    Raises:
-        InvalidReply: it is no exception, or a class that cannot be instantiated without arguments.
-    """
+    """The exception to raise for what was configured: an instance as it is, of a class a new one."""
     __tracebackhide__ = True
     if isinstance(error, BaseException):
         return error
@@ -220,15 +213,7 @@ def exception_from(error: Any) -> BaseException:
 
 
 def as_answer(value: Any) -> Answer:
-    """Turn what a person may write as a reply into a `Reply`; a function stays one, to be asked at each call.
-
-    Args:
-        value: text, a dict, a list, a pydantic instance, an exception or its class, a `Reply`, or a function of the
-            `llm.Prompt` that returns any of these.
-
-    Raises:
-        InvalidReply: it is none of them.
-    """
+    """Turn what a person may write as a reply into a `Reply`; a function stays one, to be asked at each call."""
     __tracebackhide__ = True
     if isinstance(value, Reply):
         return value

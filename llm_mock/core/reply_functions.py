@@ -1,7 +1,4 @@
-"""Functions that reply: asked at each call, sync or async.
-
-PYTEST_DONT_REWRITE
-"""
+"""Functions that reply: asked at each call, sync or async."""
 
 from __future__ import annotations
 
@@ -15,15 +12,7 @@ from llm_mock.support.text import compact, described
 
 
 def ask(function: ReplyFunction, native: Any) -> Reply:
-    """What a function replies; the coroutine of an async one is run to its end.
-
-    Args:
-        function: the function.
-        native: what the library made of the call.
-
-    Raises:
-        InvalidReply: it returned something else than a reply, or is async inside a running event loop.
-    """
+    """What a function replies; the coroutine of an async one is run to its end."""
     __tracebackhide__ = True
     result = function(native)
     return _as_reply(function, _run(result) if inspect.iscoroutine(result) else result)

@@ -1,7 +1,4 @@
-"""What a model is asked: described once, for all that looks at a call.
-
-PYTEST_DONT_REWRITE
-"""
+"""What a model is asked: described once, for all that looks at a call."""
 
 from __future__ import annotations
 
@@ -113,12 +110,7 @@ def described_tool(tool: Any) -> dict[str, Any]:
 
 
 def described_tool_call(call: Any, tool_call_id: str | None = None) -> dict[str, Any]:
-    """A tool call: `name`, `arguments` and `tool_call_id`.
-
-    Args:
-        call: the call.
-        tool_call_id: its id where it has none.
-    """
+    """A tool call: `name`, `arguments` and `tool_call_id`."""
     return {"name": call.name, "arguments": plain(call.arguments), "tool_call_id": call.tool_call_id or tool_call_id}
 
 

@@ -1,7 +1,4 @@
-"""Which of the configured replies answers a call.
-
-PYTEST_DONT_REWRITE
-"""
+"""Which of the configured replies answers a call."""
 
 from __future__ import annotations
 

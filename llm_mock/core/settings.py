@@ -1,7 +1,4 @@
-"""How a mock decides and checks calls.
-
-PYTEST_DONT_REWRITE
-"""
+"""How a mock decides and checks calls."""
 
 from __future__ import annotations
 

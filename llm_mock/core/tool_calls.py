@@ -1,7 +1,4 @@
-"""Tool calls that a model makes.
-
-PYTEST_DONT_REWRITE
-"""
+"""Tool calls that a model makes."""
 
 from __future__ import annotations
 
@@ -56,11 +53,7 @@ def _object_or_raw(text: str) -> dict[str, Any]:
 
 
 def checked_tool_calls(tool_calls: Any) -> tuple[Any, ...]:
-    """A copy of what was given as the tool calls of a reply.
-
-    Raises:
-        InvalidReply: one is none.
-    """
+    """A copy of what was given as the tool calls of a reply."""
     __tracebackhide__ = True
     frozen = tuple(tool_calls) if isinstance(tool_calls, Iterable) else None
     for call in (tool_calls,) if frozen is None else frozen:

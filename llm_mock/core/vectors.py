@@ -1,7 +1,4 @@
-"""Which vector an item has: the one that was set, or one made from its text or bytes alone.
-
-PYTEST_DONT_REWRITE
-"""
+"""Which vector an item has: the one that was set, or one made from its text or bytes alone."""
 
 from __future__ import annotations
 

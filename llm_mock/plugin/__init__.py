@@ -1,4 +1,1 @@
-"""The pytest plugin; the only package that imports pytest.
-
-PYTEST_DONT_REWRITE
-"""
+"""The pytest plugin; the only package that imports pytest."""

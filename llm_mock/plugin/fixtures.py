@@ -1,7 +1,4 @@
-"""The fixtures of the plugin.
-
-PYTEST_DONT_REWRITE
-"""
+"""The fixtures of the plugin."""
 
 from __future__ import annotations
 
@@ -11,15 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from llm_mock.boundaries.llm.get_model import MockGetModel
+from llm_mock.core.active import Pending
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.run import RUN, mock_of_test, new_run
 from llm_mock.plugin.stash import CASSETTE, CASSETTE_CLAIMS, UNUSED_RECORDINGS
 
 if TYPE_CHECKING:
+    from llm_mock.boundaries.llm.get_model import MockGetModel
     from llm_mock.boundaries.llm.model import MockLLMModel
     from llm_mock.cassettes import Cassette, CassetteConfig
     from llm_mock.core.protocols import Misbehaviour
+
+
+@pytest.fixture
+def mock_llm_calls(_llm_mock_of_test: Pending) -> MockGetModel:
+    """The mock of this test: every model that it asks for, every call that it makes, and the replies it sets."""
+    mock: MockGetModel = _llm_mock_of_test.mock()
+    return mock
 
 
 @pytest.fixture
@@ -115,20 +120,18 @@ def _llm_mock_strict(request: pytest.FixtureRequest, mock_llm_calls: MockGetMode
 
 
 class EveryTest:
-    """The fixture where the whole run is mocked."""
+    """Where the whole run is mocked: a mock for each test, on top of that of the run."""
 
     @pytest.fixture(autouse=True)
-    def mock_llm_calls(self) -> Iterator[MockGetModel]:
-        """The mock of this test: every model that it asks for, every call that it makes, and the replies it sets."""
+    def _llm_mock_of_test(self) -> Iterator[Pending]:
         yield from mock_of_test()
 
 
 class OnRequest:
-    """The fixture where the project opted out: a test that asks for it is mocked all the same."""
+    """Where the project opted out: a test that asks for a fixture is mocked all the same."""
 
     @pytest.fixture
-    def mock_llm_calls(self, pytestconfig: pytest.Config) -> Iterator[MockGetModel]:
-        """The mock of this test; tests that do not ask for it use real models."""
+    def _llm_mock_of_test(self, pytestconfig: pytest.Config) -> Iterator[Pending]:
         run = new_run(pytestconfig, mocked=True, within_opted_out_run=True)
         run.start()
         if collector := pytestconfig.pluginmanager.get_plugin("llm_mock_collector"):

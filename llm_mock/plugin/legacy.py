@@ -1,7 +1,4 @@
-"""The detector of a project's old mock: a module replaced as a whole in `sys.modules`.
-
-PYTEST_DONT_REWRITE
-"""
+"""The detector of a project's old mock: a module replaced as a whole in `sys.modules`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The markers of the plugin, and what each does to a test.
-
-PYTEST_DONT_REWRITE
-"""
+"""The markers of the plugin, and what each does to a test."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The command-line options and ini keys of the plugin, and how they are read.
-
-PYTEST_DONT_REWRITE
-"""
+"""The command-line options and ini keys of the plugin, and how they are read."""
 
 from __future__ import annotations
 
@@ -60,11 +57,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def settings_of(config: pytest.Config) -> Settings:
-    """How the project wants calls decided and checked.
-
-    Raises:
-        pytest.UsageError: a value is wrong.
-    """
+    """How the project wants calls decided and checked."""
     return Settings(
         lazy=boolean(config, "llm_mock_lazy"),
         strict=boolean(config, "llm_mock_strict"),
@@ -88,11 +81,7 @@ def _prices(config: pytest.Config) -> Prices:
 
 
 def choice(config: pytest.Config, name: str, *values: str) -> str:
-    """The value of an ini key that has a few.
-
-    Raises:
-        pytest.UsageError: it has another one.
-    """
+    """The value of an ini key that has a few."""
     value = str(config.getini(name))
     if value not in values:
         raise pytest.UsageError(f"ini {name} = {value!r}: write {' or '.join(values)}.")
@@ -100,11 +89,7 @@ def choice(config: pytest.Config, name: str, *values: str) -> str:
 
 
 def boolean(config: pytest.Config, name: str) -> bool:
-    """The value of an ini key that is true or false.
-
-    Raises:
-        pytest.UsageError: it is neither.
-    """
+    """The value of an ini key that is true or false."""
     try:
         return bool(config.getini(name))
     except (TypeError, ValueError, pytest.UsageError):

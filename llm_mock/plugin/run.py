@@ -1,7 +1,4 @@
-"""What is mocked during a run of pytest, and during a test.
-
-PYTEST_DONT_REWRITE
-"""
+"""What is mocked during a run of pytest, and during a test."""
 
 from __future__ import annotations
 
@@ -12,17 +9,19 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from llm_mock.boundaries import TESTING_VARIABLE
 from llm_mock.boundaries.llm import user_folder
 from llm_mock.boundaries.llm.attach import attach
-from llm_mock.boundaries.llm.get_model import MockGetModel
-from llm_mock.boundaries.processes import TESTING_VARIABLE
-from llm_mock.core.active import activate, active, set_live, set_passthrough, set_refusal
+from llm_mock.core.active import Pending, activate, set_live, set_passthrough, set_refusal
 from llm_mock.core.settings import Settings
 from llm_mock.plugin.options import boolean, choice, settings_of
+
+if TYPE_CHECKING:
+    from llm_mock.boundaries.llm.get_model import MockGetModel
 
 RUN = pytest.StashKey["TestRun"]()
 
@@ -52,12 +51,23 @@ class TestRun:
         within_opted_out_run: bool = False,
     ) -> None:
         self._within_opted_out_run = within_opted_out_run
-        self.mock = MockGetModel(at_boundary=True, standing_only=True, settings=settings) if mocked else None
+        self.pending = Pending(lambda: _new_mock(standing_only=True, settings=settings)) if mocked else None
+        """The mock of the whole run; None where models are left alone."""
         self._passthrough = passthrough
         self._refuse_real_models = refuse_real_models
         self._folder: str | None = None
         self.agents: dict[str, dict[str, Any]] = {}
         """What each agent did so far: see `llm_mock.agents.summary`."""
+
+    @property
+    def mock(self) -> MockGetModel | None:
+        """The mock of the whole run; None where models are left alone."""
+        return None if self.pending is None else self.pending.mock()
+
+    @property
+    def mock_if_made(self) -> MockGetModel | None:
+        """The same, but None where nobody has asked for it yet."""
+        return None if self.pending is None else self.pending.made
 
     def start(self) -> None:
         """Set everything up, once."""
@@ -66,9 +76,9 @@ class TestRun:
         }
         self.user_environment: Mapping[str, str | None] = self._environment
         """The variables of the person who runs the tests; a worker is told them by its controller."""
-        self._folder = tempfile.mkdtemp(prefix="llm-mock-") if self.mock else None
+        self._folder = tempfile.mkdtemp(prefix="llm-mock-") if self.pending else None
         self._process = os.getpid()
-        self._previous_mock = activate(self.mock)
+        self._previous_mock = activate(self.pending)
         self._previous_passthrough = set_passthrough(self._passthrough)
         self._previous_refusal = set_refusal(self._refuse_real_models)
         self._previous_folder = user_folder.set_user_folder(self._folder)
@@ -88,7 +98,7 @@ class TestRun:
         Where the process ends with the run, the mock stays: threads and exit functions may still call a model.
         """
         first = self._previous_mock is None and not self._within_opted_out_run
-        if self.mock is not None and first and _process_ends_with_the_run():
+        if self.pending is not None and first and _process_ends_with_the_run():
             return
         activate(self._previous_mock)
         set_passthrough(self._previous_passthrough)
@@ -126,17 +136,23 @@ class TestRun:
             _set_environment(mocked)
 
 
-def mock_of_test() -> Iterator[MockGetModel]:
+def mock_of_test() -> Iterator[Pending]:
     """A mock on top of the active one, for as long as the generator is kept open."""
-    parent: Any = active()
-    mock = MockGetModel(parent=parent, at_boundary=True)
-    previous = activate(mock)
+    pending = Pending(lambda: _new_mock(parent=parent.mock() if isinstance(parent, Pending) else parent))
+    parent = activate(pending)
     try:
-        yield mock
+        yield pending
     finally:
-        activate(previous)
-        if mock.calls and parent is not None:
-            parent.history.add_totals(mock.calls)
+        activate(parent)
+        mock = pending.made
+        if mock is not None and mock.calls and mock.parent is not None:
+            mock.parent.history.add_totals(mock.calls)
+
+
+def _new_mock(**settings: Any) -> MockGetModel:
+    from llm_mock.boundaries.llm.get_model import MockGetModel
+
+    return MockGetModel(at_boundary=True, **settings)
 
 
 def _set_environment(values: Mapping[str, str | None]) -> None:
@@ -176,13 +192,7 @@ def _end_servers() -> None:
 
 
 def new_run(config: pytest.Config, mocked: bool, within_opted_out_run: bool = False) -> TestRun:
-    """A run as the configuration wants it, not started.
-
-    Args:
-        config: the pytest configuration.
-        mocked: whether models are mocked.
-        within_opted_out_run: this is for one test of a run that is not mocked.
-    """
+    """A run as the configuration wants it, not started."""
     refuse = choice(config, "llm_mock_real_models", "answer", "refuse") == "refuse"
     passthrough = config.getini("llm_mock_passthrough")
     return TestRun(mocked, passthrough, refuse, settings_of(config), within_opted_out_run)

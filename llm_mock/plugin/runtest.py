@@ -1,7 +1,4 @@
-"""What happens around each test: it fails for what its models noticed, and its failure shows their calls.
-
-PYTEST_DONT_REWRITE
-"""
+"""What happens around each test: it fails for what its models noticed, and its failure shows their calls."""
 
 from __future__ import annotations
 
@@ -12,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from llm_mock.core.active import active
-from llm_mock.core.records import call_list
+from llm_mock.core.active import active_if_made, is_mocked
 from llm_mock.plugin.legacy import LegacyMockDetector
 from llm_mock.plugin.run import RUN
 from llm_mock.plugin.stash import CASSETTE
@@ -28,7 +24,7 @@ AGENT_RUNS = pytest.StashKey[Any]()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    mock = item.config.stash[RUN].mock
+    mock = item.config.stash[RUN].mock_if_made
     item.stash[EARLIER_CALLS] = len(mock.calls) if mock else 0
     if agents := sys.modules.get("llm_mock.agents.summary"):
         agents.taken()  # what was run between the tests
@@ -41,7 +37,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     passed = False
     try:
         result = yield
-        mock: Any = active()
+        mock: Any = active_if_made()
         if mock is not None and (message := next(iter(mock.problems), None) or mock.unused_replies()):
             pytest.fail(message, pytrace=False)
         if mock is not None and mock.misbehaviour is not None and not mock.misbehaviour.calls:
@@ -68,10 +64,11 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.outcome == "failed" and call.when != "teardown":
-        mock: Any = active()
+        mock: Any = active_if_made()
         if mock is not None and mock.misbehaviour is not None:
             report.sections.append(("LLM misbehaviour", str(mock.misbehaviour)))
         if (calls := calls_of_test(item)) and not hasattr(item, "failure_shows_calls"):
+            from llm_mock.core.records import call_list
             from llm_mock.support.redaction import default_redactor
 
             redactor = getattr(mock, "redactor", None) or default_redactor()
@@ -96,11 +93,11 @@ def _take_agent_runs(item: pytest.Item, report: pytest.TestReport) -> None:
 
 def calls_of_test(item: pytest.Item) -> list[CallRecord] | None:
     """The calls of a test so far; None where they are not mocked."""
-    mock: Any = active()
+    mock: Any = active_if_made()
     if mock is None:
-        return None
+        return [] if is_mocked() else None
     calls: list[CallRecord] = mock.calls
-    return calls[item.stash.get(EARLIER_CALLS, 0) :] if mock is item.config.stash[RUN].mock else calls
+    return calls[item.stash.get(EARLIER_CALLS, 0) :] if mock is item.config.stash[RUN].mock_if_made else calls
 
 
 def _is_ours(file: str) -> bool:

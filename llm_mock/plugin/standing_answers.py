@@ -1,7 +1,4 @@
-"""What the whole project answers: the hook `pytest_llm_mock_configure` of its conftests.
-
-PYTEST_DONT_REWRITE
-"""
+"""What the whole project answers: the hook `pytest_llm_mock_configure` of its conftests."""
 
 from __future__ import annotations
 
@@ -50,12 +47,13 @@ def pytest_plugin_registered(manager: pytest.PytestPluginManager) -> None:
 def configure_standing_answers(config: pytest.Config) -> None:
     """Call each `pytest_llm_mock_configure` once, that of an outer folder before that of an inner one."""
     config.pluginmanager.llm_mock_config = config  # type: ignore[attr-defined]
-    arguments = {"config": config, "mock": run_of(config).mock}
+    run = run_of(config)
     asked = config.stash.setdefault(ASKED, set())
     for implementation in config.hook.pytest_llm_mock_configure.get_hookimpls():
-        if arguments["mock"] is None or implementation.function in asked:
+        if run.pending is None or implementation.function in asked:
             continue
         asked.add(implementation.function)
+        arguments = {"config": config, "mock": run.mock}
         try:
             implementation.function(*(arguments[name] for name in implementation.argnames))
         except LLMMockError as error:

@@ -1,7 +1,4 @@
-"""What the parts of the plugin keep in the stashes of pytest for each other.
-
-PYTEST_DONT_REWRITE
-"""
+"""What the parts of the plugin keep in the stashes of pytest for each other."""
 
 from __future__ import annotations
 

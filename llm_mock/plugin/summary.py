@@ -1,7 +1,4 @@
-"""What a run says at its start and at its end; what the workers of xdist noticed is brought together.
-
-PYTEST_DONT_REWRITE
-"""
+"""What a run says at its start and at its end; what the workers of xdist noticed is brought together."""
 
 from __future__ import annotations
 
@@ -11,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from llm_mock.core.records import add_totals
 from llm_mock.plugin.run import RUN
 from llm_mock.plugin.stash import UNUSED_RECORDINGS
 from llm_mock.support.text import columns, dollars, shorten_name
@@ -25,7 +21,7 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    if config.stash[RUN].mock is None:
+    if config.stash[RUN].pending is None:
         return None
     real = [*config.getini("llm_mock_passthrough")]
     real += ["in tests marked llm_live"] if config.getoption("--llm-mock-live") else []
@@ -35,10 +31,10 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     run = session.config.stash[RUN]
     output = getattr(session.config, "workeroutput", None)
-    if run.mock is not None:
-        run.mock.history.add_totals(run.mock.calls)
+    if mock := run.mock_if_made:
+        mock.history.add_totals(mock.calls)
         if output is not None:
-            output["llm_mock_totals"] = run.mock.history.totals
+            output["llm_mock_totals"] = mock.history.totals
     if output is not None:
         output["llm_mock_unused"] = session.config.stash.get(UNUSED_RECORDINGS, [])
         output["llm_mock_agents"] = run.agents
@@ -48,8 +44,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_testnodedown(node: Any) -> None:
     run = node.config.stash[RUN]
     output = getattr(node, "workeroutput", {})
-    if run.mock is not None:
-        add_totals(run.mock.history.totals, output.get("llm_mock_totals", {}))
+    if (totals := output.get("llm_mock_totals")) and run.mock is not None:
+        from llm_mock.core.records import add_totals
+
+        add_totals(run.mock.history.totals, totals)
     if agents := output.get("llm_mock_agents"):
         from llm_mock.agents.summary import add
 
@@ -72,7 +70,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def _write_totals(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    mock = config.stash[RUN].mock
+    mock = config.stash[RUN].mock_if_made
     if mock is None or not mock.history.totals:
         return
     something_to_say = any(sums["unconfigured"] for sums in mock.history.totals.values())

@@ -52,7 +52,7 @@ class YAMLItem(pytest.Item):
         self.addfinalizer(stack.close)
         if self.live:
             stack.enter_context(self.run.live())
-        elif self.run.mock is not None:
+        elif self.run.pending is not None:
             stack.enter_context(contextmanager(mock_of_test)())
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

@@ -26,20 +26,12 @@ if TYPE_CHECKING:
     from llm_mock.suites.schema import TestSuiteDefinition as TestSuiteDefinition
 
 _MODULES = {
-    "AssertionResult": "results",
-    "Attempt": "results",
-    "CaseResult": "results",
-    "Role": "role",
-    "SuiteResult": "results",
-    "TestCase": "schema",
-    "TestSuiteDefinition": "schema",
-    "TurnResult": "results",
-    "evaluate_assertion": "assertions",
-    "evaluate_assertions": "assertions",
-    "load_role": "role",
-    "load_suite": "runner",
-    "run_suite": "runner",
+    "assertions": "evaluate_assertion evaluate_assertions",
+    "results": "AssertionResult Attempt CaseResult SuiteResult TurnResult",
+    "role": "load_role Role",
+    "runner": "load_suite run_suite",
+    "schema": "TestCase TestSuiteDefinition",
 }
 
-__all__ = [*_MODULES]
+__all__ = " ".join(_MODULES.values()).split()
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -1,7 +1,4 @@
-"""Packages whose names are loaded when they are first used.
-
-PYTEST_DONT_REWRITE
-"""
+"""Packages whose names are loaded when they are first used."""
 
 from __future__ import annotations
 
@@ -15,17 +12,18 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str]
 
     Args:
         package: its `__name__`.
-        modules: of each of its names the module that defines the name, as seen from the package; one that begins
-            with `llm_mock.` as seen from everywhere.
+        modules: of each module the names that it defines, separated by spaces. A module is named as seen from the
+            package; one that begins with `llm_mock.` as seen from everywhere.
     """
+    place_of = {name: module for module, names in modules.items() for name in names.split()}
 
     def load(name: str) -> Any:
-        if name not in modules:
+        if name not in place_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        place = modules[name]
+        place = place_of[name]
         module = importlib.import_module(place if place.startswith("llm_mock.") else f"{package}.{place}")
         value = getattr(module, name)
         setattr(importlib.import_module(package), name, value)
         return value
 
-    return load, lambda: sorted(modules)
+    return load, lambda: sorted(place_of)

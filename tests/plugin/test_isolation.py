@@ -225,3 +225,20 @@ def test_a_live_test_in_a_worker_has_the_users_folder(
         """
     )
     pytester.runpytest_subprocess("-n1", "--llm-mock-live").assert_outcomes(passed=1)
+
+
+def test_a_run_that_never_imports_llm_loads_neither_the_mock_nor_a_boundary(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import sys
+
+        LOADED = "llm", "llm_mock.core.mock", "llm_mock.boundaries.llm.get_model", "llm_mock.support.schemas"
+
+        def test_it():
+            assert not [name for name in LOADED if name in sys.modules]
+
+        def test_another_that_fails():
+            assert LOADED[0] in sys.modules
+        """
+    )
+    pytester.runpytest_subprocess().assert_outcomes(passed=1, failed=1)

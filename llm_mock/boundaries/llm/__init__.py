@@ -1,4 +1,1 @@
-"""The boundary of the `llm` library; the only package that knows its internals.
-
-PYTEST_DONT_REWRITE
-"""
+"""The boundary of the `llm` library; the only package that knows its internals."""

@@ -70,10 +70,6 @@ def split_arguments(model: Any, arguments: dict[str, Any]) -> tuple[dict[str, An
     """Split the keyword arguments of `prompt()` into those that `llm` takes and those only for the history.
 
     A pydantic class as schema becomes its JSON schema here, which `llm` would generate anew for each call.
-
-    Args:
-        model: a mocked model; what its `Options` do not take `llm` would refuse.
-        arguments: the keyword arguments.
     """
     options = model.Options
     takes_any = model.refuses or options.model_config.get("extra") == "allow"

@@ -1,8 +1,6 @@
 """Attaches to `llm` once a process, now or when something imports it, and never imports it itself.
 
 From then on the active mock decides; while there is none, everything is `llm`'s own.
-
-PYTEST_DONT_REWRITE
 """
 
 from __future__ import annotations
@@ -15,8 +13,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from llm_mock.boundaries.llm import embedding, executing, names, obtaining, user_folder, versions
-from llm_mock.core.active import active
+from llm_mock.core.active import active_if_made
 
 MODULES_OF_MODELS = ("accept", "embedding_model", "model", "playback", "recording", "response")
 """The modules that derive from classes of `llm`, or hold some."""
@@ -66,6 +63,8 @@ class _LLMFinder:
 
 def _attach_to(llm: ModuleType) -> None:
     """Replace the lookups of an `llm` module and guard its responses, where that was not done before."""
+    from llm_mock.boundaries.llm import embedding, executing, names, obtaining, user_folder, versions
+
     if not hasattr(llm, names.MODELS):
         return
     if _State.own_user_folder and user_folder.USER_FOLDER_VARIABLE not in os.environ:
@@ -107,8 +106,8 @@ def _forget_models_of_another(llm: ModuleType) -> None:
     package = sys.modules["llm_mock"]
     for name in MODULES_OF_MODELS:
         sys.modules.pop(f"{__package__}.{name}", None)
-    versions.stream_event_class.cache_clear()
+    sys.modules[f"{__package__}.versions"].stream_event_class.cache_clear()
     for name in ("AsyncMockLLMModel", "MockEmbeddingModel", "MockLLMModel"):
         vars(package).pop(name, None)
-    if mock := active():
+    if mock := active_if_made():
         mock.forget_models()

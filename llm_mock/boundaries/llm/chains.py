@@ -1,7 +1,4 @@
-"""What running an agent needs of `llm`, beyond its chains of tool calls.
-
-PYTEST_DONT_REWRITE
-"""
+"""What running an agent needs of `llm`, beyond its chains of tool calls."""
 
 from __future__ import annotations
 

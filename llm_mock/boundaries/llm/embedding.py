@@ -1,7 +1,4 @@
-"""Where an embedding model embeds.
-
-PYTEST_DONT_REWRITE
-"""
+"""Where an embedding model embeds."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The mocked embedding models: real `llm` models with vectors made from the text itself, or set by a test.
-
-PYTEST_DONT_REWRITE
-"""
+"""The mocked embedding models: real `llm` models with vectors made from the text itself, or set by a test."""
 
 from __future__ import annotations
 

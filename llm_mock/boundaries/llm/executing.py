@@ -1,7 +1,4 @@
-"""Where a response executes its model: however that was obtained, the mock answers for it.
-
-PYTEST_DONT_REWRITE
-"""
+"""Where a response executes its model: however that was obtained, the mock answers for it."""
 
 from __future__ import annotations
 

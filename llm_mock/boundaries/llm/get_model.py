@@ -1,7 +1,4 @@
-"""The mock of `llm.get_model`: hands out models, holds their replies, sees every call.
-
-PYTEST_DONT_REWRITE
-"""
+"""The mock of `llm.get_model`: hands out models, holds their replies, sees every call."""
 
 from __future__ import annotations
 
@@ -11,9 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from llm_mock.behaviour import ModelBehaviour
+from llm_mock.boundaries import TESTING_VARIABLE
 from llm_mock.boundaries.llm.executing import is_async
 from llm_mock.boundaries.llm.names import EMBEDDING_MODELS, LLMNames, find_registered, id_of, registered_model
-from llm_mock.boundaries.processes import TESTING_VARIABLE, SharedFolder
+from llm_mock.boundaries.processes import SharedFolder
 from llm_mock.core.active import active
 from llm_mock.core.configurator import ResponseConfigurator
 from llm_mock.core.mock import Mock

@@ -1,7 +1,4 @@
-"""The log of `llm`: its SQLite database of conversations.
-
-PYTEST_DONT_REWRITE
-"""
+"""The log of `llm`: its SQLite database of conversations."""
 
 from __future__ import annotations
 
@@ -26,15 +23,7 @@ def is_logging() -> bool:
 
 
 def log_responses(responses: Sequence[Any], name: str) -> None:
-    """Log the responses of one conversation, and give it a name by which `logged_conversation` finds it again.
-
-    Args:
-        responses: `llm` responses that were read to their end, in order.
-        name: the name.
-
-    Raises:
-        Exception: the database cannot be written, or is none.
-    """
+    """Log the responses of one conversation, and give it a name by which `logged_conversation` finds it again."""
     with _log_database() as database:
         for response in responses:
             response.log_to_db(database)
@@ -45,15 +34,7 @@ def log_responses(responses: Sequence[Any], name: str) -> None:
 
 
 def logged_conversation(name: str, model: Any) -> Any:
-    """The conversation that was logged last under a name, to go on with; None where there is none.
-
-    Args:
-        name: the name.
-        model: the `llm` model that is to go on with it, whichever began it.
-
-    Raises:
-        Exception: the database cannot be read, or the model cannot go on with the conversation.
-    """
+    """The conversation that was logged last under a name, to go on with; None where there is none."""
     import llm
     from llm.cli import load_conversation
 

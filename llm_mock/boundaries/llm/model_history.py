@@ -60,14 +60,6 @@ class ModelHistory:
             mock.forget_calls(self.model_id)
 
     def assert_called_with(self, prompt_contains: str | None = None, schema: Any = None) -> None:
-        """Assert that the model was called, and that in one call both conditions held.
-
-        Args:
-            prompt_contains: a text that occurs in the prompt.
-            schema: the schema that was asked for: a pydantic class, a JSON-schema dict or a name.
-
-        Raises:
-            AssertionError: there was no such call. The message shows the calls there were.
-        """
+        """Assert that the model was called, and that in one call both conditions held."""
         __tracebackhide__ = True
         assert_called_with(self.model_id, self.call_history, prompt_contains, schema)

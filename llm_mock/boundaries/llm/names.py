@@ -1,7 +1,4 @@
-"""The names of models: which model a plugin of `llm` registers under an id or an alias.
-
-PYTEST_DONT_REWRITE
-"""
+"""The names of models: which model a plugin of `llm` registers under an id or an alias."""
 
 from __future__ import annotations
 
@@ -46,12 +43,7 @@ class LLMNames:
 
 
 def note_real_listing(listing: str, function: Callable[[], list[Any]]) -> None:
-    """Keep the function of `llm` that lists models, before it is replaced.
-
-    Args:
-        listing: its name: MODELS or EMBEDDING_MODELS.
-        function: the function.
-    """
+    """Keep the function of `llm` that lists models, before it is replaced."""
     _real_listings[listing] = function
 
 
@@ -74,12 +66,7 @@ def find_registered(name: str, listing: str = MODELS) -> Any:
 
 
 def registered_model(kind: str, model_id: str) -> Any:
-    """The real model that a plugin registers under an id; None where none does.
-
-    Args:
-        kind: `model` or `async_model`.
-        model_id: its id.
-    """
+    """The real model that a plugin registers under an id; None where none does."""
     return getattr(_registered(MODELS).get(model_id), kind, None)
 
 

@@ -2,8 +2,6 @@
 
 `get_model` and its twins look the tables of aliases up at call time, so replacing these reaches
 `from llm import get_model` too, however early it was bound.
-
-PYTEST_DONT_REWRITE
 """
 
 from __future__ import annotations
@@ -63,12 +61,7 @@ def _mocked_embedding_model(model: Any, mock: MockGetModel) -> Any:
 
 
 def mocked_aliases(kind: str, original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What `get_model_aliases` and its twins give: a table in which every name has a model.
-
-    Args:
-        kind: `model`, `async_model` or `embedding_model`.
-        original: the function of `llm`.
-    """
+    """What `get_model_aliases` and its twins give: a table in which every name has a model."""
     mock = active()
     return original() if mock is None else _Aliases(original, functools.partial(_hand_out, kind, mock))
 

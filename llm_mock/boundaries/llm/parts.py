@@ -1,7 +1,4 @@
-"""What `llm` has a class for, made where others need it.
-
-PYTEST_DONT_REWRITE
-"""
+"""What `llm` has a class for, made where others need it."""
 
 from __future__ import annotations
 

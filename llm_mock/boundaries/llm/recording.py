@@ -14,15 +14,7 @@ from llm_mock.core.protocols import Outcome, RealCall
 
 
 def record(call: RealCall, response: Any) -> Iterator[Any]:
-    """Make a call for real.
-
-    Args:
-        call: is told what comes.
-        response: the `llm.Response` to complete.
-
-    Yields:
-        The chunks as the real model gives them.
-    """
+    """Make a call for real."""
     chunks = _started(call, response)
     with _ending(call):
         for chunk in chunks:
@@ -64,12 +56,7 @@ def _started(call: RealCall, response: Any) -> Any:
 
 
 def _real_model(response: Any) -> tuple[Any, dict[str, Any]]:
-    """The real model behind a response, and further arguments for its `execute`.
-
-    Raises:
-        llm.UnknownModelError: no plugin registers it.
-        llm.NeedsKeyException: its key is not known.
-    """
+    """The real model behind a response, and further arguments for its `execute`."""
     __tracebackhide__ = True
     model = asked = response.prompt.model
     if is_mock(model):

@@ -1,7 +1,4 @@
-"""What an `llm` model is asked, as the core knows a request.
-
-PYTEST_DONT_REWRITE
-"""
+"""What an `llm` model is asked, as the core knows a request."""
 
 from __future__ import annotations
 

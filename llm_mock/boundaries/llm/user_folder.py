@@ -1,7 +1,4 @@
-"""The user folder of `llm`, with keys, aliases, default model and logs: a mocked run has one of its own.
-
-PYTEST_DONT_REWRITE
-"""
+"""The user folder of `llm`, with keys, aliases, default model and logs: a mocked run has one of its own."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from llm_mock.core.active import active
+from llm_mock.core.active import is_mocked
 
 USER_FOLDER_VARIABLE = "LLM_USER_PATH"
 
@@ -43,11 +40,7 @@ _user = _User()
 
 @contextmanager
 def as_user(folder: str | None) -> Iterator[None]:
-    """Have `llm.user_dir()` give the user's own folder for a while, in this thread alone.
-
-    Args:
-        folder: what the user's environment names; None is where `llm` has it by default.
-    """
+    """Have `llm.user_dir()` give the user's own folder for a while, in this thread alone."""
     _user.looking, _user.folder = True, folder
     try:
         yield
@@ -61,7 +54,7 @@ def own_user_folder(original: Callable[[], Path]) -> Path:
         import click
 
         return Path(_user.folder or click.get_app_dir("io.datasette.llm"))
-    if active() is None or _State.folder is None or os.environ.get(USER_FOLDER_VARIABLE):
+    if not is_mocked() or _State.folder is None or os.environ.get(USER_FOLDER_VARIABLE):
         return original()
     return Path(_State.folder)
 

@@ -1,7 +1,4 @@
-"""What differs between the versions of `llm`: the only module that asks which one it is. Tried on llm 0.28 to 0.36.
-
-PYTEST_DONT_REWRITE
-"""
+"""What differs between the versions of `llm`: the only module that asks which one it is. Tried on llm 0.28 to 0.36."""
 
 from __future__ import annotations
 
@@ -16,11 +13,7 @@ from llm_mock.errors import LLMTooOld
 
 
 def require_llm(version: str, feature: str) -> None:
-    """Say that a feature needs a newer `llm` than the installed one, where that is so.
-
-    Raises:
-        LLMTooOld: it does.
-    """
+    """Say that a feature needs a newer `llm` than the installed one, where that is so."""
     __tracebackhide__ = True
     installed = importlib.metadata.version("llm")
     if _numbers(installed) < _numbers(version):
