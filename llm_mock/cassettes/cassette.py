@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import ChainMap
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -110,28 +109,25 @@ class Cassette:
             raise
         with self._lock:
             position = self._lookup.take_redacted(*keys) if self.replays else None
-        if position is not None:
-            return self._replay(self.calls[position].response, mock, record)
-        if self.records:
+        if position is None and self.records:
             recording = Recording(cleaned, mock, record, self._redactor, self._as_user)
             self._recorded.append(recording)
             return recording
-        held = [call.request for call in self.calls] if self._exists else None
-        message = explain_miss(self.path, cleaned, held, self.config)
-        mock.note_problem(message)
-        raise CassetteMiss(message)
+        try:
+            if position is None:
+                held = [call.request for call in self.calls] if self._exists else None
+                raise CassetteMiss(explain_miss(self.path, cleaned, held, self.config))
+            return self._replayed(self.calls[position].response, mock, record)
+        except LLMMockError as error:
+            mock.note_problem(str(error))
+            raise
 
-    def _replay(self, response: schema.Response, mock: Mock, record: CallRecord) -> Reply:
+    def _replayed(self, response: schema.Response, mock: Mock, record: CallRecord) -> RecordedReply:
         def overrun(error: CassetteMiss) -> None:
             mock.note_problem(str(error))
             mock.not_recorded(record, error)
 
-        try:
-            wants_json = record["kwargs"]["schema"] is not None
-            return RecordedReply(response, self._content.contents, wants_json, overrun)
-        except LLMMockError as error:
-            mock.note_problem(str(error))
-            raise
+        return RecordedReply(response, self._content.contents, record["kwargs"]["schema"] is not None, overrun)
 
     def _cleaned(self, request: schema.Request) -> schema.Request:
         plain = request.plain()
@@ -164,7 +160,9 @@ class Cassette:
                 f"recorded {calls_were} not written."
             )
         calls = self._merged([self._as_call(call) for call in recorded])
-        contents = dict(ChainMap(*(call.contents for call in recorded), dict(self._content.contents)))
+        contents = dict(self._content.contents)
+        for call in recorded:
+            contents |= call.contents
         storage.write(self.path, calls, contents, incomplete=not passed)
         return None
 
