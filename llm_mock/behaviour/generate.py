@@ -26,11 +26,12 @@ MOST_GUESSES = 50
 FORMATS = {
     **dict.fromkeys(("byte", "base64", "base64url"), "dG{:02}"),
     **dict.fromkeys(("uuid", "uuid4"), "00000000-0000-4000-8000-0000000000{:02}"),
-    **dict.fromkeys(("ipv4", "ipvanyaddress"), "192.0.2.{}"),
     **dict.fromkeys(("uri", "url", "uri-reference"), "https://example.com/{}"),
     **{"date": "2000-01-{:02}", "date-time": "2000-01-{:02}T00:00:00Z", "time": "00:00:{:02}Z", "duration": "PT{}S"},
-    **{"email": "user{}@example.com", "hostname": "host{}.example.com", "ipv6": "2001:db8::{}"},
+    **{"email": "user{}@example.com", "hostname": "host{}.example.com"},
+    **{"ipv4": "192.0.2.{}", "ipvanyaddress": "192.0.2.{}", "ipv6": "2001:db8::{}"},
 }
+FARTHEST = Fraction(10**400)  # beyond all numbers that JSON readers take
 LOWEST, HIGHEST = ("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")
 SIGNS = {  # by what a schema without a type shows what it is about
     "object": {"properties", "required", "additionalProperties", "minProperties"},
@@ -38,8 +39,7 @@ SIGNS = {  # by what a schema without a type shows what it is about
     "number": {*LOWEST, *HIGHEST, "multipleOf"},
 }
 Values = Iterator[Any]
-Refs = tuple[str, ...]
-"""The references that lead to a place."""
+Refs = tuple[str, ...]  # that lead to a place
 
 
 def generated_reply(schema: dict[str, Any]) -> Reply:
@@ -156,8 +156,9 @@ class _Search:
         more = chain(properties, map(str, count(1)))  # numbers are keys of a dict[int, …] as well
         while len(names) < min(flat.get("minProperties", 0), MOST_STEPS):
             names.setdefault(next(more))
-        for row in _rows([self.values(properties.get(name, others), f"{place}.{name}", refs) for name in names]):
-            yield dict(zip(names, row, strict=True))
+        streams = [self.values(properties.get(name, others), f"{place}.{name}", refs) for name in names]
+        yield from (dict(zip(names, row, strict=True)) for row in zip(*map(cycle, streams), strict=False))
+        yield from [] if streams else [{}]
 
     def _arrays(self, flat: dict[str, Any], place: str, refs: Refs) -> Values:
         items, prefix = flat.get("items", True), flat.get("prefixItems", [])
@@ -166,8 +167,8 @@ class _Search:
         length = ceil(min(max(flat.get("minItems", 0), len(prefix)), flat.get("maxItems", MOST_STEPS), MOST_STEPS))
         parts = enumerate(islice(chain(prefix, repeat(items)), length))
         streams = [self.values(part, f"{place}[{number}]", refs) for number, part in parts]
-        if not flat.get("uniqueItems"):
-            yield from map(list, _rows(streams))
+        if streams and not flat.get("uniqueItems"):
+            yield from map(list, zip(*map(cycle, streams), strict=False))
             return
         row: list[Any] = []  # for Python `0 == False`, so only one of them is in it
         for stream in streams:
@@ -192,18 +193,17 @@ def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
 def _numbers(flat: dict[str, Any], whole: bool) -> Values:
     """Multiples, from 0 on or from the bound next to it; then fractions between the bounds."""
     rules = {key: Fraction(str(flat[key])) for key in SIGNS["number"] & flat.keys()}  # 0.1 as it is written
-    low = max((rules[key] for key in LOWEST if key in rules), default=None)
-    high = min((rules[key] for key in HIGHEST if key in rules), default=None)
+    low = max((rules[key] for key in LOWEST if key in rules), default=-FARTHEST)
+    high = min((rules[key] for key in HIGHEST if key in rules), default=FARTHEST)
     step = rules.get("multipleOf", Fraction(1))
     step *= step.denominator if whole else 1
-    first = ceil(low / step) if low and low > 0 else floor(high / step) if high and high < 0 else 0
+    first = ceil(low / step) if low > 0 else floor(high / step) if high < 0 else 0
     guesses = [step * (first + far) for away in range(MOST_GUESSES // 4) for far in (away, -away)]
     if not whole and "multipleOf" not in flat:
-        least = low if low is not None else high - 1 if high is not None else Fraction(0)
-        width = high - least if high is not None else Fraction(1)
-        guesses += [least + width / part for part in range(2, MOST_GUESSES)]
+        least = max(low, min(high - 1, Fraction(0)))
+        guesses += [least + min(high - least, Fraction(1)) / part for part in range(2, MOST_GUESSES)]
     for number in guesses:
-        if (low is None or low <= number) and (high is None or number <= high):
+        if low <= number <= high:
             yield int(number) if number.denominator == 1 else float(number)
 
 
@@ -215,8 +215,3 @@ def _texts(flat: dict[str, Any]) -> Iterator[str]:
     text = ("text" * (int(least) // 4 + 1))[: int(min(max(4, least), most))]
     for number in ("", *map(str, range(1, MOST_GUESSES))):
         yield text + number if len(text + number) <= most else text[: -len(number)] + number
-
-
-def _rows(streams: list[Values]) -> Iterator[tuple[Any, ...]]:
-    """The first values, the second ones, …; of a stream that has no more the same again."""
-    return zip(*map(cycle, streams), strict=False) if streams else iter([()])
