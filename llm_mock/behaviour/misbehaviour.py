@@ -1,13 +1,11 @@
-"""Models that misbehave, to see what an application makes of it.
-
-`@pytest.mark.llm_mock_misbehaviour` runs a test once for each entry of the catalogue.
-"""
+"""Models that misbehave, to see what an application makes of it."""
 
 from __future__ import annotations
 
 import difflib
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.behaviour.catalogue import CATALOGUE, FaultContext
@@ -129,7 +127,6 @@ def _valid(reply: Reply, request: Request) -> Reply:
         return reply
     from llm_mock.behaviour.generate import generated_reply
 
-    try:
+    with suppress(LLMMockError):
         return generated_reply(request.schema)
-    except LLMMockError:
-        return reply
+    return reply

@@ -73,11 +73,8 @@ REFUSALS = {
     },
 }
 STATUS_CLASSES = {
-    400: "BadRequestError",
-    401: "AuthenticationError",
-    429: "RateLimitError",
-    503: "InternalServerError",
-    529: "OverloadedError",
+    **{400: "BadRequestError", 401: "AuthenticationError", 429: "RateLimitError"},
+    **{503: "InternalServerError", 529: "OverloadedError"},
 }
 STREAM_BROKEN = "peer closed connection without sending complete message body (incomplete chunked read)"
 TIMED_OUT = "Request timed out."
@@ -87,19 +84,13 @@ KINDS = (*REFUSALS["openai"], "timeout", "broken_stream")
 def provider_error(model_id: str, kind: str, *, retry_after: float | None = None) -> Exception:
     """The exception that a call of a model fails with.
 
+    OpenAI's and Anthropic's models are known by how their ids begin, others by the SDK that the plugin which registers
+    them uses. Where that is not installed, or is another one, it is an `llm.ModelError` with the provider's message, a
+    `TimeoutError` or a `ConnectionError`.
+
     Args:
-        model_id: the model; it decides whose error it is. OpenAI's and Anthropic's models are known by how their ids
-            begin, others by the SDK that the plugin which registers them uses.
-        kind: `rate_limit` (status 429), `overloaded` (503; Anthropic's is 529), `context_overflow` (400),
-            `invalid_key` (401), `timeout`, or `broken_stream`, a connection that is closed within an answer.
-        retry_after: seconds for the header `Retry-After`. A rate limit always has one, of 1 second by default.
-
-    Returns:
-        An exception of the provider's SDK. Where that is not installed, or the provider is neither of these, an
-        `llm.ModelError` with the provider's message, a `TimeoutError` or a `ConnectionError`.
-
-    Raises:
-        ValueError: there is no such kind.
+        kind: one of `KINDS`; `broken_stream` is a connection that is closed within an answer.
+        retry_after: seconds for the header `Retry-After`. A rate limit always has one.
     """
     if kind not in KINDS:
         raise ValueError(f"kind = {kind!r}: write one of {', '.join(KINDS)}")

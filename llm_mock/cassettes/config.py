@@ -69,9 +69,8 @@ class CassetteConfig:
                 "CassetteConfig: normalize (unless it is a function) and redact take regular expressions in a tuple: "
                 f"{error}."
             ) from None
-        object.__setattr__(self, "match", tuple(self.match))
-        object.__setattr__(self, "redact", redacted)
-        object.__setattr__(self, "normalize", self.normalize if callable(self.normalize) else patterns)
+        normalize = self.normalize if callable(self.normalize) else patterns
+        self.__dict__.update(match=tuple(self.match), redact=redacted, normalize=normalize)  # it is frozen
 
     def key(self, request: Request) -> str:
         """What two calls have in common where one can be replayed for the other."""

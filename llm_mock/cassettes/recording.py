@@ -26,15 +26,7 @@ AsUser = Callable[[], AbstractContextManager[None]]
 
 
 class Recording:
-    """A call that is made for real and recorded; see `llm_mock.core.protocols.RealCall`.
-
-    Args:
-        request: what is asked, without secrets.
-        mock: the mock that records the call in its history.
-        record: its record there.
-        redactor: what never gets into the file.
-        as_user: within it the keys of the person who runs the tests can be looked up.
-    """
+    """A call that is made for real and recorded; its request is without secrets. See `core.protocols.RealCall`."""
 
     def __init__(
         self, request: schema.Request, mock: Mock, record: CallRecord, redactor: Redactor, as_user: AsUser

@@ -18,11 +18,9 @@ from llm_mock.errors import CassetteMiss
 
 
 class RecordedReply(Reply):
-    """An answer that a cassette holds, as the model gave it.
+    """An answer that a cassette holds, as the model gave it, with the contents of its attachments by their hashes.
 
     Args:
-        recorded: the answer.
-        contents: the content of its attachments, by its hash.
         wants_json: whether the call asked for a schema, so that the history shows data.
         overrun: is told where more is read than was recorded.
     """

@@ -39,14 +39,10 @@ class Content(NamedTuple):
 
 
 def read(path: Path, tolerant: bool = False) -> Content:
-    """Read a cassette.
+    """Read a cassette; the `InvalidFile` for one that is none names the line.
 
     Args:
-        path: the file.
         tolerant: take a file that is no cassette as empty; it is about to be replaced.
-
-    Raises:
-        InvalidFile: it cannot be read, or is no cassette; the message names the line.
     """
     try:
         text = read_text(path)
@@ -117,13 +113,7 @@ def _attached(document: Document, attachment: schema.Attachment, where: list[str
 
 
 def write(path: Path, calls: Sequence[schema.Call], contents: Mapping[str, bytes], incomplete: bool = False) -> None:
-    """Write a cassette, or remove it when there are no calls.
-
-    Args:
-        path: the file.
-        calls: the calls that it is to hold.
-        contents: the content of their attachments, by hash.
-        incomplete: there may be more to record.
+    """Write a cassette, or remove it when there are no calls; `contents` are those of their attachments, by hash.
 
     Raises:
         LLMMockError: that is not possible; an old file is as it was.

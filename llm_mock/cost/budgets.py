@@ -42,13 +42,7 @@ def used_table(head: tuple[str, ...], used: Iterable[Used], most: int, with_cost
 
 
 class Bills:
-    """What calls used; its text is a table of them.
-
-    Args:
-        calls: the calls.
-        mock: the mock whose prices are asked first; by default the active one.
-        with_cost: whether to ask what they cost, which is a `MissingExtra` where nobody knows prices.
-    """
+    """What calls used, by default with what they cost (see `cost_of`); its text is a table of them."""
 
     def __init__(self, calls: Iterable[CallRecord], mock: Any = None, with_cost: bool = True) -> None:
         __tracebackhide__ = True

@@ -50,15 +50,8 @@ def tokens_of(call: CallRecord) -> int:
 def cost_of(call: CallRecord, mock: Any = None) -> Decimal | None:
     """What a call costs in US dollars; None where no price is known for the model.
 
-    A call that used no tokens, because it failed, costs nothing. Prices that change with the time of day are those of
-    noon (UTC) on the day of the call, so that a test costs the same at any hour.
-
-    Args:
-        call: the record of the call.
-        mock: the mock whose prices are asked first; by default the active one.
-
-    Raises:
-        MissingExtra: the project gives no price for the model, and `genai-prices` is not installed.
+    The prices of the mock, by default of the active one, come first. A call that used no tokens, because it failed,
+    costs nothing. Without a price and without `genai-prices` it is a `MissingExtra`.
     """
     __tracebackhide__ = True
     return _cost(call["model_id"], call["input_tokens"] or 0, call["output_tokens"] or 0, call["timestamp"], mock)
@@ -91,6 +84,7 @@ def _provider_cost(model_id: str, input: int, output: int, timestamp: str) -> De
     from genai_prices import Usage, calc_price
 
     provider, slash, rest = model_id.partition("/")
+    # Prices that change with the time of day are those of noon, so that a test costs the same at any hour.
     noon = datetime.fromisoformat(timestamp).replace(hour=12, tzinfo=timezone.utc)
     try:
         price = calc_price(

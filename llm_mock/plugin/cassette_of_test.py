@@ -85,8 +85,6 @@ class CassetteOfTest:
     """The cassette of a test, from its start to its end.
 
     Args:
-        request: the fixture request of the test, which has the marker `llm_mock_cassette` or not.
-        run: the run, which knows the keys of the user.
         conflict: what to say where another test claims the same file.
         report_unused: is told of recorded calls that nobody asked for, unless these are an error.
     """

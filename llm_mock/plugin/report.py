@@ -72,13 +72,7 @@ def _not_written(path: Path, error: OSError) -> str:
 
 
 class ReportWriter:
-    """A pytest plugin that puts the tests and their calls together and writes them at the end.
-
-    Args:
-        paths: the files; a name that ends in `.json` holds JSON, any other the page.
-        collector: what collects in this process.
-        run: the run, which knows what each agent did, and the keys of the user, which must not be written.
-    """
+    """A pytest plugin that puts the tests and their calls together and writes them at the end, as JSON or as a page."""
 
     def __init__(self, paths: Sequence[Path], collector: CallCollector, run: TestRun) -> None:
         self._paths, self._run, self._collector = paths, run, collector
