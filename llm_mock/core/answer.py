@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.events import Event, MadeToolCall, Wait
@@ -34,7 +34,12 @@ class Answer:
         self.waits = waits
         self.real_time = real_time
 
-    def events(self, stream: bool) -> Iterable[Any]:
+    @property
+    def is_text(self) -> bool:
+        """Whether the answer is nothing but its text, at once: what `reply.stream` gives."""
+        return self.waits is None and self.reply.is_text
+
+    def events(self, stream: bool) -> Iterator[Any]:
         """The pieces in order: `str`, `Event` (or a library's own), `MadeToolCall` and `Wait`.
 
         Args:
@@ -44,9 +49,9 @@ class Answer:
             Exception: the error of the reply, where it comes.
         """
         __tracebackhide__ = True
-        if self.waits is not None:
-            return _timed(self._events(stream), self.waits if stream else [sum(self.waits)])
-        return self.reply.stream(stream) if self.reply.is_text_alone else self._events(stream)
+        if self.waits is None:
+            return self._events(stream)
+        return _timed(self._events(stream), self.waits if stream else [sum(self.waits)])
 
     def _events(self, stream: bool) -> Iterator[Any]:
         __tracebackhide__ = True

@@ -78,7 +78,7 @@ class Reply:
     error_after: int | None
     content: str
     """The whole text of the answer."""
-    is_text_alone: bool
+    is_text: bool
     """Whether the answer is nothing but its text, in one piece or in chunks."""
     is_recorded = False
     """Whether a cassette holds the answer, which is then as the model gave it."""
@@ -126,7 +126,8 @@ class Reply:
         fields["chunks"] = None if chunks is None else _checked_chunks(chunks)
         fields["content"] = json_text(data) if given["data"] else text or "".join(map(text_of, self.chunks or ()))
         fields["estimated_tokens"] = estimate_tokens(len(self.content))
-        fields["is_text_alone"] = error is None and reasoning is None and not self.tool_calls
+        only_text = all(isinstance(chunk, str) for chunk in self.chunks or ())
+        fields["is_text"] = only_text and error is None and reasoning is None and not self.tool_calls
         fields["data"] = json.loads(self.content) if given["data"] else UNSET
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -11,7 +11,7 @@ import llm
 import pytest
 from pydantic import BaseModel
 
-from llm_mock import MockLLMModel, create_mock_get_model
+from llm_mock import Latency, MockLLMModel, create_mock_get_model
 from llm_mock.core.request import plain
 
 
@@ -135,3 +135,17 @@ def test_long_prompts_and_many_calls_are_cut_in_messages() -> None:
     assert lines[2] == "  … 10 earlier calls"
     assert len(lines) == 23
     assert max(len(line) for line in lines) < 300
+
+
+def test_reset_forgets_all_that_a_test_configured() -> None:
+    get_model = create_mock_get_model({"m": "text"})
+    get_model.set_price("m", 1, 1)
+    get_model.set_latency("m", Latency(first_chunk=1))
+    get_model.set_unknown("n")
+    get_model.misbehave("rate-limit")
+    get_model.reset()
+    assert (get_model.prices, get_model.misbehaviour) == ((), None)
+    response = get_model("m").prompt("Hi")
+    assert json.loads(response.text()) == {"success": True}
+    assert response.duration_ms() < 1000
+    assert get_model("n").prompt("Hi").json() == {"success": True}

@@ -7,7 +7,7 @@ from planner.retry import Retry
 from planner.schemas import ComponentChoice, Workflow, WorkflowMatch
 from planner.summary import write_summary
 
-from llm_mock import MockGetModel, ResponseConfigurator, assert_cost_below, assert_tokens_below
+from llm_mock import MockGetModel, assert_cost_below, assert_tokens_below
 
 MODEL = "gpt-4o-mini"
 ONCE = Retry(attempts=1)
@@ -19,7 +19,7 @@ READING = {
 
 
 @pytest.mark.llm_mock_budget(cost=0.0001, tokens=300)
-def test_a_new_workflow_and_its_summary_stay_within_their_budget(mock_llm_responses: ResponseConfigurator) -> None:
+def test_a_new_workflow_and_its_summary_stay_within_their_budget(mock_llm_responses: MockGetModel) -> None:
     mock_llm_responses.set(MODEL, WorkflowMatch(workflow_name=None), schema=WorkflowMatch)
     mock_llm_responses.set(MODEL, ComponentChoice(components=["read-file"]), schema=ComponentChoice)
     mock_llm_responses.set(MODEL, READING, schema=Workflow)
@@ -29,7 +29,7 @@ def test_a_new_workflow_and_its_summary_stay_within_their_budget(mock_llm_respon
 
 
 def test_a_known_workflow_costs_less_than_a_new_one(
-    mock_llm_calls: MockGetModel, mock_llm_responses: ResponseConfigurator
+    mock_llm_calls: MockGetModel, mock_llm_responses: MockGetModel
 ) -> None:
     mock_llm_responses.set(MODEL, {"workflow_name": "translate-file"})
 

@@ -61,7 +61,7 @@ class MockLLMModel(_Scripted, llm.Model):
         """
         __tracebackhide__ = True
         prompt = kwargs.pop("prompt_text", prompt) if prompt is None else prompt
-        for_llm, others = split_arguments(self, kwargs) if kwargs else ({}, {})
+        for_llm, others = split_arguments(self, kwargs) if kwargs else (kwargs, None)
         response: Any = llm.Model.prompt(self, prompt, **for_llm)
         mock = self.mock()
         if mock and mock.cassette is None:  # what was recorded is played back as `llm` gave it

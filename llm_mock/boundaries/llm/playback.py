@@ -63,6 +63,15 @@ def _in_real_time(pieces: Iterator[Any]) -> Iterator[Any]:
 def _pieces(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
     """What `llm` is given, and in real time the waits; in virtual time the response's own clock goes on."""
     __tracebackhide__ = True
+    if answer.is_text:
+        yield from answer.reply.stream(stream)
+    else:
+        yield from _events(answer, stream, response)
+    _complete(response, answer)
+
+
+def _events(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
+    __tracebackhide__ = True
     if _STREAM_EVENT is None and answer.reply.reasoning is not None:
         versions.require_llm("0.32", "Reply(reasoning=…)")
     for event in answer.events(stream):
@@ -75,9 +84,8 @@ def _pieces(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
             yield from _stream_events(event)
         elif answer.real_time:
             yield event
-        else:
-            _advance_clock(response, event)
-    _complete(response, answer)
+        elif response._start is not None:
+            response._start -= event  # the clock of `duration_ms()`
 
 
 def _stream_events(event: Any) -> Iterator[Any]:
@@ -85,11 +93,6 @@ def _stream_events(event: Any) -> Iterator[Any]:
         yield _STREAM_EVENT(**copy.deepcopy(vars(event))) if isinstance(event, Event) else copy.copy(event)
     elif event.type == "text":
         yield event.chunk
-
-
-def _advance_clock(response: Any, seconds: float) -> None:
-    if response._start is not None:
-        response._start -= seconds
 
 
 def _complete(response: Any, answer: Answer) -> None:

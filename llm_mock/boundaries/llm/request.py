@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries.llm import versions
 from llm_mock.core.request import Request, plain
@@ -30,7 +30,7 @@ class LLMRequest(Request):
         self.native = prompt
         self.prompt = prompt.prompt or versions.last_user_text(prompt)
         self.system = prompt.system or ""
-        self.schema = cast("dict[str, Any] | None", prompt.schema) or None
+        self.schema = prompt.schema or None  # type: ignore[assignment]
         self.tools = prompt.tools
         self.tool_results = prompt.tool_results
         self.attachments = prompt.attachments

@@ -14,6 +14,7 @@ from llm.models import Toolbox, ToolCall
 
 from llm_mock import (
     BrokenToolCall,
+    Event,
     InvalidReply,
     InvalidToolCall,
     LLMTooOld,
@@ -22,6 +23,7 @@ from llm_mock import (
     Reply,
     create_mock_get_model,
 )
+from llm_mock import ToolCall as OwnToolCall
 
 NEW_LLM = hasattr(llm, "Message")
 new_llm = pytest.mark.skipif(not NEW_LLM, reason="stream events came with llm 0.32")
@@ -92,13 +94,18 @@ def test_reasoning_text_and_tool_calls_stream_as_events() -> None:
     assert [type(part).__name__ for part in message.parts] == ["ReasoningPart", "TextPart", "ToolCallPart"]
 
 
-@new_llm
-def test_stream_events_are_passed_on_as_they_are() -> None:
+def stream_event(**fields: Any) -> Any:
     from llm.parts import StreamEvent
 
+    return StreamEvent(**fields)
+
+
+@new_llm
+@pytest.mark.parametrize("make", [stream_event, Event], ids=["of llm", "our own"])
+def test_stream_events_are_passed_on_as_they_are(make: Callable[..., Any]) -> None:
     scripted = [
-        StreamEvent(type="reasoning", chunk="", redacted=True),
-        StreamEvent(type="text", chunk="Hel", provider_metadata={"id": 1}),
+        make(type="reasoning", chunk="", redacted=True),
+        make(type="text", chunk="Hel", provider_metadata={"id": 1}),
         "lo",
     ]
     get_model = create_mock_get_model({"m": Reply(chunks=scripted)})
@@ -110,13 +117,33 @@ def test_stream_events_are_passed_on_as_they_are() -> None:
             ("text", "lo", False, None),
         ]
     assert [response.text() for response in ask_everywhere(get_model)] == ["Hello"] * 6
-    assert scripted[0].part_index is None  # type: ignore[union-attr]
+    assert scripted[0].part_index is None
+
+
+@pytest.mark.skipif(NEW_LLM, reason="for an llm without stream events")
+def test_an_old_llm_streams_the_text_of_events() -> None:
+    chunks = [Event("reasoning", "Hm."), Event("text", "Hel"), "lo"]
+    assert list(create_mock_get_model({"m": Reply(chunks=chunks)})("m").prompt("Hi")) == ["Hel", "lo"]
+
+
+def test_an_event_is_shown_with_what_it_says() -> None:
+    assert repr(Event("reasoning", "Hm.", redacted=True)) == "Event(type='reasoning', chunk='Hm.', redacted=True)"
+
+
+@pytest.mark.parametrize("make", [ToolCall, OwnToolCall], ids=["of llm", "our own"])
+def test_a_scripted_tool_call_may_be_of_llm_or_our_own(make: Callable[..., Any]) -> None:
+    get_model = create_mock_get_model()
+    get_model.add("m", Reply(tool_calls=[make("weather", {"city": "Rome"})]))
+    get_model.add("m", "Sunny.")
+    chain = get_model("m").chain("How is it?", tools=[weather])
+    assert chain.text() == "Sunny."
+    assert get_model.calls[1]["kwargs"]["tool_results"] == [{"name": "weather", "output": "Rome: sunny for 1"}]
 
 
 @pytest.mark.skipif(NEW_LLM, reason="for an llm without stream events")
 def test_an_old_llm_says_which_version_reasoning_needs() -> None:
     with pytest.raises(LLMTooOld, match=r"Reply\(reasoning=…\) needs llm 0\.32 or newer, and llm 0\.\d+ is installed"):
-        Reply("x", reasoning="y")
+        create_mock_get_model({"m": Reply("x", reasoning="y")})("m").prompt("Hi").text()
 
 
 @given(st.lists(st.text()))
