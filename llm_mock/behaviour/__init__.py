@@ -1,7 +1,4 @@
-"""How models behave beyond what a test configures.
-
-PYTEST_DONT_REWRITE
-"""
+"""How models behave beyond what a test configures."""
 
 from __future__ import annotations
 
@@ -18,21 +15,18 @@ class ModelBehaviour:
     """What the core is handed; each part is loaded when it is first needed."""
 
     def misbehaving(self, name: str, times: int | None) -> Misbehaviour:
-        """One misbehaviour of the catalogue; see `Misbehaviour`."""
         from llm_mock.behaviour.misbehaviour import Misbehaviour
 
         __tracebackhide__ = True
         return Misbehaviour(name, times)
 
     def generated(self, schema: dict[str, Any]) -> Reply:
-        """A reply that fits a JSON schema; see `generated_reply`."""
         from llm_mock.behaviour.generate import generated_reply
 
         __tracebackhide__ = True
         return generated_reply(schema)
 
     def paced(self, reply: Reply, latency: Latency, record: CallRecord) -> tuple[Reply, list[float]]:
-        """A reply as it comes with a latency; see `llm_mock.behaviour.pacing`."""
         from llm_mock.behaviour import pacing
 
         return pacing.paced(reply, latency, record)

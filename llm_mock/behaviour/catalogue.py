@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from llm_mock import templates
@@ -24,43 +26,30 @@ KEPT = ("usage", "resolved_model", "reasoning", "attachments", "latency")
 EXTRA_FIELDS = ("explanation", "comment", "additional_notes")
 
 
+@dataclass
 class FaultContext:
-    """A call that a model is about to answer, and what is known of the calls before it.
+    """A call that a model is about to answer, and what is known of the calls before it."""
 
-    Args:
-        model_id: the model.
-        request: what it is asked.
-        reply: what the test configured.
-        first_answer: the first answer of the same model, if there was one.
-        last_tool_call: the tool call that was scripted last.
-        applied: how many calls the fault was applied to so far.
-    """
+    model_id: str
+    request: Request
+    reply: Reply
+    """What the test configured."""
+    first_answer: Reply | None
+    """The first answer of the same model, if there was one."""
+    last_tool_call: Any
+    """The tool call that was scripted last."""
+    applied: int
+    """To how many calls the fault was applied so far."""
 
-    def __init__(
-        self,
-        model_id: str,
-        request: Request,
-        reply: Reply,
-        *,
-        first_answer: Reply | None,
-        last_tool_call: Any,
-        applied: int,
-    ) -> None:
-        self.model_id = model_id
-        self.request = request
-        self.reply = reply
-        self.first_answer = first_answer
-        self.last_tool_call = last_tool_call
-        self.applied = applied
-        self.schema = request.schema
-        self.tools: dict[str, Any] = {tool.name: tool for tool in request.tools}
-        self.data = UNSET if reply is DEFAULT_REPLY and not self.schema else _data_in(reply.content)
+    def __post_init__(self) -> None:
+        self.schema = self.request.schema
+        self.tools: dict[str, Any] = {tool.name: tool for tool in self.request.tools}
+        self.data = UNSET if self.reply is DEFAULT_REPLY and not self.schema else _data_in(self.reply.content)
         """The object or the list that the reply is; UNSET where it is text."""
 
     def changed(self, text: str | None = None, **fields: Any) -> Reply:
         """The reply with another content; what it cost, and who gave it, stays."""
-        kept = {name: getattr(self.reply, name) for name in KEPT}
-        return Reply(text, invalid=True, **{**kept, **fields})
+        return Reply(text, invalid=True, **{name: getattr(self.reply, name) for name in KEPT} | fields)
 
     def breaks_the_schema(self, data: Any) -> bool:
         """Whether data are wrong; without a schema any are."""
@@ -97,11 +86,10 @@ class FaultContext:
 
 
 def _data_in(text: str) -> Any:
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError:
-        return UNSET
-    return data if isinstance(data, (dict, list)) else UNSET
+    with suppress(json.JSONDecodeError):
+        if isinstance(data := json.loads(text), (dict, list)):
+            return data
+    return UNSET
 
 
 def _objects(data: Any) -> Iterator[dict[str, Any]]:
@@ -114,11 +102,10 @@ def _objects(data: Any) -> Iterator[dict[str, Any]]:
 def _arguments(schema: Any) -> dict[str, Any]:
     from llm_mock.behaviour.generate import instance
 
-    try:
-        arguments = instance(schema or {"type": "object"})
-    except LLMMockError:  # such as for a pattern
-        return {}
-    return arguments if isinstance(arguments, dict) else {}
+    with suppress(LLMMockError):  # such as for a pattern
+        if isinstance(arguments := instance(schema or {"type": "object"}), dict):
+            return arguments
+    return {}
 
 
 Change = Callable[[FaultContext], "Reply | None"]
@@ -132,7 +119,7 @@ class Fault(NamedTuple):
     needs: str
     """What a call must be like for it."""
     change: Change | None = None
-    """What becomes of a reply; None where it does not apply to the call."""
+    """What becomes of a reply; gives None where it does not apply to the call."""
     error: str | None = None
     """Which provider error is raised, before a reply is used up."""
 
@@ -163,21 +150,15 @@ def _indented(data: Any) -> str:
 @_fault("prose-around-json", JSON)
 def _prose(context: FaultContext) -> Reply | None:
     """Sentences stand before and after the JSON."""
-    if context.data is UNSET:
-        return None
-    return context.changed(
-        f"Sure! Here is the JSON:\n\n{_indented(context.data)}\n\nLet me know if you need anything else."
-    )
+    before, after = "Sure! Here is the JSON:\n\n", "\n\nLet me know if you need anything else."
+    return None if context.data is UNSET else context.changed(before + _indented(context.data) + after)
 
 
 @_fault("truncated-json", JSON)
 def _truncated(context: FaultContext) -> Reply | None:
     """The JSON ends in the middle, at the limit of output tokens."""
-    return (
-        None
-        if context.data is UNSET
-        else context.changed(context.reply.content[: len(context.reply.content) * 2 // 3 or 1])
-    )
+    text = context.reply.content
+    return None if context.data is UNSET else context.changed(text[: len(text) * 2 // 3 or 1])
 
 
 @_fault("wrong-types", f"{JSON} whose fields have types")
@@ -205,7 +186,7 @@ def _of_other_types(value: Any) -> Iterator[Any]:
     elif isinstance(value, (int, float)):
         yield f"about {value}"
     elif isinstance(value, list):
-        yield ", ".join(str(item) for item in value)
+        yield ", ".join(map(str, value))
     elif isinstance(value, dict):
         yield json.dumps(value, ensure_ascii=False)
 
@@ -224,10 +205,10 @@ def _missing_field(context: FaultContext) -> Reply | None:
 @_fault("extra-field", f"{JSON} with an object in it")
 def _extra_field(context: FaultContext) -> Reply | None:
     """The JSON has a field that nobody asked for."""
-    for position, target in enumerate(context.objects()[:1]):
-        name = next((name for name in EXTRA_FIELDS if name not in target), "notes_on_the_answer")
+    for outermost in context.objects():
+        name = next((name for name in EXTRA_FIELDS if name not in outermost), "notes_on_the_answer")
         extra = {name: "I chose this because it fits the request best."}
-        return context.changed(data=context.with_object(position, {**target, **extra}))
+        return context.changed(data=context.with_object(0, {**outermost, **extra}))
     return None
 
 
@@ -268,20 +249,18 @@ def _texts(data: Any) -> Iterator[tuple[Any, Any]]:
 @_fault("unknown-tool", TOOLS)
 def _unknown_tool(context: FaultContext) -> Reply | None:
     """The model calls a tool that was not offered."""
-    call = context.tool_call()
-    if call is None:
+    if not (call := context.tool_call()):
         return None
-    name = call[0]
+    name, arguments = call
     while name in context.tools:
         name += "_tool"
-    return context.changed(tool_calls=[BrokenToolCall(name, call[1])])
+    return context.changed(tool_calls=[BrokenToolCall(name, arguments)])
 
 
 @_fault("bad-tool-arguments", TOOLS)
 def _bad_tool_arguments(context: FaultContext) -> Reply | None:
     """The model calls a tool with an argument that the tool does not have."""
-    call = context.tool_call()
-    if call is None:
+    if not (call := context.tool_call()):
         return None
     name, arguments = call
     first = next(iter(arguments), "input")
@@ -312,12 +291,11 @@ def _repeated(context: FaultContext) -> Reply | None:
 @_fault("broken-stream", "an answer with text")
 def _broken_stream(context: FaultContext) -> Reply | None:
     """The connection breaks when half of the answer was streamed."""
-    content = context.reply.content
-    half = (len(content) + 1) // 2
-    if not half:
+    content, chunks = context.reply.content, list(context.reply.chunks or ())
+    if not content:
         return None
-    chunks = list(context.reply.chunks or ())
     if len(chunks) < 2:
+        half = (len(content) + 1) // 2
         chunks = [content[:half], content[half:]]
     error = provider_error(context.model_id, "broken_stream")
     return context.changed(chunks=chunks, error=error, error_after=(len(chunks) + 1) // 2)

@@ -1,13 +1,11 @@
-"""Models that misbehave, to see what an application makes of it.
-
-`@pytest.mark.llm_mock_misbehaviour` runs a test once for each entry of the catalogue.
-"""
+"""Models that misbehave, to see what an application makes of it."""
 
 from __future__ import annotations
 
 import difflib
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.behaviour.catalogue import CATALOGUE, FaultContext
@@ -24,14 +22,7 @@ SHOWN_CALLS = 20
 
 
 def marked(markers: Iterable[Any]) -> list[tuple[str, int | None]]:
-    """What the markers of a test choose: names with the number of calls.
-
-    Args:
-        markers: the `llm_mock_misbehaviour` markers of one function, class or module.
-
-    Raises:
-        UnknownMisbehaviour: no misbehaviour has that name, or a marker has another argument.
-    """
+    """What the `llm_mock_misbehaviour` markers of one function, class or module choose: names with numbers of calls."""
     chosen = []
     for marker in reversed(list(markers)):  # pytest gives the one that is written last first
         if unknown := sorted(marker.kwargs.keys() - {"times"}):
@@ -60,15 +51,17 @@ class Misbehaviour:
     def __init__(self, name: str, times: int | None = None) -> None:
         __tracebackhide__ = True
         if name not in CATALOGUE:
-            raise UnknownMisbehaviour(_unknown(name))
+            near = difflib.get_close_matches(str(name), CATALOGUE, n=1, cutoff=0)
+            raise UnknownMisbehaviour(
+                f"There is no misbehaviour {shorten(name)}. Did you mean {near[0]!r}? "
+                "The command `llm-mock misbehaviours` lists them all."
+            )
         if times is not None and (not isinstance(times, int) or times < 1):
             raise UnknownMisbehaviour(
                 f"times={times!r}: a misbehaviour needs at least one call; leave it out for every call."
             )
         self._fault = CATALOGUE[name]
-        self.name = name
-        self.description = self._fault.description
-        self.times = times
+        self.name, self.description, self.times = name, self._fault.description, times
         self.calls = []
         self._first_answers: dict[str, Reply] = {}
         self._last_tool_call: Any = None
@@ -91,9 +84,7 @@ class Misbehaviour:
     def error(self, record: CallRecord) -> Reply | None:
         """The provider's error for a call, which is raised before any reply is used up; None for no error."""
         error = self._fault.error
-        if error is None or not self._note(record):
-            return None
-        return Reply(error=provider_error(record["model_id"], error))
+        return Reply(error=provider_error(record["model_id"], error)) if error and self._note(record) else None
 
     def change(self, record: CallRecord, request: Request, reply: Reply) -> Reply:
         """What becomes of the reply to a call; the reply itself where the misbehaviour does not apply to it.
@@ -104,14 +95,8 @@ class Misbehaviour:
         change, model_id = self._fault.change, record["model_id"]
         if change is None or reply.error is not None:
             return reply
-        context = FaultContext(
-            model_id,
-            request,
-            _valid(reply, request),
-            first_answer=self._first_answers.get(model_id),
-            last_tool_call=self._last_tool_call,
-            applied=len(self.calls),
-        )
+        first, valid = self._first_answers.get(model_id), _valid(reply, request)
+        context = FaultContext(model_id, request, valid, first, self._last_tool_call, applied=len(self.calls))
         if reply.content:
             self._first_answers.setdefault(model_id, context.reply)
         self._last_tool_call = next(iter(reply.tool_calls), self._last_tool_call)
@@ -136,21 +121,12 @@ class Misbehaviour:
             self.calls.append(record["number"])
 
 
-def _unknown(name: Any) -> str:
-    near = difflib.get_close_matches(str(name), CATALOGUE, n=1, cutoff=0)
-    return (
-        f"There is no misbehaviour {shorten(name)}. Did you mean {near[0]!r}? "
-        "The command `llm-mock misbehaviours` lists them all."
-    )
-
-
 def _valid(reply: Reply, request: Request) -> Reply:
     """A reply to start from; where none was configured for a schema, an instance of it."""
     if reply is not DEFAULT_REPLY or not request.schema:
         return reply
     from llm_mock.behaviour.generate import generated_reply
 
-    try:
+    with suppress(LLMMockError):
         return generated_reply(request.schema)
-    except LLMMockError:
-        return reply
+    return reply

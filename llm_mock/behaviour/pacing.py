@@ -16,22 +16,16 @@ if TYPE_CHECKING:
 
 
 def paced(reply: Reply, latency: Latency, call: CallRecord) -> tuple[Reply, list[float]]:
-    """A reply as it comes with a latency.
-
-    Returns:
-        The reply, cut where the timeout ends it, and the seconds before each of its pieces.
-    """
+    """A reply as it comes with a latency, cut where the timeout ends it; and the seconds before each of its pieces."""
     reply = copy.copy(reply)
     if latency.chunks_per_second is not None and reply.chunks is None:
-        reply.__dict__["chunks"] = _tokens(reply.content)  # the way around `__setattr__`
+        starts = range(0, len(reply.content), CHARACTERS_PER_TOKEN)
+        tokens = tuple(reply.content[start : start + CHARACTERS_PER_TOKEN] for start in starts)
+        reply.__dict__["chunks"] = tokens  # the way around `__setattr__`
     waits = latency.waits(_sizes(reply), call["number"])
     if latency.timeout is not None and sum(waits) > latency.timeout:
         waits = _cut(reply, waits, latency.timeout, call["model_id"])
     return reply, waits
-
-
-def _tokens(text: str) -> tuple[str, ...]:
-    return tuple(text[start : start + CHARACTERS_PER_TOKEN] for start in range(0, len(text), CHARACTERS_PER_TOKEN))
 
 
 def _sizes(reply: Reply) -> list[int]:
@@ -49,8 +43,7 @@ def _cut(reply: Reply, waits: list[float], timeout: float, model_id: str) -> lis
     arrived = sum(end <= timeout for end in ends)
     lead = 0 if reply.reasoning is None else 1
     chunks = min(max(arrived - lead, 0), len(tuple(reply.stream(stream=True))))
-    fields = reply.__dict__
-    fields.update(error=provider_error(model_id, "timeout"), error_after=chunks, notes=())
-    fields["reasoning"] = reply.reasoning if arrived else None
+    fields, reasoning = reply.__dict__, reply.reasoning if arrived else None
+    fields.update(error=provider_error(model_id, "timeout"), error_after=chunks, notes=(), reasoning=reasoning)
     fields["estimated_tokens"] = estimate_tokens(len(reply.outcome))
     return [*waits[:arrived], timeout - (ends[arrived - 1] if arrived else 0)]

@@ -73,11 +73,8 @@ REFUSALS = {
     },
 }
 STATUS_CLASSES = {
-    400: "BadRequestError",
-    401: "AuthenticationError",
-    429: "RateLimitError",
-    503: "InternalServerError",
-    529: "OverloadedError",
+    **{400: "BadRequestError", 401: "AuthenticationError", 429: "RateLimitError"},
+    **{503: "InternalServerError", 529: "OverloadedError"},
 }
 STREAM_BROKEN = "peer closed connection without sending complete message body (incomplete chunked read)"
 TIMED_OUT = "Request timed out."
@@ -87,19 +84,13 @@ KINDS = (*REFUSALS["openai"], "timeout", "broken_stream")
 def provider_error(model_id: str, kind: str, *, retry_after: float | None = None) -> Exception:
     """The exception that a call of a model fails with.
 
+    OpenAI's and Anthropic's models are known by how their ids begin, others by the SDK that the plugin which registers
+    them uses. Where that is not installed, or is another one, it is an `llm.ModelError` with the provider's message, a
+    `TimeoutError` or a `ConnectionError`.
+
     Args:
-        model_id: the model; it decides whose error it is. OpenAI's and Anthropic's models are known by how their ids
-            begin, others by the SDK that the plugin which registers them uses.
-        kind: `rate_limit` (status 429), `overloaded` (503; Anthropic's is 529), `context_overflow` (400),
-            `invalid_key` (401), `timeout`, or `broken_stream`, a connection that is closed within an answer.
-        retry_after: seconds for the header `Retry-After`. A rate limit always has one, of 1 second by default.
-
-    Returns:
-        An exception of the provider's SDK. Where that is not installed, or the provider is neither of these, an
-        `llm.ModelError` with the provider's message, a `TimeoutError` or a `ConnectionError`.
-
-    Raises:
-        ValueError: there is no such kind.
+        kind: one of `KINDS`; `broken_stream` is a connection that is closed within an answer.
+        retry_after: seconds for the header `Retry-After`. A rate limit always has one.
     """
     if kind not in KINDS:
         raise ValueError(f"kind = {kind!r}: write one of {', '.join(KINDS)}")
@@ -122,17 +113,15 @@ def provider_error(model_id: str, kind: str, *, retry_after: float | None = None
 def _body(provider: str | None, refusal: _Refusal, message: str) -> dict[str, Any]:
     if provider == "anthropic":
         return {"type": "error", "error": {"type": refusal.type, "message": message}, "request_id": "req_mock"}
-    described = {"message": message, "type": refusal.type, "param": refusal.param, "code": refusal.code}
-    return {"error": described}
+    return {"error": {"message": message, "type": refusal.type, "param": refusal.param, "code": refusal.code}}
 
 
 def _provider_of(model_id: str) -> str | None:
     for provider, prefixes in PREFIXES.items():
         if model_id.startswith(prefixes):
             return provider
-    mock = active()
-    real = None if mock is None else mock.names.provider_class(model_id)
-    return None if real is None else _sdk_used_by(real)
+    real = mock.names.provider_class(model_id) if (mock := active()) else None
+    return _sdk_used_by(real) if real else None
 
 
 def _sdk_used_by(model: type) -> str | None:
@@ -147,10 +136,8 @@ def _sdk_used_by(model: type) -> str | None:
 
 
 def _installed(provider: str | None) -> _SDK | None:
-    if provider is None:
-        return None
     try:
-        return _SDK(importlib.import_module(provider))
+        return _SDK(importlib.import_module(provider)) if provider else None
     except ImportError:
         return None
 
@@ -158,14 +145,14 @@ def _installed(provider: str | None) -> _SDK | None:
 class _SDK:
     """The exceptions of one SDK, and the HTTP library that they are made with: `httpx`, in newer versions `httpx2`."""
 
-    def __init__(self, package: ModuleType) -> None:
-        self._package = package
+    def __init__(self, package: Any) -> None:
+        self._is_anthropic = package.__name__ == "anthropic"
+        self._says_the_message_only = not self._is_anthropic and not package.__version__.startswith(("1.", "2."))
         self._names: dict[str, Any] = vars(package.APIStatusError)["__init__"].__globals__
         self._http: Any = self._names.get("httpx2") or self._names["httpx"]
         self._request = self._http.Request("POST", ENDPOINTS[package.__name__])
 
     def timeout(self) -> Exception:
-        """The request timed out."""
         return cast("Exception", self._names["APITimeoutError"](request=self._request))
 
     def broken_stream(self) -> Exception:
@@ -173,16 +160,10 @@ class _SDK:
         return cast("Exception", self._http.RemoteProtocolError(STREAM_BROKEN, request=self._request))
 
     def status_error(self, status: int, body: dict[str, Any], seconds: float | None) -> Exception:
-        """The provider refused the request."""
-        is_anthropic = self._package.__name__ == "anthropic"
-        headers = {"request-id" if is_anthropic else "x-request-id": "req_mock"}
+        headers = {"request-id" if self._is_anthropic else "x-request-id": "req_mock"}
         headers |= {} if seconds is None else {"retry-after": f"{seconds:g}"}
         error: Any = self._names.get(STATUS_CLASSES[status]) or self._names["InternalServerError"]
         response = self._http.Response(status, headers=headers, json=body, request=self._request)
-        said = body["error"]["message"] if self._says_the_message_only() else body
-        shown = body if is_anthropic else body["error"]
+        said = body["error"]["message"] if self._says_the_message_only else body
+        shown = body if self._is_anthropic else body["error"]
         return cast("Exception", error(f"Error code: {status} - {said}", response=response, body=shown))
-
-    def _says_the_message_only(self) -> bool:
-        version = str(getattr(self._package, "__version__", ""))
-        return self._package.__name__ == "openai" and not version.startswith(("1.", "2."))

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llm_mock.cassettes import schema, storage
-from llm_mock.cassettes.asked import request_of
 from llm_mock.cassettes.config import CassetteConfig
-from llm_mock.cassettes.lookup import Lookup
-from llm_mock.cassettes.miss import explain_miss
+from llm_mock.cassettes.lookup import Lookup, explain_miss
 from llm_mock.cassettes.record_modes import RecordMode
-from llm_mock.cassettes.recording import AsUser, Place, Recording, call_text
+from llm_mock.cassettes.recording import AsUser, Recording, call_text
 from llm_mock.cassettes.replay import RecordedReply
 from llm_mock.errors import CassetteMiss, LLMMockError
 from llm_mock.support.redaction import default_redactor
@@ -60,7 +58,7 @@ class Cassette:
         self._as_user = as_user
         self._exists = path.exists()
         self._content = storage.read(path, tolerant=mode == "rewrite") if self._exists else storage.Content()
-        self._recorded: list[Place] = []
+        self._recorded: list[Recording] = []
         self._lock = threading.Lock()
         self._lookup = Lookup(self.calls, self.config)
 
@@ -84,7 +82,7 @@ class Cassette:
         return self.mode != "none" and (self.mode != "once" or not begun)
 
     @property
-    def recorded(self) -> list[Place]:
+    def recorded(self) -> list[Recording]:
         """The calls that were recorded by this run, in order."""
         return [call for call in self._recorded if call.response is not None]
 
@@ -100,7 +98,7 @@ class Cassette:
         """
         __tracebackhide__ = True
         try:
-            asked = request_of(request)
+            asked = schema.Request.of(request)
             cleaned = self._cleaned(asked)
             keys = self.config.key(asked), self.config.key(cleaned)
         except Exception as error:  # such as one of the project's function that normalizes
@@ -111,38 +109,30 @@ class Cassette:
             raise
         with self._lock:
             position = self._lookup.take_redacted(*keys) if self.replays else None
-        if position is not None:
-            return self._replay(self.calls[position].response, mock, record)
-        if self.records:
-            return Recording(self._start(cleaned), mock, record, self._redactor, self._as_user)
-        held = [call.request for call in self.calls] if self._exists else None
-        message = explain_miss(self.path, cleaned, held, self.config)
-        mock.note_problem(message)
-        raise CassetteMiss(message)
+        if position is None and self.records:
+            recording = Recording(cleaned, mock, record, self._redactor, self._as_user)
+            self._recorded.append(recording)
+            return recording
+        try:
+            if position is None:
+                held = [call.request for call in self.calls] if self._exists else None
+                raise CassetteMiss(explain_miss(self.path, cleaned, held, self.config))
+            return self._replayed(self.calls[position].response, mock, record)
+        except LLMMockError as error:
+            mock.note_problem(str(error))
+            raise
 
-    def _replay(self, response: schema.Response, mock: Mock, record: CallRecord) -> Reply:
+    def _replayed(self, response: schema.Response, mock: Mock, record: CallRecord) -> RecordedReply:
         def overrun(error: CassetteMiss) -> None:
             mock.note_problem(str(error))
             mock.not_recorded(record, error)
 
-        try:
-            wants_json = record["kwargs"]["schema"] is not None
-            return RecordedReply(response, self._content.contents, wants_json, overrun)
-        except LLMMockError as error:
-            mock.note_problem(str(error))
-            raise
+        return RecordedReply(response, self._content.contents, record["kwargs"]["schema"] is not None, overrun)
 
     def _cleaned(self, request: schema.Request) -> schema.Request:
         plain = request.plain()
         cleaned = self._redactor.clean(plain)
         return request if cleaned == plain else schema.Request.model_validate(cleaned)
-
-    def _start(self, request: schema.Request) -> Place:
-        """Take the place of a call that is now made for real."""
-        recorded = Place(request)
-        with self._lock:
-            self._recorded.append(recorded)
-        return recorded
 
     def save(self, passed: bool) -> str | None:
         """Write what was recorded, if anything was.
@@ -157,8 +147,7 @@ class Cassette:
             LLMMockError: the file cannot be written; an old one is as it was.
         """
         for call in self._recorded:
-            if call.snapshot is not None:
-                call.snapshot()
+            call.keep_so_far()
         recorded = self.recorded
         if not passed:
             recorded = [call for call in recorded if call.response and call.response.error is None]
@@ -171,7 +160,9 @@ class Cassette:
                 f"recorded {calls_were} not written."
             )
         calls = self._merged([self._as_call(call) for call in recorded])
-        contents = {**self._content.contents, **{digest: c for call in recorded for digest, c in call.contents.items()}}
+        contents = dict(self._content.contents)
+        for call in recorded:
+            contents |= call.contents
         storage.write(self.path, calls, contents, incomplete=not passed)
         return None
 
@@ -179,7 +170,7 @@ class Cassette:
         """What to say of calls that were made for real, but cannot be kept."""
         return "\n".join(call.lost for call in self._recorded if call.lost) or None
 
-    def _as_call(self, recorded: Place) -> schema.Call:
+    def _as_call(self, recorded: Recording) -> schema.Call:
         assert recorded.response is not None
         response = schema.Response.model_validate(self._redactor.clean(recorded.response.plain()))
         return schema.Call(request=self._cleaned(recorded.request), response=response)

@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from llm_mock.cassettes.schema import Request, RequestPart
 from llm_mock.errors import LLMMockError
+from llm_mock.support.interpolation import map_texts
 
 DATES = re.compile(
     r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b"
@@ -68,9 +69,8 @@ class CassetteConfig:
                 "CassetteConfig: normalize (unless it is a function) and redact take regular expressions in a tuple: "
                 f"{error}."
             ) from None
-        object.__setattr__(self, "match", tuple(self.match))
-        object.__setattr__(self, "redact", redacted)
-        object.__setattr__(self, "normalize", self.normalize if callable(self.normalize) else patterns)
+        normalize = self.normalize if callable(self.normalize) else patterns
+        self.__dict__.update(match=tuple(self.match), redact=redacted, normalize=normalize)  # it is frozen
 
     def key(self, request: Request) -> str:
         """What two calls have in common where one can be replayed for the other."""
@@ -79,13 +79,7 @@ class CassetteConfig:
 
     def normalized(self, value: Any) -> Any:
         """A JSON value in which what does not count is replaced by `…`."""
-        if not self.normalize:
-            return value
-        if isinstance(value, str):
-            return self._normalized_text(value)
-        if isinstance(value, dict):
-            return {name: self.normalized(item) for name, item in value.items()}
-        return [self.normalized(item) for item in value] if isinstance(value, list) else value
+        return map_texts(value, self._normalized_text) if self.normalize else value
 
     def _normalized_text(self, text: str) -> str:
         if callable(self.normalize):

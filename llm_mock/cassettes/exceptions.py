@@ -8,7 +8,7 @@ import importlib
 import json
 import sys
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from llm_mock.behaviour.provider_errors import ENDPOINTS
 from llm_mock.errors import ErrorNotRebuilt
@@ -19,13 +19,10 @@ KEPT_HEADERS = ("retry-after", "retry-after-ms", "x-should-retry", "x-request-id
 
 
 def describe(error: BaseException) -> dict[str, Any] | None:
-    """An exception as plain JSON values, for `rebuild` to make an equal one: same class, same message.
+    """An exception as plain JSON values, for `rebuild` to make an equal one; None where that is not possible.
 
-    Of an SDK's exception its status, body and the headers about retrying are kept too; the request is not.
-
-    Returns:
-        `class` (`module:name`, or the name of a built-in one) with `args`, or with `message` and, where there was a
-        response, `status_code`, `headers` and `body`. None for an exception that cannot be made again.
+    There is `class` (`module:name`, or the name of a built-in one) with `args`; of an SDK's exception `message`, and
+    where there was a response its `status_code`, `body` and the `headers` about retrying. The request is not kept.
     """
     try:
         description: dict[str, Any] = json.loads(json.dumps(_description(error), allow_nan=False))
@@ -45,18 +42,15 @@ def _description(error: BaseException) -> dict[str, Any]:
     if _http_of(kind) is None:
         return described | {"args": list(_arguments(error))}
     described["message"] = str(error)
-    response = getattr(error, "response", None)
+    response: Any = getattr(error, "response", None)
     if response is not None:
         headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
         described |= {"status_code": response.status_code, "headers": headers}
-    described["body"] = error.body if hasattr(error, "body") else _json_of(response)
+    described["body"] = getattr(error, "body", None)
+    if not hasattr(error, "body"):
+        with contextlib.suppress(Exception):  # there was no response, it was streamed, or it is no JSON
+            described["body"] = response.json()
     return described
-
-
-def _json_of(response: Any) -> Any:
-    with contextlib.suppress(Exception):  # there was no response, it was streamed, or it is no JSON
-        return response.json()
-    return None
 
 
 def _arguments(error: BaseException) -> tuple[Any, ...]:
@@ -67,30 +61,25 @@ def _arguments(error: BaseException) -> tuple[Any, ...]:
 
 def _details(error: BaseException) -> list[Any]:
     headers = getattr(getattr(error, "response", None), "headers", {})
-    return [getattr(error, name, None) for name in ("status_code", "code", "body")] + [
-        headers.get(name) for name in KEPT_HEADERS
-    ]
+    return [*(getattr(error, name, None) for name in ("status_code", "code", "body")), *map(headers.get, KEPT_HEADERS)]
 
 
 def rebuild(description: Mapping[str, Any]) -> BaseException:
-    """The exception that `describe` described.
+    """The exception that `describe` described; an `ErrorNotRebuilt` says what to install, or what else is wrong.
 
     Only the class that the description names is imported, and nothing but an exception class is called.
-
-    Raises:
-        ErrorNotRebuilt: the class cannot be imported here, is no exception, or takes something else; the message
-            says what to install.
     """
     name = description.get("class") if isinstance(description, Mapping) else None
     if not isinstance(name, str):
         raise ErrorNotRebuilt(f"This does not describe an exception: {shorten(description)}.")
     kind = _exception_class(name)
     try:
-        return _made(kind, description)
-    except Exception as error:
+        error: BaseException = _made(kind, description)
+    except Exception as problem:
         raise ErrorNotRebuilt(
-            f"The exception {shorten_name(name)} cannot be made as described: {type(error).__name__}: {error}."
+            f"The exception {shorten_name(name)} cannot be made as described: {type(problem).__name__}: {problem}."
         ) from None
+    return error
 
 
 def _exception_class(name: str) -> type[BaseException]:
@@ -100,39 +89,33 @@ def _exception_class(name: str) -> type[BaseException]:
         for part in qualified_name.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise ErrorNotRebuilt(_not_importable(name, error)) from None
+        package = module.split(".")[0]
+        missing = isinstance(error, ModuleNotFoundError) and error.name == package
+        remedy = f" pip install {package}" if missing else ""
+        raise ErrorNotRebuilt(f"The exception {shorten_name(name)} cannot be made here: {error}.{remedy}") from None
     if not (isinstance(found, type) and issubclass(found, BaseException)):
         raise ErrorNotRebuilt(f"This does not describe an exception: {shorten_name(name)} is not the class of one.")
     return found
 
 
-def _not_importable(name: str, error: Exception) -> str:
-    package = name.rpartition(":")[0].split(".")[0]
-    remedy = f" pip install {package}" if isinstance(error, ModuleNotFoundError) and error.name == package else ""
-    return f"The exception {shorten_name(name)} cannot be made here: {error}.{remedy}"
-
-
-def _made(kind: type[BaseException], description: Mapping[str, Any]) -> BaseException:
+def _made(kind: Any, description: Mapping[str, Any]) -> Any:
     if "args" in description:
         return kind(*description["args"])
-    make: Any = kind
-    package = kind.__module__.split(".")[0]
-    message, body, http = description["message"], description.get("body"), cast("Any", _http_of(kind))
+    package, http = kind.__module__.split(".")[0], _http_of(kind)
+    message, body = description["message"], description.get("body")
     request = http.Request("POST", ENDPOINTS.get(package, "https://api.example.com"))
     bases = {base.__name__ for base in kind.__mro__}
     if "status_code" in description:
         content = {"error": body} if package == "openai" else body
-        response = http.Response(
-            description["status_code"], headers=description.get("headers"), json=content, request=request
-        )
+        status, headers = description["status_code"], description.get("headers")
+        response = http.Response(status, headers=headers, json=content, request=request)
         given = {"body": body} if "APIStatusError" in bases else {"request": request}
-        return cast("BaseException", make(message, response=response, **given))
+        return kind(message, response=response, **given)
     if "APITimeoutError" in bases:
-        return cast("BaseException", make(request=request))
+        return kind(request=request)
     if "APIConnectionError" in bases:
-        return cast("BaseException", make(message=message, request=request))
-    given = {"body": body} if "APIError" in bases else {}
-    return cast("BaseException", make(message, request=request, **given))
+        return kind(message=message, request=request)
+    return kind(message, request=request, **({"body": body} if "APIError" in bases else {}))
 
 
 def _http_of(kind: type) -> Any:

@@ -1,26 +1,34 @@
-"""Finding recorded calls, each once."""
+"""Finding recorded calls, each once; and what to say of a call that a cassette does not hold."""
 
 from __future__ import annotations
 
+import difflib
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llm_mock.support.redaction import REDACTED_SECRET
+from llm_mock.support.text import shorten_name, shown_path
+from llm_mock.support.yaml_files import dump
 
 if TYPE_CHECKING:
     from llm_mock.cassettes.config import CassetteConfig
-    from llm_mock.cassettes.schema import Call
+    from llm_mock.cassettes.schema import Call, Request
+
+COMPARED = 200
+"""How many recorded calls are compared in full; those with the most equal parts."""
+SHOWN_LINES = 40
+
+_RECORD = (
+    "Record what is new, with the real model: pytest --llm-mock-record new_episodes\n"
+    "What should not count when calls are compared is said in the fixture llm_mock_cassette_config."
+)
 
 
 class Lookup:
-    """The positions of recorded calls, by what they have in common with a call that is asked.
-
-    Args:
-        calls: the recorded calls.
-        config: what of them counts.
-    """
+    """The positions of recorded calls, by what they have in common with a call that is asked."""
 
     def __init__(self, calls: Iterable[Call], config: CassetteConfig) -> None:
         self._left: dict[str, deque[int]] = {}
@@ -60,3 +68,59 @@ def _fits(recorded: str, key: str) -> bool:
         position = found + len(piece)
     rest = key[position:]
     return len(rest) > len(last) and rest.endswith(last) and '"' not in rest[: len(rest) - len(last)]
+
+
+def explain_miss(path: Path, asked: Request, held: Sequence[Request] | None, config: CassetteConfig) -> str:
+    """Why there is no recorded answer to a call, what is nearest to it, and how to record it.
+
+    `held` is what the cassette holds; None where there is no cassette.
+    """
+    plain = asked.plain()
+    lines = dump({name: value for name, value in plain.items() if name not in ("schema", "tools")}).splitlines()
+    lines += [f"schema: {shorten_name(str(plain['schema'].get('title') or 'yes'))}"] if "schema" in plain else []
+    lines += [f"tools: {', '.join(tool['name'] for tool in plain['tools'])}"] if "tools" in plain else []
+    shown, file = _indented(lines), shown_path(path)
+    if held is None:
+        return (
+            f"There is no cassette {file} for this call:\n{shown}\n"
+            "Record it, with the real model and your key: pytest --llm-mock-record once"
+        )
+    if times := sum(config.key(request) == config.key(asked) for request in held):
+        often = "once" if times == 1 else f"{times} times"
+        return f"This call is {often} in the cassette {file}, and was made once more:\n{shown}\n{_RECORD}"
+    message = f"The cassette {file} does not hold this call:\n{shown}\n"
+    if not held:
+        return f"{message}It holds no calls.\n{_RECORD}"
+    position = _nearest(asked, held, config)
+    recorded, wanted = (dump(_shown(request, config)).splitlines() for request in (held[position], asked))
+    difference = list(difflib.unified_diff(recorded, wanted, "recorded", "asked", n=1, lineterm=""))
+    return (
+        f"{message}The nearest of its {len(held)} calls is number {position + 1}; what differs:\n"
+        f"{_indented(difference)}\n{_RECORD}"
+    )
+
+
+def _indented(lines: Sequence[str]) -> str:
+    shown = [f"  {line}" for line in lines[:SHOWN_LINES]]
+    return "\n".join([*shown, f"  … {len(lines) - SHOWN_LINES} more lines"] if len(lines) > SHOWN_LINES else shown)
+
+
+def _nearest(asked: Request, recorded: Sequence[Request], config: CassetteConfig) -> int:
+    """The position of the recorded call that is nearest to one."""
+    wanted, *candidates = (
+        {part: config.normalized(request.part(part)) for part in config.match} for request in (asked, *recorded)
+    )
+    equal_parts = [sum(candidate[part] == wanted[part] for part in wanted) for candidate in candidates]
+    positions = sorted(range(len(candidates)), key=lambda position: -equal_parts[position])[:COMPARED]
+    text = dump(wanted)
+    return max(
+        positions, key=lambda position: difflib.SequenceMatcher(None, text, dump(candidates[position])).quick_ratio()
+    )
+
+
+def _shown(request: Request, config: CassetteConfig) -> dict[str, object]:
+    """The parts that count, as they stand in the file."""
+    parts: set[str] = set(config.match)
+    parts |= {"messages", "tool_results", "attachments"} if "prompt" in parts else set()
+    plain = {"turn": 1, **request.plain()}
+    return {name: config.normalized(value) for name, value in plain.items() if name in parts}

@@ -6,6 +6,7 @@ import contextlib
 import copy
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import accumulate
 from typing import Any
 
 from llm_mock.boundaries.llm.parts import attachment
@@ -17,16 +18,11 @@ from llm_mock.errors import CassetteMiss
 
 
 class RecordedReply(Reply):
-    """An answer that a cassette holds, as the model gave it.
+    """An answer that a cassette holds, as the model gave it, with the contents of its attachments by their hashes.
 
     Args:
-        recorded: the answer.
-        contents: the content of its attachments, by its hash.
         wants_json: whether the call asked for a schema, so that the history shows data.
         overrun: is told where more is read than was recorded.
-
-    Raises:
-        ErrorNotRebuilt: the exception that was recorded cannot be made here.
     """
 
     is_recorded = True
@@ -85,13 +81,7 @@ class RecordedReply(Reply):
 
 def _pieces(event: schema.Event) -> Iterator[str | Event]:
     traits = event.model_dump(exclude={"text", "chunks"}, exclude_defaults=True)
-    for piece in _texts(event):
+    lengths = event.chunks if event.chunks and sum(event.chunks) == len(event.text) else [len(event.text)]
+    for length, end in zip(lengths, accumulate(lengths), strict=True):
+        piece = event.text[end - length : end]
         yield Event(**{"type": "text", **copy.deepcopy(traits)}, chunk=piece) if traits else piece
-
-
-def _texts(event: schema.Event) -> Iterator[str]:
-    lengths = event.chunks if sum(event.chunks) == len(event.text) and event.chunks else [len(event.text)]
-    start = 0
-    for length in lengths:
-        yield event.text[start : start + length]
-        start += length

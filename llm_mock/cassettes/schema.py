@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import base64
+import hashlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal
 
 import pydantic
+
+from llm_mock.core.request import described_tool, plain
+
+if TYPE_CHECKING:
+    from llm_mock.core.request import Request as AskedRequest
 
 VERSION = 1
 
@@ -34,6 +42,12 @@ class ToolResult(_Strict):
     output: str
     attachments: list[Attachment] = []
 
+    @classmethod
+    def of(cls, result: Any) -> ToolResult:
+        """One as the core has it."""
+        sent = [Attachment.sent(attachment) for attachment in getattr(result, "attachments", None) or ()]
+        return cls(name=result.name, output=str(result.output), attachments=sent)
+
 
 class Attachment(_Strict):
     """An attachment: what was sent, by its hash; what came back, in the file or beside it."""
@@ -47,6 +61,20 @@ class Attachment(_Strict):
     """The content of a small one that came back, as base64."""
     file: str | None = None
     """The name of the file beside the cassette that holds a larger one that came back."""
+
+    @classmethod
+    def sent(cls, attachment: Any) -> Attachment:
+        """One that the application sent."""
+        if attachment.url:
+            return cls(type=attachment.type, url=attachment.url)
+        content = attachment.content_bytes()
+        return cls(type=attachment.type or attachment.resolve_type(), sha256=digest(content), bytes=len(content))
+
+    @classmethod
+    def received(cls, attachment: Any) -> Attachment:
+        """One that came back; its content is kept beside it."""
+        known, content = cls(type=attachment.type, url=attachment.url), attachment.content
+        return known.model_copy(update={"sha256": digest(content), "bytes": len(content)}) if content else known
 
 
 class Request(_Strict):
@@ -64,15 +92,27 @@ class Request(_Strict):
     schema_: dict[str, Any] | None = pydantic.Field(default=None, alias="schema")
     tools: list[Tool] = []
 
+    @classmethod
+    def of(cls, request: AskedRequest) -> Request:
+        """What a call asked; the history that a conversation gave it was recorded before."""
+        return cls(
+            model=request.model_id,
+            turn=request.turn,
+            system=request.system_message(),
+            prompt=request.prompt,
+            tool_results=[ToolResult.of(result) for result in request.tool_results],
+            attachments=[Attachment.sent(attachment) for attachment in request.attachments],
+            messages=list(_given_history(request)),
+            options={name: value for name, value in request.options.items() if value is not None},
+            schema=plain(request.schema) or None,
+            tools=[Tool(**described_tool(tool)) for tool in request.tools],
+        )
+
     def part(self, name: str) -> Any:
         """One of the parts by which a call is found."""
         if name == "prompt":
-            return [
-                self.messages,
-                self.prompt,
-                [result.plain() for result in self.tool_results],
-                [a.plain() for a in self.attachments],
-            ]
+            results, attachments = [each.plain() for each in self.tool_results], [a.plain() for a in self.attachments]
+            return [self.messages, self.prompt, results, attachments]
         if name == "tools":
             return [tool.plain() for tool in self.tools]
         return getattr(self, "schema_" if name == "schema" else name)
@@ -140,3 +180,20 @@ class CassetteFile(_Strict):
     incomplete: bool = False
     """The test that recorded the calls failed, so there may be more to record."""
     calls: list[Call] = []
+
+
+def digest(content: bytes) -> str:
+    """The hash by which a cassette knows the content of an attachment."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def _given_history(request: AskedRequest) -> Iterator[dict[str, Any]]:
+    """The messages that the application gave itself, but for the system prompt and the text that is asked now."""
+    messages = request.given_messages()
+    for position, message in enumerate(messages, start=1):
+        for part in message["parts"]:
+            if content := part.get("attachment", {}).pop("content", None):
+                part["attachment"]["sha256"] = digest(base64.b64decode(content))
+        asked_now = {"role": "user", "parts": [{"type": "text", "text": request.prompt}]}
+        if position < len(messages) or message != asked_now:
+            yield message

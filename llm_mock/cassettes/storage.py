@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import base64
 import glob
-import hashlib
 import mimetypes
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import pydantic
+
 from llm_mock.cassettes import schema
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.support.files import write_atomically
 from llm_mock.support.text import shown_path
-from llm_mock.support.yaml_files import Document, Inline, dump, load
+from llm_mock.support.yaml_files import Document, Inline, dump, parse
+from llm_mock.support.yaml_files import read as read_text
 
 LARGEST_INLINE = 4096
 """The size in bytes up to which an attachment that came back is kept in the file itself."""
 HEADER = "# Recorded by pytest-llm-mock. To record it anew: pytest --llm-mock-record=rewrite\n"
 VOLATILE = {
-    "id",
-    "created",
-    "created_at",
-    "completed_at",
-    "system_fingerprint",
-    "tool_call_id",
-    "call_id",
-    "request_id",
+    *("id", "tool_call_id", "call_id", "request_id", "system_fingerprint"),
+    *("created", "created_at", "completed_at"),
 }
 """Fields that differ whenever the same answer is given again."""
 
@@ -42,26 +39,42 @@ class Content(NamedTuple):
 
 
 def read(path: Path, tolerant: bool = False) -> Content:
-    """Read a cassette.
+    """Read a cassette; the `InvalidFile` for one that is none names the line.
 
     Args:
-        path: the file.
         tolerant: take a file that is no cassette as empty; it is about to be replaced.
-
-    Raises:
-        InvalidFile: it cannot be read, or is no cassette; the message names the line.
     """
     try:
-        document = load(path)
-        _check_version(document)
-        file = document.as_model(schema.CassetteFile)
-        return Content(file.calls, _contents(document, file.calls), file.incomplete)
+        text = read_text(path)
+        try:
+            return _read_call_by_call(path, text)
+        except (InvalidFile, pydantic.ValidationError):
+            return _content(parse(path, text))  # as a whole, which says the line of what is wrong
     except InvalidFile as error:
         if tolerant:
             return Content()
         raise InvalidFile(
             f"{error}\nCorrect the cassette, or record it anew: pytest --llm-mock-record rewrite"
         ) from None
+
+
+def _read_call_by_call(path: Path, text: str) -> Content:
+    """The content of a file that is laid out as `write` does it: each call begins with `- ` at the start of a line.
+
+    Of a large file as a whole there are so many objects at once that the garbage collector takes most of the time.
+    """
+    head, *pieces = re.split(r"^(?=- )", text, flags=re.MULTILINE)
+    first = parse(path, head + "".join(pieces[:1]))
+    more = [schema.Call.model_validate(call) for piece in pieces[1:] for call in parse(path, piece).data]
+    return _content(first, more)
+
+
+def _content(document: Document, more: Sequence[schema.Call] = ()) -> Content:
+    """What a document holds, with further calls."""
+    _check_version(document)
+    file = document.as_model(schema.CassetteFile)
+    calls = [*file.calls, *more]
+    return Content(calls, _contents(document, calls), file.incomplete)
 
 
 def _check_version(document: Document) -> None:
@@ -82,11 +95,11 @@ def _contents(document: Document, calls: Sequence[schema.Call]) -> dict[str, byt
         for number, attachment in enumerate(call.response.attachments):
             if attachment.sha256:
                 where: list[str | int] = ["calls", position, "response", "attachments", number]
-                contents[attachment.sha256] = _content(document, attachment, where)
+                contents[attachment.sha256] = _attached(document, attachment, where)
     return contents
 
 
-def _content(document: Document, attachment: schema.Attachment, where: list[str | int]) -> bytes:
+def _attached(document: Document, attachment: schema.Attachment, where: list[str | int]) -> bytes:
     try:
         if attachment.file is not None:
             content = (document.path.parent / Path(attachment.file).name).read_bytes()
@@ -94,19 +107,13 @@ def _content(document: Document, attachment: schema.Attachment, where: list[str 
             content = base64.b64decode(attachment.content or "", validate=True)
     except (OSError, ValueError) as error:
         raise document.error(f"the attachment cannot be read: {error}", where) from None
-    if hashlib.sha256(content).hexdigest() != attachment.sha256:
+    if schema.digest(content) != attachment.sha256:
         raise document.error("the content of the attachment is not that of its sha256", where)
     return content
 
 
 def write(path: Path, calls: Sequence[schema.Call], contents: Mapping[str, bytes], incomplete: bool = False) -> None:
-    """Write a cassette, or remove it when there are no calls.
-
-    Args:
-        path: the file.
-        calls: the calls that it is to hold.
-        contents: the content of their attachments, by hash.
-        incomplete: there may be more to record.
+    """Write a cassette, or remove it when there are no calls; `contents` are those of their attachments, by hash.
 
     Raises:
         LLMMockError: that is not possible; an old file is as it was.

@@ -1,4 +1,1 @@
-"""What calls cost, and budgets.
-
-PYTEST_DONT_REWRITE
-"""
+"""What calls cost, and budgets."""

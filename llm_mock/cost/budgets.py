@@ -1,7 +1,4 @@
-"""Budgets: what calls may use, and how what they used is shown.
-
-PYTEST_DONT_REWRITE
-"""
+"""Budgets: what calls may use, and how what they used is shown."""
 
 from __future__ import annotations
 
@@ -12,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from llm_mock.core.records import call_line
 from llm_mock.cost.prices import amount, cost_of, how_to_price, tokens_of
 from llm_mock.errors import InvalidBudget
-from llm_mock.support.text import columns, described, dollars, shorten_name
+from llm_mock.support.text import columns, described, shorten_name
+from llm_mock.support.text import dollars as money
 
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
@@ -21,64 +19,49 @@ if TYPE_CHECKING:
 SHOWN_CALLS = 20
 
 
-class _Bill(NamedTuple):
-    """One call with what it used."""
+class Used(NamedTuple):
+    """What a call, or another part of a run, used."""
 
-    call: CallRecord
-    tokens: int
     cost: Decimal | None
     """US dollars; None where the price is not known, or was not asked for."""
+    tokens: tuple[int, ...]
+    """One number, or those of input and output."""
+    name: str
+
+
+def used_table(head: tuple[str, ...], used: Iterable[Used], most: int, with_cost: bool) -> list[str]:
+    """The lines of a table of what used the most: first what has an unknown price, then the largest."""
+
+    def size(each: Used) -> tuple[bool, Decimal, int]:
+        return with_cost and each.cost is None, each.cost or Decimal(0), sum(each.tokens)
+
+    shown = sorted(used, key=size, reverse=True)[:most]
+    rows = [head, *((money(each.cost), *map(str, each.tokens), each.name) for each in shown)]
+    numbers = columns([row[0 if with_cost else 1 : -1] for row in rows], leading=0)
+    return [f"  {line}  {row[-1]}" for line, row in zip(numbers, rows, strict=True)]
 
 
 class Bills:
-    """What calls used; its text is a table of them, those of an unknown price first, then the largest.
-
-    Args:
-        calls: the calls.
-        mock: the mock whose prices are asked first; by default the active one.
-        with_cost: whether to ask what they cost.
-
-    Raises:
-        MissingExtra: a price is not configured, and `genai-prices` is not installed.
-    """
+    """What calls used, by default with what they cost (see `cost_of`); its text is a table of them."""
 
     def __init__(self, calls: Iterable[CallRecord], mock: Any = None, with_cost: bool = True) -> None:
         __tracebackhide__ = True
         self._with_cost = with_cost
-        self._bills = [_Bill(call, tokens_of(call), cost_of(call, mock) if with_cost else None) for call in calls]
-
-    @property
-    def tokens(self) -> int:
-        """The tokens of all calls."""
-        return sum(bill.tokens for bill in self._bills)
-
-    @property
-    def cost(self) -> Decimal:
-        """The cost of all calls whose price is known, in US dollars."""
-        return sum((bill.cost for bill in self._bills if bill.cost is not None), Decimal(0))
-
-    @property
-    def unknown_models(self) -> list[str]:
-        """The models whose price was asked for and is not known, sorted."""
-        return sorted({bill.call["model_id"] for bill in self._bills if self._with_cost and bill.cost is None})
+        self._calls = [(call, cost_of(call, mock) if with_cost else None) for call in calls]
+        self.tokens = sum(tokens_of(call) for call, _ in self._calls)
+        self.cost = sum((cost for _, cost in self._calls if cost is not None), Decimal(0))
+        self.unknown_models = sorted({call["model_id"] for call, cost in self._calls if with_cost and cost is None})
 
     def __str__(self) -> str:
-        if not self._bills:
+        if not self._calls:
             return "  (no calls)"
-        shown = sorted(self._bills, key=self._size, reverse=True)[:SHOWN_CALLS]
-        first = 0 if self._with_cost else 1
-        rows = [("cost", "tokens in", "tokens out")[first:], *(_numbers(bill)[first:] for bill in shown)]
-        calls = ["call", *(f"{bill.call['number']}. {call_line(bill.call)}" for bill in shown)]
-        lines = [f"  {numbers}  {call}" for numbers, call in zip(columns(rows, leading=0), calls, strict=True)]
-        left_out = len(self._bills) - len(shown)
-        return "\n".join([*lines, f"  … {left_out} smaller calls"] if left_out else lines)
-
-    def _size(self, bill: _Bill) -> tuple[bool, Decimal, int]:
-        return self._with_cost and bill.cost is None, bill.cost or Decimal(0), bill.tokens
-
-
-def _numbers(bill: _Bill) -> tuple[str, str, str]:
-    return dollars(bill.cost), str(bill.call["input_tokens"] or 0), str(bill.call["output_tokens"] or 0)
+        used = (
+            Used(cost, (call["input_tokens"] or 0, call["output_tokens"] or 0), f"{call['number']}. {call_line(call)}")
+            for call, cost in self._calls
+        )
+        lines = used_table(("cost", "tokens in", "tokens out", "call"), used, SHOWN_CALLS, self._with_cost)
+        left_out = len(self._calls) - SHOWN_CALLS
+        return "\n".join([*lines, f"  … {left_out} smaller calls"] if left_out > 0 else lines)
 
 
 class Budget(NamedTuple):
@@ -89,11 +72,7 @@ class Budget(NamedTuple):
     tokens: int | None = None
 
     def broken(self, calls: Iterable[CallRecord], mock: Any) -> str | None:
-        """What to say of calls that exceed this budget; None where they keep it.
-
-        Raises:
-            MissingExtra: a price is not configured, and `genai-prices` is not installed.
-        """
+        """What to say of calls that exceed this budget; None where they keep it."""
         __tracebackhide__ = True
         bills = Bills(calls, mock, with_cost=self.cost is not None)
         if unknown := bills.unknown_models:
@@ -105,23 +84,14 @@ class Budget(NamedTuple):
         """Which of its limits sums exceed, a phrase for each."""
         phrases = []
         if self.cost is not None and cost > self.cost:
-            phrases.append(f"cost {dollars(cost)} (budget {dollars(self.cost)})")
+            phrases.append(f"cost {money(cost)} (budget {money(self.cost)})")
         if self.tokens is not None and tokens > self.tokens:
             phrases.append(f"took {tokens} tokens (budget {self.tokens})")
         return phrases
 
 
 def budget_from(where: str, cost: Any, tokens: Any) -> Budget:
-    """A budget as a marker or the ini gives it.
-
-    Args:
-        where: what gives it, for the message.
-        cost: US dollars, or None.
-        tokens: input and output together, or None.
-
-    Raises:
-        InvalidBudget: one of them is no amount, or no whole number.
-    """
+    """A budget as a marker or the ini (`where`, for the message) gives it; a wrong value is an `InvalidBudget`."""
     __tracebackhide__ = True
     return Budget(
         None if cost is None else amount(cost, f"the cost of {where}"),
@@ -165,11 +135,7 @@ def assert_cost_below(mock_llm_calls: Mock, dollars: Any, model: str | None = No
     if unknown := bills.unknown_models:
         raise AssertionError(unknown_prices(unknown, bills))
     if bills.cost >= limit:
-        raise AssertionError(_cost_not_below(limit, bills))
-
-
-def _cost_not_below(limit: Decimal, bills: Bills) -> str:
-    return f"The calls cost {dollars(bills.cost)}, which is not below {dollars(limit)}.\n{bills}"
+        raise AssertionError(f"The calls cost {money(bills.cost)}, which is not below {money(limit)}.\n{bills}")
 
 
 def assert_tokens_below(mock_llm_calls: Mock, tokens: int, model: str | None = None) -> None:

@@ -1,8 +1,6 @@
 """What models cost, and with it a call: tokens, and US dollars at the prices of the providers or of the project.
 
 The prices of the providers come from `genai-prices` (the extra `cost`), which carries them with it: nothing is fetched.
-
-PYTEST_DONT_REWRITE
 """
 
 from __future__ import annotations
@@ -50,33 +48,17 @@ def tokens_of(call: CallRecord) -> int:
 
 
 def cost_of(call: CallRecord, mock: Any = None) -> Decimal | None:
-    """What a call costs in US dollars.
+    """What a call costs in US dollars; None where no price is known for the model.
 
-    A call that used no tokens, because it failed, costs nothing. Prices that change with the time of day are those of
-    noon (UTC) on the day of the call, so that a test costs the same at any hour.
-
-    Args:
-        call: the record of the call.
-        mock: the mock whose prices are asked first; by default the active one.
-
-    Returns:
-        The cost, or None where no price is known for the model.
-
-    Raises:
-        MissingExtra: the project gives no price for the model, and `genai-prices` is not installed.
+    The prices of the mock, by default of the active one, come first. A call that used no tokens, because it failed,
+    costs nothing. Without a price and without `genai-prices` it is a `MissingExtra`.
     """
     __tracebackhide__ = True
     return _cost(call["model_id"], call["input_tokens"] or 0, call["output_tokens"] or 0, call["timestamp"], mock)
 
 
 def cost_of_usage(model_id: str, usage: llm.Usage, timestamp: str) -> Decimal | None:
-    """What the tokens of an answer cost in US dollars; None where the price is not known.
-
-    Args:
-        model_id: the model that answered.
-        usage: the tokens.
-        timestamp: when it was asked: ISO 8601.
-    """
+    """What the tokens of an answer to what was asked at a time (ISO 8601) cost; None where the price is not known."""
     try:
         return _cost(model_id, usage.input or 0, usage.output or 0, timestamp, None)
     except MissingExtra:  # the prices of the providers are not installed
@@ -102,6 +84,7 @@ def _provider_cost(model_id: str, input: int, output: int, timestamp: str) -> De
     from genai_prices import Usage, calc_price
 
     provider, slash, rest = model_id.partition("/")
+    # Prices that change with the time of day are those of noon, so that a test costs the same at any hour.
     noon = datetime.fromisoformat(timestamp).replace(hour=12, tzinfo=timezone.utc)
     try:
         price = calc_price(
@@ -134,26 +117,13 @@ def how_to_price(model: str) -> str:
 
 
 def price(model: str, input: Any, output: Any) -> tuple[str, Price]:
-    """An entry of the prices of a project.
-
-    Args:
-        model: a model id, or a glob of ids.
-        input: US dollars for a million tokens of input, from 0.
-        output: the same for the output.
-
-    Raises:
-        InvalidBudget: one is not an amount.
-    """
+    """An entry of the prices of a project: of a model id or a glob of ids, US dollars for a million tokens."""
     __tracebackhide__ = True
     return model, Price(amount(input, f"the price of {model!r}"), amount(output, f"the price of {model!r}"))
 
 
 def prices_from(lines: Iterable[str]) -> Prices:
-    """The prices that ini `llm_mock_prices` gives, each line `glob = input output`.
-
-    Raises:
-        InvalidBudget: a line is not of that form.
-    """
+    """The prices that ini `llm_mock_prices` gives, each line `glob = input output`; else an `InvalidBudget`."""
     return tuple(_price_from(line) for line in lines)
 
 
@@ -169,11 +139,7 @@ def _price_from(line: str) -> tuple[str, Price]:
 
 
 def amount(value: Any, what: str) -> Decimal:
-    """A number of dollars from 0, exactly as it was written.
-
-    Raises:
-        InvalidBudget: it is not; the message says what the value was given as.
-    """
+    """A number of dollars from 0, exactly as it was written; anything else is an `InvalidBudget`."""
     __tracebackhide__ = True
     try:
         dollars = Decimal(str(value))

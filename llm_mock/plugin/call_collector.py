@@ -1,7 +1,4 @@
-"""Collects the calls of each test where tests run: in the only process, or in each xdist worker.
-
-PYTEST_DONT_REWRITE
-"""
+"""Collects the calls of each test where tests run: in the only process, or in each xdist worker."""
 
 from __future__ import annotations
 
@@ -26,16 +23,11 @@ SHIPPED = "llm_mock_calls"
 class CallCollector:
     """A pytest plugin that hands the calls of a test on with the report of its teardown.
 
-    Args:
-        run_mock: the mock of the whole run; None where the project opted out.
-        detailed: whether there is a report to write; else only JUnit properties are made.
-        junit: whether pytest writes a JUnit file.
+    Without `detailed` there is no report to write, only the properties in pytest's JUnit file.
     """
 
     def __init__(self, run_mock: MockGetModel | None, detailed: bool, junit: bool) -> None:
-        self._run_mock = run_mock
-        self._detailed = detailed
-        self._junit = junit
+        self._run_mock, self._detailed, self._junit = run_mock, detailed, junit
         self._seen = 0
         self._started = False
         self._mock_of_test: MockGetModel | None = None

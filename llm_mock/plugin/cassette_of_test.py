@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import inspect
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ import pytest
 
 from llm_mock.cassettes.cassette import Cassette
 from llm_mock.cassettes.config import CassetteConfig
-from llm_mock.cassettes.record_modes import RECORD_MODES, RecordMode
+from llm_mock.cassettes.record_modes import RECORD_MODES
 from llm_mock.errors import LLMMockError
 from llm_mock.support.redaction import default_redactor
 from llm_mock.support.text import shorten, shorten_name, shown_path
@@ -22,9 +23,7 @@ from llm_mock.support.text import shorten, shorten_name, shown_path
 if TYPE_CHECKING:
     from llm_mock.plugin.run import TestRun
 
-FOLDER = "cassettes"
 LONGEST_NAME = 120
-MARKER = "llm_mock_cassette"
 SHOWN_CALLS = 5
 REMOVE_UNUSED = "Record anew what is still asked: pytest --llm-mock-record rewrite"
 """What to do about recorded calls that nobody asked for."""
@@ -32,7 +31,7 @@ REMOVE_UNUSED = "Record anew what is still asked: pytest --llm-mock-record rewri
 
 def marker_arguments(item: pytest.Item) -> tuple[str | None, str | None]:
     """The name of the cassette, and the record mode, as the marker of a test says them."""
-    marker = item.get_closest_marker(MARKER)
+    marker = item.get_closest_marker("llm_mock_cassette")
     if marker is None:
         return None, None
     unknown = marker.kwargs.keys() - {"name", "record"}
@@ -43,29 +42,9 @@ def marker_arguments(item: pytest.Item) -> tuple[str | None, str | None]:
     return next(iter(marker.args), marker.kwargs.get("name")), marker.kwargs.get("record")
 
 
-def _checked_mode(mode: Any) -> RecordMode:
-    if mode not in RECORD_MODES:
-        raise LLMMockError(f"{mode!r} is no record mode. Choose one of {', '.join(RECORD_MODES)}.")
-    return mode  # type: ignore[no-any-return]
-
-
-def _checked_config(config: Any) -> CassetteConfig:
-    if not isinstance(config, CassetteConfig):
-        wanted = ", ".join(f"{field.name}=…" for field in fields(CassetteConfig))
-        raise LLMMockError(
-            f"The fixture llm_mock_cassette_config gave {shorten(config)}. Return a "
-            f"llm_mock.cassettes.CassetteConfig({wanted})."
-        )
-    return config
-
-
 def path_of(item: pytest.Item, name: str | None) -> Path:
-    """Where the cassette of a test lies: `cassettes/<module>/<test>.yaml` beside it, or as its marker names it.
-
-    Raises:
-        LLMMockError: the name is no relative path, or leads out of the folder.
-    """
-    folder = item.path.parent / FOLDER
+    """Where the cassette of a test lies: `cassettes/<module>/<test>.yaml` beside it, or as its marker names it."""
+    folder = item.path.parent / "cassettes"
     if name is None:
         return folder / item.path.stem / f"{_file_name(item)}.yaml"
     parts = PurePosixPath(name).parts if isinstance(name, str) else ()
@@ -90,10 +69,8 @@ def conflicting_claims(items: Iterable[pytest.Item]) -> dict[str, str]:
     """Which tests name a cassette that another names too: their ids, with what to say."""
     claims: dict[Path, list[str]] = {}
     for item in items:
-        try:
+        with suppress(LLMMockError):  # the test itself says so
             claims.setdefault(path_of(item, marker_arguments(item)[0]), []).append(item.nodeid)
-        except LLMMockError:
-            continue  # the test itself says so
     return {test: _conflict(path, tests) for path, tests in claims.items() if len(tests) > 1 for test in tests}
 
 
@@ -108,13 +85,8 @@ class CassetteOfTest:
     """The cassette of a test, from its start to its end.
 
     Args:
-        request: the fixture request of the test, which has the marker `llm_mock_cassette` or not.
-        run: the run, which knows the keys of the user.
         conflict: what to say where another test claims the same file.
         report_unused: is told of recorded calls that nobody asked for, unless these are an error.
-
-    Raises:
-        LLMMockError: the marker or the configuration is wrong, or the file cannot be used.
     """
 
     def __init__(
@@ -132,13 +104,17 @@ class CassetteOfTest:
                 "two, and use --llm-mock-record for what is to be recorded."
             )
         name, mode = marker_arguments(self._item)
-        mode = _checked_mode(
-            request.config.getoption("--llm-mock-record") or mode or request.config.getini("llm_mock_record")
-        )
-        config = _checked_config(request.getfixturevalue("llm_mock_cassette_config"))
-        keys = [] if mode == "none" else run.stored_keys()
-
-        self.redactor = default_redactor(keys, config.redact)
+        mode = request.config.getoption("--llm-mock-record") or mode or request.config.getini("llm_mock_record")
+        if mode not in RECORD_MODES:
+            raise LLMMockError(f"{mode!r} is no record mode. Choose one of {', '.join(RECORD_MODES)}.")
+        config = request.getfixturevalue("llm_mock_cassette_config")
+        if not isinstance(config, CassetteConfig):
+            wanted = ", ".join(f"{field.name}=…" for field in fields(CassetteConfig))
+            raise LLMMockError(
+                f"The fixture llm_mock_cassette_config gave {shorten(config)}. Return a "
+                f"llm_mock.cassettes.CassetteConfig({wanted})."
+            )
+        self.redactor = default_redactor([] if mode == "none" else run.stored_keys(), config.redact)
         """What is secret in this test; a report hides it, too."""
         self.cassette = Cassette(path_of(self._item, name), mode, config, self.redactor, run.as_user)
 
@@ -166,23 +142,19 @@ class CassetteOfTest:
         self._look_for_unused()
 
     def _look_for_unused(self) -> None:
-        unused = [call.request.plain() for call in self.cassette.unused()] if self._passed else []
+        unused = self.cassette.unused() if self._passed else []
         if not unused:
             return
         self._passed = False  # said once
-        message = _unused_recordings(self.cassette.path, unused)
+        calls = "call was" if len(unused) == 1 else "calls were"
+        lines = [f"  {shown_path(self.cassette.path)}: {len(unused)} recorded {calls} not asked for"]
+        for request in (call.request for call in unused[:SHOWN_CALLS]):
+            lines.append(f"    - {shorten_name(request.model)}  {shorten(request.prompt, 80)}")
+        lines += [f"    … {len(unused) - SHOWN_CALLS} more"] if len(unused) > SHOWN_CALLS else []
+        message = "\n".join(lines)
         if self._unused_is_error:
             pytest.fail(f"Recorded calls were not asked for:\n{message}\n{REMOVE_UNUSED}", pytrace=False)
         self._report_unused(message)
-
-
-def _unused_recordings(path: Path, requests: Sequence[dict[str, Any]]) -> str:
-    calls = "call was" if len(requests) == 1 else "calls were"
-    lines = [f"  {shown_path(path)}: {len(requests)} recorded {calls} not asked for"]
-    for request in requests[:SHOWN_CALLS]:
-        lines.append(f"    - {shorten_name(request['model'])}  {shorten(request.get('prompt', ''), 80)}")
-    left_out = len(requests) - SHOWN_CALLS
-    return "\n".join([*lines, f"    … {left_out} more"] if left_out > 0 else lines)
 
 
 def _has_own_teardown(item: Any) -> bool:

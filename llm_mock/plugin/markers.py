@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from llm_mock.errors import LLMMockError
-from llm_mock.plugin.runtest import calls_of_test
 from llm_mock.plugin.stash import CASSETTE_CLAIMS
 
 BUDGETS_OF_TESTS = "llm_mock_budgets_of_tests"
@@ -87,7 +86,7 @@ def _watch_budget(item: pytest.Item) -> None:
     budget_of(item)  # a marker that gives none is an error before the first test
     manager = item.config.pluginmanager
     if not manager.has_plugin(BUDGETS_OF_TESTS):
-        manager.register(BudgetsOfTests(calls_of_test), BUDGETS_OF_TESTS)
+        manager.register(BudgetsOfTests(), BUDGETS_OF_TESTS)
 
 
 def _use_fixture(item: pytest.Item, name: str) -> None:

@@ -1,7 +1,4 @@
-"""The report of a run of pytest: one process, the controller's, writes what all of them collected.
-
-PYTEST_DONT_REWRITE
-"""
+"""The report of a run of pytest: one process, the controller's, writes what all of them collected."""
 
 from __future__ import annotations
 
@@ -28,15 +25,7 @@ SEVERITY = ("passed", "skipped", "xfailed", "xpassed", "rerun", "failed", "error
 
 
 def register(config: pytest.Config, run: TestRun) -> None:
-    """Collect calls in this process, and write the report unless this is an xdist worker.
-
-    Args:
-        config: the pytest configuration.
-        run: the run of the configuration.
-
-    Raises:
-        pytest.UsageError: a report cannot be written where it is wanted.
-    """
+    """Collect calls in this process, and write the report unless this is an xdist worker."""
     names = config.getoption("--llm-mock-report")
     collector = CallCollector(run.mock, detailed=bool(names), junit=bool(config.getoption("xmlpath", None)))
     config.pluginmanager.register(collector, "llm_mock_collector")
@@ -83,19 +72,10 @@ def _not_written(path: Path, error: OSError) -> str:
 
 
 class ReportWriter:
-    """A pytest plugin that puts the tests and their calls together and writes them at the end.
-
-    Args:
-        paths: the files; a name that ends in `.json` holds JSON, any other the page.
-        collector: what collects in this process.
-        run: the run, which knows what each agent did (see `llm_mock.agents.summary`), and the keys that the user has
-            stored, which must not be written.
-    """
+    """A pytest plugin that puts the tests and their calls together and writes them at the end, as JSON or as a page."""
 
     def __init__(self, paths: Sequence[Path], collector: CallCollector, run: TestRun) -> None:
-        self._paths = paths
-        self._run = run
-        self._collector = collector
+        self._paths, self._run, self._collector = paths, run, collector
         self._start = time.time()
         self._tests: list[dict[str, Any]] = []
         self._running: dict[tuple[str, str | None], dict[str, Any]] = {}
