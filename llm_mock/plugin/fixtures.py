@@ -58,7 +58,7 @@ def llm_mock_cassette_config() -> CassetteConfig:
 
 
 @pytest.fixture
-def llm_mock_cassette(request: pytest.FixtureRequest, mock_llm_calls: MockGetModel) -> Iterator[Cassette]:
+def llm_mock_cassette(request: pytest.FixtureRequest, _llm_mock_of_test: Pending) -> Iterator[Cassette]:
     """The cassette of this test: its calls are replayed from it, and recorded in it; see `--llm-mock-record`."""
     from llm_mock.plugin.cassette_of_test import CassetteOfTest
 
@@ -73,10 +73,11 @@ def llm_mock_cassette(request: pytest.FixtureRequest, mock_llm_calls: MockGetMod
     if own is None:
         pytest.fail(str(problem), pytrace=False)
     request.node.stash[CASSETTE] = own
-    mock_llm_calls.autospec()
-    mock_llm_calls.cassette, mock_llm_calls.redactor = own.cassette, own.redactor
+    mock = _llm_mock_of_test.mock()
+    mock.autospec()
+    mock.cassette, mock.redactor = own.cassette, own.redactor
     yield own.cassette
-    mock_llm_calls.cassette = None
+    mock.cassette = None
     own.end()
 
 
@@ -89,9 +90,7 @@ def debug_llm(mock_llm_calls: MockGetModel, caplog: pytest.LogCaptureFixture) ->
 
 
 @pytest.fixture
-def llm_mock_misbehaviour(
-    request: pytest.FixtureRequest, mock_llm_calls: MockGetModel
-) -> Iterator[Misbehaviour | None]:
+def llm_mock_misbehaviour(request: pytest.FixtureRequest, _llm_mock_of_test: Pending) -> Iterator[Misbehaviour | None]:
     """What the models do wrong in this run of the test: `name`, `description`, `calls`; None without the marker."""
     if not hasattr(request, "param"):
         yield None
@@ -102,8 +101,9 @@ def llm_mock_misbehaviour(
             "remove one of the two.",
             pytrace=False,
         )
-    yield mock_llm_calls.misbehave(*request.param)
-    mock_llm_calls.misbehaviour = None
+    mock = _llm_mock_of_test.mock()
+    yield mock.misbehave(*request.param)
+    mock.misbehaviour = None
 
 
 @pytest.fixture
@@ -113,10 +113,11 @@ def _llm_mock_live(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture
-def _llm_mock_strict(request: pytest.FixtureRequest, mock_llm_calls: MockGetModel) -> None:
+def _llm_mock_strict(request: pytest.FixtureRequest, _llm_mock_of_test: Pending) -> None:
+    mock = _llm_mock_of_test.mock()
     marker = request.node.get_closest_marker("llm_mock_strict")
     strict = marker.args[0] if marker.args else marker.kwargs.get("strict", True)
-    mock_llm_calls.settings = mock_llm_calls.settings._replace(strict=strict)
+    mock.settings = mock.settings._replace(strict=strict)
 
 
 class EveryTest:

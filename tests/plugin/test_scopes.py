@@ -191,3 +191,32 @@ def test_an_inner_conftest_has_the_last_word(pytester: pytest.Pytester, argument
     )
     (pytester.mkdir("outer") / "test_outer.py").write_text("def test_it(): ...")
     pytester.runpytest(*arguments).assert_outcomes(passed=1 if arguments == ("inner",) else 2)
+
+
+def test_markers_work_beside_a_fixture_of_the_project_that_has_the_name_of_ours(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture(autouse=True)
+        def mock_llm_calls():
+            return "the project's own"
+        """
+    )
+    pytester.makepyfile(
+        """
+        import llm, pytest
+
+        @pytest.mark.llm_mock_strict
+        def test_a_call_is_unexpected(mock_llm_calls):
+            assert mock_llm_calls == "the project's own"
+            llm.get_model("m").prompt("Hi").text()
+
+        @pytest.mark.llm_mock_misbehaviour("empty-text")
+        def test_a_model_misbehaves(llm_mock_misbehaviour):
+            assert llm.get_model("m").prompt("Hi").text() == ""
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*No reply was configured for this call*"])
