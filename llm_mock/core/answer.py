@@ -34,11 +34,6 @@ class Answer:
         self.waits = waits
         self.real_time = real_time
 
-    @property
-    def is_text(self) -> bool:
-        """Whether the answer is nothing but its text, at once: what `reply.stream` gives."""
-        return self.waits is None and self.reply.is_text
-
     def events(self, stream: bool) -> Iterator[Any]:
         """The pieces in order: `str`, `Event` (or a library's own), `MadeToolCall` and `Wait`.
 

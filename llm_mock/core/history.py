@@ -92,11 +92,11 @@ class History:
 
     def _append(self, record: CallRecord) -> None:
         """Number a call and take it in, so that calls are in the order of their numbers, under threads too."""
-        of_model = self.state(record["model_id"]).calls
+        state = self._states.get(record["model_id"]) or self.state(record["model_id"])
         with self._lock:
             self._last_number += 1
             record["number"] = self._last_number
-            of_model.append(record)
+            state.calls.append(record)
             self.calls.append(record)
 
     def forget(self, model_id: str) -> None:

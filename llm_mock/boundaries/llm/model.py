@@ -12,7 +12,7 @@ from llm_mock.boundaries.llm.accept import AcceptsAnything, AnyOptions, split_ar
 from llm_mock.boundaries.llm.model_history import ModelHistory
 from llm_mock.boundaries.llm.playback import play, play_async
 from llm_mock.boundaries.llm.request import LLMRequest
-from llm_mock.boundaries.llm.response import NOTHING_PASSED, MockResponse
+from llm_mock.boundaries.llm.response import MockResponse
 from llm_mock.core.mock import Mock
 from llm_mock.core.request import plain
 
@@ -66,7 +66,8 @@ class MockLLMModel(_Scripted, llm.Model):
         mock = self.mock()
         if mock and mock.cassette is None:  # what was recorded is played back as `llm` gave it
             response.__class__ = MockResponse
-            response.passed = plain(others) if others else NOTHING_PASSED
+            if others:
+                response.passed = plain(others)
             scripted = type(self).execute is MockLLMModel.execute  # else a subclass answers by itself
             if scripted and not (mock.settings.lazy if lazy is None else lazy):
                 response.decided = mock.answer(LLMRequest(self.model_id, response.prompt, response.passed, None))

@@ -63,7 +63,7 @@ def _in_real_time(pieces: Iterator[Any]) -> Iterator[Any]:
 def _pieces(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
     """What `llm` is given, and in real time the waits; in virtual time the response's own clock goes on."""
     __tracebackhide__ = True
-    if answer.is_text:
+    if answer.waits is None and answer.reply.is_text:
         yield from answer.reply.stream(stream)
     else:
         yield from _events(answer, stream, response)
