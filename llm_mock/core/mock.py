@@ -203,7 +203,9 @@ class Mock:
         record = self._begin(request)
         try:
             decided = self._resolve(record, request)
-            if not isinstance(decided, Reply) and callable(decided):
+            if not isinstance(decided, Reply):
+                if not callable(decided):
+                    return decided
                 decided = ask(decided, request.native)
             return self._finish(record, request, decided)
         except BaseException as error:
@@ -216,7 +218,9 @@ class Mock:
         record = self._begin(request)
         try:
             decided = self._resolve(record, request)
-            if not isinstance(decided, Reply) and callable(decided):
+            if not isinstance(decided, Reply):
+                if not callable(decided):
+                    return decided
                 decided = await ask_async(decided, request.native)
             return self._finish(record, request, decided)
         except BaseException as error:
@@ -261,11 +265,10 @@ class Mock:
         if self.parent is not None:
             yield from self.parent._near_misses(record)
 
-    def _finish(self, record: CallRecord, request: Request, decided: Reply | RealCall) -> Answer | RealCall:
+    def _finish(self, record: CallRecord, request: Request, reply: Reply) -> Answer:
         __tracebackhide__ = True
-        if not isinstance(decided, Reply):
-            return decided
-        reply = decided if self.misbehaviour is None else self.misbehaviour.change(record, request, decided)
+        if self.misbehaviour is not None:
+            reply = self.misbehaviour.change(record, request, reply)
         if (request.schema or reply.tool_calls) and reply is not DEFAULT_REPLY and not reply.is_recorded:
             self._check(record, request, reply)
         waits = None
@@ -280,7 +283,7 @@ class Mock:
             self._report(record)
         else:
             self._fail(record, error)
-        return Answer(reply, record, waits, latency is not None and latency.real_time)
+        return Answer(reply, record) if latency is None else Answer(reply, record, waits, latency.real_time)
 
     def _check(self, record: CallRecord, request: Request, reply: Reply) -> None:
         __tracebackhide__ = True

@@ -12,7 +12,7 @@ from llm_mock.boundaries.llm.accept import AcceptsAnything, AnyOptions, split_ar
 from llm_mock.boundaries.llm.model_history import ModelHistory
 from llm_mock.boundaries.llm.playback import play, play_async
 from llm_mock.boundaries.llm.request import LLMRequest
-from llm_mock.boundaries.llm.response import MockResponse
+from llm_mock.boundaries.llm.response import LLM_PROMPT, MockResponse, prompt_with_mock_response
 from llm_mock.core.mock import Mock
 from llm_mock.core.request import plain
 
@@ -62,16 +62,17 @@ class MockLLMModel(_Scripted, llm.Model):
         __tracebackhide__ = True
         prompt = kwargs.pop("prompt_text", prompt) if prompt is None else prompt
         for_llm, others = split_arguments(self, kwargs) if kwargs else (kwargs, None)
-        response: Any = llm.Model.prompt(self, prompt, **for_llm)
         mock = self.mock()
-        if mock and mock.cassette is None:  # what was recorded is played back as `llm` gave it
-            response.__class__ = MockResponse
-            if others:
-                response.passed = plain(others)
-            scripted = type(self).execute is MockLLMModel.execute  # else a subclass answers by itself
-            if scripted and not (mock.settings.lazy if lazy is None else lazy):
-                response.decided = mock.answer(LLMRequest(self.model_id, response.prompt, response.passed, None))
-        return response  # type: ignore[no-any-return]
+        if mock is None or mock.cassette is not None or llm.Model.prompt is not LLM_PROMPT:
+            # What was recorded is played back as `llm` gave it, and a test's own patch of `llm` wins.
+            return super().prompt(prompt, **for_llm)  # type: ignore[return-value]
+        response: MockResponse = prompt_with_mock_response(self, prompt, **for_llm)
+        if others:
+            response.passed = plain(others)
+        scripted = type(self).execute is MockLLMModel.execute  # else a subclass answers by itself
+        if scripted and not (mock.settings.lazy if lazy is None else lazy):
+            response.decided = mock.answer(LLMRequest(self.model_id, response.prompt, response.passed, None))
+        return response
 
     def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> Iterator[str]:
         """Called by `llm` to produce the response."""

@@ -90,7 +90,7 @@ def _events(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
 
 def _stream_events(event: Any) -> Iterator[Any]:
     if _STREAM_EVENT is not None:  # a copy, as `llm` numbers an event in place
-        yield _STREAM_EVENT(**copy.deepcopy(vars(event))) if isinstance(event, Event) else copy.copy(event)
+        yield _STREAM_EVENT(**vars(event)) if isinstance(event, Event) else copy.copy(event)
     elif event.type == "text":
         yield event.chunk
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Mapping
-from types import MappingProxyType
+from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import llm
+import llm.models
 
 if TYPE_CHECKING:
     from llm_mock.core.answer import Answer
@@ -78,3 +79,22 @@ class MockResponse(llm.Response):
         response: llm.Response = copy.copy(self)
         response.__class__ = llm.Response  # `llm` before 0.32 asks its own `json()` here, where text has none
         response.log_to_db(db)  # type: ignore[no-untyped-call]
+
+
+LLM_PROMPT = llm.Model.prompt
+"""`llm`'s own function; where `llm.Model` has another one, somebody has patched it."""
+
+
+def _with_mock_responses(function: Any) -> Any:
+    """A function of `llm.models` whose name `Response` is our class, and that is itself in all else.
+
+    To change the class of a response that was made already would make all that `llm` does with it slower by a quarter.
+    """
+    names = {**vars(llm.models), "Response": MockResponse}
+    copied = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    copied.__kwdefaults__ = function.__kwdefaults__
+    return copied
+
+
+prompt_with_mock_response = _with_mock_responses(LLM_PROMPT)
+"""`llm.Model.prompt`, which gives a `MockResponse`."""

@@ -264,3 +264,10 @@ def test_a_subclass_declares_what_it_does_not_support() -> None:
     ):
         with pytest.raises(ValueError, match="does not support"):
             Small("m").prompt("Hi", **arguments)
+
+
+def test_a_patch_of_llm_by_hand_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = MockLLMModel("m")
+    monkeypatch.setattr(llm.Model, "prompt", lambda self, prompt, **kwargs: f"patched: {prompt}")
+    assert model.prompt("Hi") == "patched: Hi"
+    assert model.call_history == []
