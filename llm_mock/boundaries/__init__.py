@@ -2,5 +2,5 @@
 
 TESTING_VARIABLE = "PFLOW_TESTING"
 """The environment variable that mocks a process."""
-FOLDER_VARIABLE = "LLM_MOCK_EXCHANGE"
+FOLDER_VARIABLE = "LLM_MOCK_FOLDER"
 """Where such a process finds what the test configured that started it."""

@@ -50,7 +50,7 @@ class SharedFolder:
     @classmethod
     def create(cls) -> SharedFolder:
         """A new one, that is removed with the object or at the end of the process."""
-        folder = cls(Path(tempfile.mkdtemp(prefix="llm-mock-exchange-")), mine=True)
+        folder = cls(Path(tempfile.mkdtemp(prefix="llm-mock-shared-")), mine=True)
         weakref.finalize(folder, _remove, folder.folder, os.getpid())
         return folder
 

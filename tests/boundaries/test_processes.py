@@ -155,7 +155,7 @@ def test_a_process_that_crashes_loses_nothing(run: Run, mock_llm_calls: MockGetM
 
 def test_a_report_that_was_cut_off_is_left_out(run: Run, mock_llm_calls: MockGetModel) -> None:
     run(ASK, "m")
-    (report,) = Path(mock_llm_calls.environment()["LLM_MOCK_EXCHANGE"]).glob("sent-*")
+    (report,) = Path(mock_llm_calls.environment()["LLM_MOCK_FOLDER"]).glob("sent-*")
     with report.open("a") as file:
         file.write('{"call": {"model_id"')
     assert len(mock_llm_calls.calls) == 1
@@ -243,9 +243,9 @@ def test_a_process_that_outlives_its_test_is_not_disturbed(pytester: pytest.Pyte
 
 def test_nothing_is_left_behind(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
-        "def test_it(mock_llm_calls): print('FOLDER', mock_llm_calls.environment()['LLM_MOCK_EXCHANGE'])"
+        "def test_it(mock_llm_calls): print('FOLDER', mock_llm_calls.environment()['LLM_MOCK_FOLDER'])"
     )
     result = pytester.runpytest_subprocess("-s")
     (folder,) = [line.split()[-1] for line in result.outlines if "FOLDER" in line]
-    assert "llm-mock-exchange-" in folder
+    assert "llm-mock-shared-" in folder
     assert not Path(folder).exists()
