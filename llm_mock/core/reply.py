@@ -255,8 +255,7 @@ def _checked_chunks(chunks: Iterable[Any]) -> tuple[Any, ...]:
     for chunk in (chunks,) if frozen is None else frozen:
         if frozen is None or not (isinstance(chunk, str) or is_event(chunk)):
             raise InvalidReply(
-                f"This is not a chunk: {described(chunk)}. The chunks of a Reply are str, or llm.parts.StreamEvent "
-                "objects."
+                f"This is not a chunk: {described(chunk)}. The chunks of a Reply are a list of str or Event objects."
             )
     return frozen or ()
 

@@ -59,6 +59,6 @@ def checked_tool_calls(tool_calls: Any) -> tuple[Any, ...]:
     for call in (tool_calls,) if frozen is None else frozen:
         if frozen is None or not (hasattr(call, "name") and isinstance(getattr(call, "arguments", None), dict)):
             raise InvalidReply(
-                f"This is not a tool call: {described(call)}. Give llm.ToolCall or BrokenToolCall objects, in a list."
+                f"This is not a tool call: {described(call)}. Give ToolCall or BrokenToolCall objects, in a list."
             )
     return copy.deepcopy(frozen or ())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from llm_mock.core.active import Pending
-from llm_mock.errors import LLMMockError
+from llm_mock.errors import LLMMockError, MissingExtra
 from llm_mock.plugin.run import RUN, mock_of_test, new_run
 from llm_mock.plugin.stash import CASSETTE, CASSETTE_CLAIMS, UNUSED_RECORDINGS
 
@@ -36,17 +36,25 @@ def mock_llm_responses(mock_llm_calls: MockGetModel) -> MockGetModel:
 @pytest.fixture
 def aitest_run() -> Callable[..., Any]:
     """`llm_mock.agents.aitest_run`, for async tests: `result = await aitest_run(agent, prompt)`."""
-    from llm_mock.agents.run import aitest_run_in_loop
-
-    return aitest_run_in_loop
+    return _of_agents("aitest_run_in_loop")
 
 
 @pytest.fixture
 def aitest_run_sync() -> Callable[..., Any]:
     """`llm_mock.agents.aitest_run_sync`, for other tests: `result = aitest_run_sync(agent, prompt)`."""
-    from llm_mock.agents import aitest_run_sync
+    return _of_agents("aitest_run_sync")
 
-    return aitest_run_sync
+
+def _of_agents(name: str) -> Callable[..., Any]:
+    problem = ""
+    try:
+        from llm_mock.agents import run
+    except MissingExtra as error:
+        problem = str(error)
+    if problem:
+        pytest.fail(problem, pytrace=False)
+    function: Callable[..., Any] = getattr(run, name)
+    return function
 
 
 @pytest.fixture(scope="session")

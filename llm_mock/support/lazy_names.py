@@ -18,6 +18,7 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str]
     place_of = {name: module for module, names in modules.items() for name in names.split()}
 
     def load(name: str) -> Any:
+        __tracebackhide__ = True
         if name not in place_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         place = place_of[name]

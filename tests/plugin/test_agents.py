@@ -409,3 +409,12 @@ def test_a_failure_shows_no_secrets(pytester: pytest.Pytester, monkeypatch: pyte
     shown = result.stdout.str().split("AssertionError")[1]
     assert shown.count("It is [redacted secret]") == 2  # among the calls, and in the run
     assert "only-for-the-tool" not in shown
+
+
+def test_a_missing_extra_is_one_clear_failure(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("import sys; sys.modules['tenacity'] = None")
+    pytester.makepyfile("def test_it(aitest_run_sync): ...")
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*Running agents needs tenacity*pip install 'pytest-llm-mock[[]agents[]]'*"])
+    result.stdout.no_fnmatch_line("*.py:[0-9]*")

@@ -300,7 +300,7 @@ def test_malformed_arguments_stream_as_they_are() -> None:
 
 
 def test_what_is_neither_text_nor_event_is_no_chunk() -> None:
-    with pytest.raises(InvalidReply, match=r"not a chunk: 3\. The chunks of a Reply are str, or llm"):
+    with pytest.raises(InvalidReply, match=r"not a chunk: 3\. The chunks of a Reply are a list of str or Event"):
         Reply(chunks=["a", 3])  # type: ignore[list-item]
 
 
