@@ -61,7 +61,8 @@ class Misbehaviour:
                 f"times={times!r}: a misbehaviour needs at least one call; leave it out for every call."
             )
         self._fault = CATALOGUE[name]
-        self.name, self.description, self.times = name, self._fault.description, times
+        self.name, self.description, self.needs = name, self._fault.description, self._fault.needs
+        self.times = times
         self.calls = []
         self._first_answers: dict[str, Reply] = {}
         self._last_tool_call: Any = None
@@ -79,7 +80,7 @@ class Misbehaviour:
     def not_applied(self, calls: int) -> str:
         """Why a test that made that many calls is skipped: it changed nothing there."""
         made = "1 call was" if calls == 1 else f"{calls} calls were"
-        return f"{self.name} changed no call of this test: it needs {self._fault.needs}, and {made} made"
+        return f"{self.name} changed no call of this test: it needs {self.needs}, and {made} made"
 
     def error(self, record: CallRecord) -> Reply | None:
         """The provider's error for a call, which is raised before any reply is used up; None for no error."""

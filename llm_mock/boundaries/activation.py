@@ -33,15 +33,20 @@ def start() -> None:
     """
     if is_requested():
         attach(own_user_folder=True)
-        activate(Pending(_mock_of_process))
+        folder = os.environ.get(FOLDER_VARIABLE)
+        activate(_mock_of_the_test(Path(folder)) if folder else Pending(_new_mock))
 
 
-def _mock_of_process() -> MockGetModel:
+def _new_mock() -> MockGetModel:
     from llm_mock.boundaries.llm.get_model import MockGetModel
 
-    mock = MockGetModel(at_boundary=True)
-    if folder := os.environ.get(FOLDER_VARIABLE):
-        from llm_mock.boundaries.processes import SharedFolder
+    return MockGetModel(at_boundary=True)
 
-        mock.join(SharedFolder(Path(folder)))
+
+def _mock_of_the_test(folder: Path) -> MockGetModel:
+    """The mock of the test that started this process, made at once: the test may end before the first call."""
+    from llm_mock.boundaries.processes import SharedFolder
+
+    mock = _new_mock()
+    mock.join(SharedFolder(folder))
     return mock

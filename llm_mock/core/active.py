@@ -23,13 +23,14 @@ class Pending:
         self.made: Any = None
         """The mock, a `Mock`; None as long as nobody asked."""
         self._make = make
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # what makes it may import code that asks for it, and signals may come
 
     def mock(self) -> Any:
         """The mock, a `Mock`, always the same one."""
         if self.made is None:
             with self._lock:
-                self.made = self.made or self._make()
+                mock = self.made or self._make()
+                self.made = self.made or mock
         return self.made
 
 
@@ -52,6 +53,11 @@ def active_if_made() -> Any:
     """The same, but None where nobody has asked for the mock yet."""
     mock = None if _State.live else _State.mock
     return mock.made if type(mock) is Pending else mock
+
+
+def pointer() -> Any:
+    """What answers at this moment as it stands: a `Mock`, a `Pending` or None; to put another mock on top of it."""
+    return _State.mock
 
 
 def is_mocked() -> bool:

@@ -16,7 +16,7 @@ import pytest
 from llm_mock.boundaries import TESTING_VARIABLE
 from llm_mock.boundaries.llm import user_folder
 from llm_mock.boundaries.llm.attach import attach
-from llm_mock.core.active import Pending, activate, set_live, set_passthrough, set_refusal
+from llm_mock.core.active import Pending, activate, pointer, set_live, set_passthrough, set_refusal
 from llm_mock.core.settings import Settings
 from llm_mock.plugin.options import boolean, choice, settings_of
 
@@ -138,8 +138,9 @@ class TestRun:
 
 def mock_of_test() -> Iterator[Pending]:
     """A mock on top of the active one, for as long as the generator is kept open."""
+    parent = pointer()
     pending = Pending(lambda: _new_mock(parent=parent.mock() if isinstance(parent, Pending) else parent))
-    parent = activate(pending)
+    activate(pending)
     try:
         yield pending
     finally:

@@ -85,7 +85,7 @@ def _call(record: CallRecord, details: Details, mock: MockGetModel | None) -> di
 
 def _cost(record: CallRecord, mock: MockGetModel | None) -> Decimal | None:
     """What a call costs in US dollars, None where that is unknown."""
-    prices = mock.settings.prices if mock is not None else ()
+    prices = mock.prices if mock is not None else ()
     alike = record["model_id"], record["input_tokens"], record["output_tokens"], record["timestamp"][:10], prices
     if alike not in _costs:
         try:

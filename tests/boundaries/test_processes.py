@@ -22,6 +22,9 @@ for name in sys.argv[1:]:
 """
 
 
+ASK_ONCE = "print(llm.get_model('m').prompt('Hi').text())"
+
+
 @pytest.fixture
 def run(mock_llm_calls: MockGetModel) -> Run:
     """Run `python -c CODE ARGUMENTS` with the environment of this test's mock."""
@@ -242,10 +245,37 @@ def test_a_process_that_outlives_its_test_is_not_disturbed(pytester: pytest.Pyte
 
 
 def test_nothing_is_left_behind(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        "def test_it(mock_llm_calls): print('FOLDER', mock_llm_calls.environment()['LLM_MOCK_FOLDER'])"
-    )
+    pytester.makepyfile("def test_it(mock_llm_calls): print('FOLDER', mock_llm_calls.environment()['LLM_MOCK_FOLDER'])")
     result = pytester.runpytest_subprocess("-s")
     (folder,) = [line.split()[-1] for line in result.outlines if "FOLDER" in line]
     assert "llm-mock-shared-" in folder
     assert not Path(folder).exists()
+
+
+def test_an_error_may_come_from_a_module_that_gets_a_model_when_it_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mock_llm_calls: MockGetModel, run: Run
+) -> None:
+    (tmp_path / "shop.py").write_text("import llm\nMODEL = llm.get_model('m')\nclass NoStock(Exception): pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import shop  # type: ignore[import-not-found]
+
+    mock_llm_calls.set_error("*", shop.NoStock("sold out"))
+    code = "import shop\ntry: shop.MODEL.prompt('Hi').text()\nexcept shop.NoStock as error: print(error)"
+    assert run(code, PYTHONPATH=str(tmp_path)).stdout == "sold out\n"
+
+
+def test_a_process_that_asks_after_the_test_has_its_replies(mock_llm_calls: MockGetModel, tmp_path: Path) -> None:
+    mock_llm_calls.set("m", "configured")
+    code = f"import llm, pathlib, sys; print(flush=True); sys.stdin.read(); {ASK_ONCE}"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        env=mock_llm_calls.environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()  # it has begun
+    assert mock_llm_calls.folder is not None
+    (mock_llm_calls.folder.folder / "script").unlink()
+    assert process.communicate(timeout=60)[0] == "configured\n"

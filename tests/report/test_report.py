@@ -595,3 +595,22 @@ def test_a_run_without_report_imports_nothing_for_it(pytester: pytest.Pytester) 
         """
     )
     pytester.runpytest_subprocess().assert_outcomes(passed=1)
+
+
+def test_each_test_is_billed_by_its_own_prices(pytester: pytest.Pytester) -> None:
+    report = run(
+        pytester,
+        """
+        import llm, pytest
+
+        @pytest.mark.parametrize("price", [None, 100, 200])
+        def test_it(price, mock_llm_responses):
+            if price:
+                mock_llm_responses.set_price("m", price, 0)
+            mock_llm_responses.set("m", "x")
+            llm.get_model("m").prompt("four").text()
+        """,
+        "-p",
+        "no:randomly",
+    )
+    assert [test["calls"][0]["cost_usd"] for test in report["tests"]] == [None, 0.0001, 0.0002]

@@ -13,7 +13,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from llm_mock.core.active import active_if_made
+from llm_mock.core.active import active
 
 MODULES_OF_MODELS = ("accept", "embedding_model", "model", "playback", "recording", "response")
 """The modules that derive from classes of `llm`, or hold some."""
@@ -109,5 +109,5 @@ def _forget_models_of_another(llm: ModuleType) -> None:
     sys.modules[f"{__package__}.versions"].stream_event_class.cache_clear()
     for name in ("AsyncMockLLMModel", "MockEmbeddingModel", "MockLLMModel"):
         vars(package).pop(name, None)
-    if mock := active_if_made():
+    if mock := active():
         mock.forget_models()

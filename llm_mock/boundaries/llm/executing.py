@@ -67,6 +67,7 @@ class _Swapped:
 
 def _executing_model(response: Any) -> Any:
     """The model that executes a response in place of its own; None for its own."""
+    __tracebackhide__ = True
     model = response.model
     if is_mock(model):
         return _real_model(response) if is_live() and model.mock() is None else None

@@ -161,6 +161,7 @@ class MockGetModel(Mock):
         Raises:
             llm.UnknownModelError: the model was made unknown by `set_unknown`.
         """
+        __tracebackhide__ = True
         if self.is_unknown(model_id):
             import llm
 

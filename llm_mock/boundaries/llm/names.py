@@ -36,8 +36,6 @@ class LLMNames:
 
     def provider_class(self, model_id: str) -> type | None:
         """The class of the real model of an id; None where no plugin registers one."""
-        if not _real_listings:  # `llm` was not imported, or not attached to
-            return None
         real = registered_model("model", model_id)
         return None if real is None else type(real)
 
@@ -85,6 +83,8 @@ def _registration_matters(name: str) -> bool:
 
 def _registered(listing: str) -> dict[str, Any]:
     """Every registered name and alias with its entry, listed anew when the plugins changed."""
+    if not _real_listings:  # `llm` was not attached to
+        return {}
     loader: Any = importlib.import_module("llm.plugins")
     aliases = aliases_file()
     loader.load_plugins()
