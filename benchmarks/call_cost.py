@@ -108,7 +108,7 @@ PEERS: dict[str, tuple[str, Callable[[], Call]]] = {
 def rows() -> Iterator[Row]:
     """The rows of the table."""
     pairs = (
-        ("`prompt(…).text()`", mocked, "bare `llm.Model`", bare, "≤ 2"),
+        ("`prompt(…).text()`", mocked, "bare `llm.Model`", bare, "≤ 1.9"),
         ("the same", mocked, "premade `unittest.mock`", premade_unittest_mock, "about 1"),
         ("with a pydantic schema, reply validated", mocked_with_schema, "bare `llm.Model`", bare_with_schema, "≤ 0.25"),
         ("create the mock, get a model, prompt", created, "nested `unittest.mock`", created_unittest_mock, "≤ 0.25"),
