@@ -63,6 +63,8 @@ def _read_call_by_call(path: Path, text: str) -> Content:
 
     Of a large file as a whole there are so many objects at once that the garbage collector takes most of the time.
     """
+    if re.search(r"^(?:\.\.\.|---)(?=\s|$)", text, re.MULTILINE):  # between calls it would be lost
+        return _content(parse(path, text))
     head, *pieces = re.split(r"^(?=- )", text, flags=re.MULTILINE)
     first = parse(path, head + "".join(pieces[:1]))
     more = [schema.Call.model_validate(call) for piece in pieces[1:] for call in parse(path, piece).data]

@@ -42,6 +42,8 @@ def test_a_cassette_may_be_laid_out_in_any_way(tmp_path: Path, text: str) -> Non
         (call("c").replace("}\n", "\n", 1), "8: is not valid YAML: "),
         (call("c") + "calls: []\n", "9: is not valid YAML: the key 'calls' stands twice"),
         (call("*x"), "7: is not valid YAML: found undefined alias"),
+        ("...\n" + call("c"), "8: is not valid YAML: "),
+        ("---\n" + call("c"), "7: "),
         ("- 3\n", "7: calls.2: should be a mapping"),
         ("- request: {model: m}\n", "7: 'response' is missing"),
         (call("c").replace("{}", "{attachments: [{sha256: ab}]}"), "8: the content of the attachment is not that of"),
