@@ -107,6 +107,19 @@ def test_a_run_that_never_imports_llm_does_not_pay_for_it(pytester: pytest.Pytes
     pytester.runpytest_subprocess("-p", "no:hypothesispytest").assert_outcomes(passed=1)
 
 
+def test_an_alias_may_be_named_before_anything_imports_llm(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("4o", "from the alias")
+            import llm
+            assert llm.get_model("4o").prompt("Hello").text() == "from the alias"
+            assert llm.get_model("gpt-4o").prompt("Hello").text() == "from the alias"
+        """
+    )
+    pytester.runpytest_subprocess().assert_outcomes(passed=1)
+
+
 def test_the_package_may_be_what_imports_llm_first(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
