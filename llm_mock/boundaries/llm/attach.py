@@ -72,6 +72,8 @@ def _attach_to(llm: ModuleType) -> None:
     for listing in (names.MODELS, names.EMBEDDING_MODELS):
         names.note_real_listing(listing, getattr(getattr(llm, listing), "__wrapped__", getattr(llm, listing)))
     _forget_models_of_another(llm)
+    for module in (llm, sys.modules["llm.plugins"]):
+        _replace(module, "load_plugins", names.load_plugins_once)
     _replace(llm, "user_dir", user_folder.own_user_folder)
     _replace(llm, names.MODELS, obtaining.mocked_listing)
     _replace(llm, names.EMBEDDING_MODELS, obtaining.mocked_embedding_listing)

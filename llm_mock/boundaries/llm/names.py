@@ -8,6 +8,7 @@ import importlib.metadata
 import importlib.util
 import re
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ MODELS, EMBEDDING_MODELS = "get_models_with_aliases", "get_embedding_models_with
 """The functions of `llm` that list what plugins register."""
 
 _real_listings: dict[str, Callable[[], list[Any]]] = {}
+_loading = threading.RLock()
+LONGEST_LOADING = 20.0
+"""Seconds that a thread waits for another one to load the plugins, which may wait for what this one imports."""
 
 
 class LLMNames:
@@ -43,6 +47,16 @@ class LLMNames:
 def note_real_listing(listing: str, function: Callable[[], list[Any]]) -> None:
     """Keep the function of `llm` that lists models, before it is replaced."""
     _real_listings[listing] = function
+
+
+def load_plugins_once(original: Callable[[], None]) -> None:
+    """What `llm.plugins.load_plugins` does. `llm` tells other threads that it has the plugins while it loads them."""
+    mine = _loading.acquire(timeout=LONGEST_LOADING)
+    try:
+        original()
+    finally:
+        if mine:
+            _loading.release()
 
 
 def id_of(entry: Any) -> str:
@@ -85,9 +99,9 @@ def _registered(listing: str) -> dict[str, Any]:
     """Every registered name and alias with its entry, listed anew when the plugins changed."""
     if not _real_listings:
         importlib.import_module("llm")  # an alias is named before the application imports `llm`
+    loader: Any = importlib.import_module("llm.plugins")
     if not _real_listings:  # `llm` was not attached to
         return {}
-    loader: Any = importlib.import_module("llm.plugins")
     aliases = aliases_file()
     loader.load_plugins()
     manager = loader.pm

@@ -98,9 +98,9 @@ class _Aliases(dict[str, Any]):
 
     def fill(self) -> None:
         """List every model, once."""
-        list_all, self._list_all = self._list_all, None
-        if list_all:
+        if list_all := self._list_all:
             self.update(list_all())
+            self._list_all = None  # only now: another thread must not look at half of them
 
     def __reduce__(self) -> tuple[type, tuple[dict[str, Any]]]:
         return dict, (dict(self),)
