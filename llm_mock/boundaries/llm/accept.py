@@ -8,9 +8,14 @@ from typing import Any
 import llm
 from pydantic import ConfigDict
 
+from llm_mock.boundaries.llm.standing_for import StandsFor
 from llm_mock.support.schemas import json_schema
 
 LLM_ARGUMENTS = frozenset(inspect.signature(llm.Model.prompt).parameters) | {"key"}
+TRAITS = (
+    *("Options", "attachment_types", "can_stream", "key_env_var", "needs_key"),
+    *("supports_conversation", "supports_schema", "supports_tools"),
+)
 
 
 class AnyOptions(llm.Options):
@@ -29,7 +34,7 @@ class AnyAttachmentType(frozenset[str]):
         return True
 
 
-class AcceptsAnything:
+class AcceptsAnything(StandsFor):
     """What a mocked model accepts, until it takes the traits of a real one."""
 
     can_stream = True
@@ -37,7 +42,6 @@ class AcceptsAnything:
     supports_tools = True
     attachment_types: frozenset[str] | set[str] = AnyAttachmentType()
     server_side_tools: tuple[type, ...] = (object,)
-    shown = ""
     refuses = False
     """Whether `prompt()` lets `llm` refuse arguments that are no options of the model."""
 
@@ -46,23 +50,14 @@ class AcceptsAnything:
         """The classes of the provider's own tools that may be offered."""
         return self.server_side_tools
 
-    def __str__(self) -> str:
-        return self.shown or super().__str__()
-
     def _validate_attachments(self, attachments: Any = None) -> None:
         if not isinstance(self.attachment_types, AnyAttachmentType):  # else `llm` would ask a URL for its type
             super()._validate_attachments(attachments)  # type: ignore[misc]
 
     def take_traits(self, real: Any) -> None:
         """Become like a real model in what applications look at: what it supports, its options, its name."""
-        for trait in (
-            *("Options", "attachment_types", "can_stream", "key_env_var", "needs_key"),
-            *("supports_conversation", "supports_schema", "supports_tools"),
-        ):
-            if hasattr(real, trait):
-                setattr(self, trait, getattr(real, trait))
+        self.stand_for(real, TRAITS)
         self.server_side_tools = getattr(real, "supported_server_side_tools", ())
-        self.shown = str(real)
         self.refuses = True
 
 
@@ -72,10 +67,11 @@ def split_arguments(model: Any, arguments: dict[str, Any]) -> tuple[dict[str, An
     A pydantic class as schema becomes its JSON schema here, which `llm` would generate anew for each call.
     """
     options = model.Options
-    takes_any = model.refuses or options.model_config.get("extra") == "allow"
+    takes_any = options.model_config.get("extra") == "allow"
     for_llm: dict[str, Any] = {}
     others: dict[str, Any] = {}
     for name, value in arguments.items():
-        taken = name in LLM_ARGUMENTS or name in options.model_fields or (takes_any and name != "model")
+        taken = model.refuses or name in LLM_ARGUMENTS or name in options.model_fields
+        taken = taken or (takes_any and name != "model")
         (for_llm if taken else others)[name] = json_schema(value) if name == "schema" else value
     return for_llm, others

@@ -11,6 +11,7 @@ from typing import Any
 import llm
 
 from llm_mock.behaviour import ModelBehaviour
+from llm_mock.boundaries.llm.standing_for import StandsFor
 from llm_mock.core.mock import Mock
 from llm_mock.core.reply import exception_from
 from llm_mock.core.vectors import EmbeddingRecord, EmbeddingState
@@ -18,7 +19,7 @@ from llm_mock.errors import InvalidReply
 from llm_mock.support.text import described, shorten
 
 
-class MockEmbeddingModel(llm.EmbeddingModel):  # type: ignore[name-defined, misc]
+class MockEmbeddingModel(StandsFor, llm.EmbeddingModel):  # type: ignore[name-defined, misc]
     """A real `llm.EmbeddingModel` that needs no network: the same item always gives the same vector.
 
     A vector that nobody set is made from the words and letters of a text (or the bytes of binary data), is of length
@@ -51,6 +52,10 @@ class MockEmbeddingModel(llm.EmbeddingModel):  # type: ignore[name-defined, misc
         """Says which mock answers when the model is called; None lets the real model of that id answer."""
         self.mock = Mock(ModelBehaviour()).itself  # type: ignore[method-assign]
         return self.mock()
+
+    def take_traits(self, real: Any) -> None:
+        """Become like a real model in what it embeds, and how much of it at once."""
+        self.stand_for(real, ("batch_size", "supports_binary", "supports_text"))
 
     @property
     def _state(self) -> EmbeddingState:

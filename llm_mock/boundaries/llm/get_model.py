@@ -177,7 +177,11 @@ class MockGetModel(Mock):
         if kind == "embedding_model":
             from llm_mock.boundaries.llm.embedding_model import MockEmbeddingModel
 
-            return MockEmbeddingModel(model_id, mock=self._answering)
+            embedding_model = MockEmbeddingModel(model_id, mock=self._answering)
+            entry = find_registered(model_id, EMBEDDING_MODELS) if self.settings.autospec else None
+            if entry is not None:
+                embedding_model.take_traits(entry.model)
+            return embedding_model
         from llm_mock.boundaries.llm.model import AsyncMockLLMModel, MockLLMModel
 
         real = registered_model(kind, model_id) if self.settings.autospec else None

@@ -60,7 +60,8 @@ class MockLLMModel(_Scripted, llm.Model):
             Exception: the error that was configured for this call.
         """
         __tracebackhide__ = True
-        prompt = kwargs.pop("prompt_text", prompt) if prompt is None else prompt
+        if prompt is None and not self.refuses:
+            prompt = kwargs.pop("prompt_text", None)
         for_llm, others = split_arguments(self, kwargs) if kwargs else (kwargs, None)
         mock = self.mock()
         if mock is None or mock.cassette is not None or llm.Model.prompt is not LLM_PROMPT:

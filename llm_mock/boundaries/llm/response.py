@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import llm
 import llm.models
 
+from llm_mock.boundaries.llm import versions
+
 if TYPE_CHECKING:
     from llm_mock.core.answer import Answer
     from llm_mock.core.protocols import RealCall
@@ -75,9 +77,12 @@ class MockResponse(llm.Response):
 
     def log_to_db(self, db: Any) -> None:
         """Log the response to an `llm` database, as `llm` logs its own."""
+        if not versions.logging_asks_json():
+            super().log_to_db(db)  # type: ignore[no-untyped-call]
+            return
         super().text()  # read to the end here, so that the copy has nothing left to execute
         response: llm.Response = copy.copy(self)
-        response.__class__ = llm.Response  # `llm` before 0.32 asks its own `json()` here, where text has none
+        response.__class__ = llm.Response
         response.log_to_db(db)  # type: ignore[no-untyped-call]
 
 

@@ -47,6 +47,11 @@ def async_execution(response_class: Any) -> tuple[str, bool]:
     return (name, False) if hasattr(response_class, name) else ("__anext__", True)
 
 
+def logging_asks_json() -> bool:
+    """Whether logging a response calls its `json()`, as it does before llm 0.32: ours raises for plain text."""
+    return stream_event_class() is None
+
+
 def given_messages(prompt: Any) -> list[Any]:
     """The messages that a prompt was given as they are, such as by `messages=`; before llm 0.32 there are none."""
     return getattr(prompt, "_explicit_messages", None) or []

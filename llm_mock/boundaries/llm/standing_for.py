@@ -1,0 +1,31 @@
+"""What a mocked model shows of the registered one that it stands for."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from typing import Any
+
+
+class StandsFor:
+    """A mocked model: by itself, or in the place of a registered one, whose name and values it then has."""
+
+    _registered: Any = None
+
+    def stand_for(self, real: Any, traits: Iterable[str]) -> None:
+        """Take the place of a registered model, with those of its traits that `llm` looks at."""
+        for trait in traits:
+            if hasattr(real, trait):
+                setattr(self, trait, getattr(real, trait))
+        self._registered = real
+
+    def __getattr__(self, name: str) -> Any:
+        """What else the registered model has, such as `json_replacements`: its values, not its methods."""
+        if not name.startswith("_") and self._registered is not None:
+            value = inspect.getattr_static(self._registered, name, None)
+            if value is not None and not callable(value) and not hasattr(type(value), "__get__"):
+                return value
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __str__(self) -> str:
+        return super().__str__() if self._registered is None else str(self._registered)

@@ -1,0 +1,50 @@
+"""The differences between a mocked model and the plain one, and where docs/differences.md tells of them."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.boundaries.llm.worlds import Scenario, observed
+
+PAGE = Path(__file__).parents[3] / "docs" / "differences.md"
+
+
+class Documented(NamedTuple):
+    """A difference that stays: in which scenarios, of what is observed there, and the words of the page for it."""
+
+    scenario: str
+    name: str
+    words: str
+
+
+DOCUMENTED = (
+    Documented("sync prompt *", "type of text", "`response.text` and `response.usage` can also be read without a call"),
+    Documented(
+        "sync prompt *", "type of usage", "`response.text` and `response.usage` can also be read without a call"
+    ),
+    Documented("sync prompt no payload", "json", "raises `json.JSONDecodeError` for plain text"),
+    Documented("sync prompt error", "refused", "raises a configured error there"),
+    Documented("callbacks", "failed", "raises a configured error there"),
+    Documented("what prompt takes", "lazy", "`lazy=True`"),
+    Documented("listings", "get_model gives the same one", "The same name gives the same model"),
+    Documented("look of *", "type", "It is of a class of its own"),
+    Documented("look of *", "provider's own method", "The provider's own methods"),
+)
+
+
+def check(scenario: Scenario, folder: Path, name: str) -> None:
+    """Fail where a scenario shows a difference that is not documented, or shows none that is."""
+    plain, mock = observed(scenario, folder)
+    different = {key for key in plain.keys() | mock.keys() if plain.get(key) != mock.get(key)}
+    compared = plain.keys() | mock.keys()
+    if "refused" in different:
+        different = compared = {"refused"}
+    known = {
+        key for key in compared for entry in DOCUMENTED
+        if fnmatchcase(name, entry.scenario) and fnmatchcase(key, entry.name)
+    }  # fmt: skip
+    problems = [f"{key}\n  plain {plain.get(key)!r}\n  mock  {mock.get(key)!r}" for key in sorted(different - known)]
+    problems += [f"{key} is documented, but is the same: {plain.get(key)!r}" for key in sorted(known - different)]
+    assert not problems, f"{name}:\n" + "\n".join(problems)

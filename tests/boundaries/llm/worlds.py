@@ -1,0 +1,140 @@
+"""Where a scenario runs: among a plugin's plain models, or among the mocked ones, with the same replies.
+
+A scenario is a function of a `World`. It is run in both, and everything that it observes must be the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlite_utils
+from llm.migrations import migrate
+from llm.plugins import pm
+
+from llm_mock import MockGetModel
+from llm_mock.core.active import activate
+from tests.boundaries.llm.twins import BLOBS, KEYED_TEXTS, TEXTS, VECTORS, Plugin, Scripted
+
+
+class World:
+    """Where a scenario runs: the plain models, or the mocked ones."""
+
+    def __init__(self, plugin: Plugin, mock: MockGetModel | None, folder: Path) -> None:
+        self._plugin, self._mock = plugin, mock
+        self.folder = folder
+
+    def script(self, model_id: str, *replies: Scripted) -> None:
+        """Say what a model answers to its next calls; an error is the last thing that it answers."""
+        self._plugin.script.extend(replies)
+        if self._mock:
+            for reply in replies:
+                (self._mock.set if reply.error else self._mock.add)(model_id, reply.reply())
+
+    def keys(self) -> list[str | None]:
+        """The keys of the calls so far."""
+        if self._mock is None:
+            return self._plugin.keys
+        return [call["key"] for call in self._mock.calls]
+
+    def batches(self) -> list[Any]:
+        """The batches that were embedded so far; an empty one is no call."""
+        if self._mock is None:
+            return [batch for batch in self._plugin.batches if batch]
+        models = [self._mock.get_embedding_model(model_id) for model_id in (TEXTS, BLOBS, KEYED_TEXTS)]
+        return [record["items"] for model in models for record in model.call_history]
+
+    def log(self, *responses: Any) -> dict[str, list[Any]]:
+        """The rows of an `llm` database in which responses were logged."""
+        database = sqlite_utils.Database(memory=True)
+        migrate(database)
+        for response in responses:
+            response.log_to_db(database)
+        return rows(database)
+
+
+def rows(database: sqlite_utils.Database) -> dict[str, list[Any]]:
+    """All rows of a log, but for those of its search indexes and migrations."""
+    tables = [name for name in database.table_names() if "_fts" not in name and not name.startswith("_")]
+    return {name: list(database[name].rows) for name in tables if database[name].count}
+
+
+@contextmanager
+def world(folder: Path, mocked: bool) -> Iterator[World]:
+    """A world of its own: its plugin, its user folder, no keys in the environment."""
+    plugin, mock = Plugin(), MockGetModel(at_boundary=True) if mocked else None
+    folder.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LLM_USER_PATH", str(folder))
+        patch.delenv("PLAIN_KEY", raising=False)
+        patch.setattr("sys._called_from_test", True, raising=False)
+        pm.register(plugin, name="plain-models")
+        previous = activate(mock)
+        try:
+            if mock:
+                mock.autospec()
+                for embedder in (TEXTS, BLOBS, KEYED_TEXTS):
+                    model = mock.get_embedding_model(embedder)
+                    model.dimensions = 4
+                    for item, vector in VECTORS.items():
+                        model.set(item, vector)
+            yield World(plugin, mock, folder)
+        finally:
+            activate(previous)
+            pm.unregister(plugin)
+
+
+Scenario = Callable[[World], dict[str, Any]]
+
+
+def observed(scenario: Scenario, folder: Path) -> list[dict[str, Any]]:
+    """What a scenario observes of the plain models, and of the mocked ones."""
+    seen = []
+    for mocked in (False, True):
+        with world(folder / ("mocked" if mocked else "plain"), mocked) as there:
+            seen.append({name: normalised(value, there.folder) for name, value in scenario(there).items()})
+    return seen
+
+
+def outcome(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """What a call gives, or how it fails."""
+    try:
+        return function(*arguments, **named)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def awaited(value: Any) -> Any:
+    """A value, that of a coroutine or another awaitable included."""
+
+    async def wait() -> Any:
+        return await value
+
+    return asyncio.run(wait()) if hasattr(value, "__await__") else value
+
+
+_VARYING = (
+    (re.compile(r"\b[0-9a-hjkmnp-tv-z]{26}\b"), "<id>"),
+    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:\+00:00|Z)?"), "<time>"),
+    (re.compile(r" at 0x[0-9a-f]+"), ""),
+    (re.compile(r'"duration_ms": \d+'), '"duration_ms": 0'),
+)
+
+
+def normalised(value: Any, folder: Path) -> Any:
+    """A value without ids, times and folders, which are never the same."""
+    if isinstance(value, str):
+        for pattern, name in _VARYING:
+            value = pattern.sub(name, value)
+        return value.replace(str(folder), "<folder>")
+    if isinstance(value, dict):
+        kept = {name: item for name, item in value.items() if name not in ("duration_ms", "updated")}
+        return {normalised(name, folder): normalised(item, folder) for name, item in kept.items()}
+    if isinstance(value, (list, tuple)):
+        return [normalised(item, folder) for item in value]
+    return value if value is None or isinstance(value, (int, float, bytes)) else normalised(repr(value), folder)
