@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import threading
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from llm_mock.behaviour.catalogue import CATALOGUE, FaultContext
 from llm_mock.behaviour.provider_errors import provider_error
 from llm_mock.core.reply import DEFAULT_REPLY, Reply
 from llm_mock.errors import LLMMockError, UnknownMisbehaviour
+from llm_mock.support.locks import Lock
 from llm_mock.support.text import shorten
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Misbehaviour:
         self.calls = []
         self._first_answers: dict[str, Reply] = {}
         self._last_tool_call: Any = None
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def __repr__(self) -> str:
         return f"<Misbehaviour {self.name}: applied to calls {self.calls}>"

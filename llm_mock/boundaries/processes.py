@@ -61,17 +61,13 @@ class SharedFolder:
     def share(self, mock: Mock) -> None:
         """Write down what a mock and its parents have configured."""
         __tracebackhide__ = True
-        levels, script = [], mock.responses.script
+        levels = []
         level: Mock | None = mock
         while level is not None:
             _check_sendable(level.responses.script)
             levels.append((level.responses.script, level.settings))
             level = level.parent
-        if script.uses is None:
-            for reply in script.queued():
-                for _ in range(reply.times - reply.remaining):
-                    self.use(reply)
-            script.uses = self
+        mock.responses.script.share_uses(self)
         details = mock.history.log is not None and mock.history.log.detailed
         write_atomically(self.folder / "script", pickle.dumps((levels, details)), durable=False)
 

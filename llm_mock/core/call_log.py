@@ -41,10 +41,16 @@ class CallLog:
         """The same for a mock on top."""
         return CallLog(self.detailed)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_calls": self._calls.copy()}  # other threads may go on to call while this is copied
+
+    def add(self, call: CallRecord, details: Details) -> None:
+        """Keep a call that begins, or that another process reported."""
+        self._calls[id(call)] = call, details
+
     def asked(self, call: CallRecord, request: Request) -> None:
-        """A call begins."""
-        self._calls[id(call)] = call, {}
-        if self.detailed:
+        """Describe what a call asks."""
+        if self.detailed and id(call) in self._calls:
             self._describe(call, "request", request.describe)
 
     def answered(self, call: CallRecord, reply: Reply) -> None:
@@ -65,12 +71,13 @@ class CallLog:
             self._calls[id(call)][1]["error_type"] = type(error).__qualname__
 
     def for_another_process(self, call: CallRecord) -> Any:
-        """A call with its details, as `received` wants it there."""
+        """A call with its details, as `taken_from` wants it there."""
         return {**call, DETAILS: self._calls[id(call)][1]} if id(call) in self._calls else call
 
-    def received(self, call: Any) -> None:
-        """Keep a call that another process reported. What it carries beyond the record is taken from it."""
-        self._calls[id(call)] = call, call.pop(DETAILS, {})
+    def taken_from(self, call: Any) -> Details:
+        """What a call that another process reported carries beyond its record; it is taken from it."""
+        details: Details = call.pop(DETAILS, {})
+        return details
 
     def __len__(self) -> int:
         return len(self._calls)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import threading
+import copy
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.records import CallRecord, Totals, add_call, new_record
 from llm_mock.core.reply import Reply, ReplyFunction, as_answer
+from llm_mock.support.locks import Lock
 
 if TYPE_CHECKING:
-    from llm_mock.core.call_log import CallLog
+    from llm_mock.core.call_log import CallLog, Details
     from llm_mock.core.request import Request
 
 
@@ -42,13 +43,14 @@ class History:
         self._parent = parent
         self._states: dict[str, ModelState] = {}
         self._last_number = 0
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=threading.Lock())
+        with self._lock:  # other threads may go on to call while this is copied
+            states = {model_id: copy.copy(state) for model_id, state in self._states.items()}
+            for state in states.values():
+                state.calls = state.calls.copy()
+            return {**self.__dict__, "calls": self.calls.copy(), "_states": states}
 
     @property
     def is_empty(self) -> bool:
@@ -66,7 +68,7 @@ class History:
     def begin(self, request: Request) -> CallRecord:
         """Record a call that is about to be answered."""
         record = new_record(request)
-        self._append(record)
+        self._append(record, {})
         if self.log is not None:
             self.log.asked(record, request)
         return record
@@ -86,29 +88,31 @@ class History:
 
     def receive(self, call: CallRecord) -> None:
         """Take in a call that another process made."""
-        if self.log is not None:
-            self.log.received(call)
-        self._append(call)
+        self._append(call, {} if self.log is None else self.log.taken_from(call))
 
-    def _append(self, record: CallRecord) -> None:
+    def _append(self, record: CallRecord, details: Details) -> None:
         """Number a call and take it in, so that calls are in the order of their numbers, under threads too."""
-        state = self._states.get(record["model_id"]) or self.state(record["model_id"])
         with self._lock:
+            state = self._states.get(record["model_id"]) or self.state(record["model_id"])
             self._last_number += 1
             record["number"] = self._last_number
             state.calls.append(record)
             self.calls.append(record)
+            if self.log is not None:
+                self.log.add(record, details)
 
     def forget(self, model_id: str) -> None:
         """Forget the calls of one model."""
-        self.calls[:] = [call for call in self.calls if call["model_id"] != model_id]
-        self.state(model_id).calls.clear()
+        with self._lock:
+            self.calls[:] = [call for call in self.calls if call["model_id"] != model_id]
+            self.state(model_id).calls.clear()
 
     def clear(self) -> None:
         """Forget all calls, and what is known of models."""
-        self.calls.clear()
-        self._states.clear()
-        self._last_number = 0
+        with self._lock:
+            self.calls.clear()
+            self._states.clear()
+            self._last_number = 0
 
     def add_totals(self, calls: Iterable[CallRecord]) -> None:
         """Add calls to `totals`."""

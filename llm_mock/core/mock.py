@@ -16,6 +16,7 @@ from llm_mock.core.reply_functions import ask, ask_async
 from llm_mock.core.script import ANY_MODEL, Script, unexpected_text, unused_text
 from llm_mock.core.settings import Settings
 from llm_mock.errors import EndlessToolCalls, UnexpectedCall, UnusedReplies
+from llm_mock.support.locks import Lock
 
 if TYPE_CHECKING:
     from llm_mock.core.call_log import LoggedCall
@@ -66,6 +67,7 @@ class Mock:
         self._behaviour = behaviour
         self._problems: list[str] = []
         self._embedding_states: dict[str, EmbeddingState] = {}
+        self._lock = Lock()
 
     def itself(self) -> Mock:
         """This mock: what answers the models that it handed out, away from the boundaries."""
@@ -177,7 +179,7 @@ class Mock:
 
     def reset(self) -> None:
         """Forget all calls, and all that was configured."""
-        self.responses.script = Script()
+        self.responses.script = Script(after=self.responses.script)
         self.misbehaviour = None
         self._problems.clear()
         self._embedding_states.clear()
@@ -322,22 +324,24 @@ class Mock:
 
     def _share(self) -> None:
         """Tell other processes, if there are any, what is configured now."""
-        if self.folder is not None:
-            self.folder.share(self)
+        if (folder := self.folder) is not None:
+            with self._lock:  # so that what is written last is what was configured last
+                folder.share(self)
 
     def _receive(self) -> None:
         """Take in what other processes sent; in such a process, what the test has configured since."""
-        if self.folder is None:
+        if (folder := self.folder) is None:
             return
-        if not self.folder.mine:
-            self._reload()
-            return
-        for call in self.folder.received_calls():
-            self.history.receive(call)
-            if self.misbehaviour is not None:
-                self.misbehaviour.received(call)
-            self._note_model(call["model_id"])
-        self._problems.extend(self.folder.received_problems())
+        with self._lock:
+            if not folder.mine:
+                self._reload()
+                return
+            for call in folder.received_calls():
+                self.history.receive(call)
+                if self.misbehaviour is not None:
+                    self.misbehaviour.received(call)
+                self._note_model(call["model_id"])
+            self._problems.extend(folder.received_problems())
 
     def _reload(self) -> None:
         """Read what the test configured, where that is another process."""

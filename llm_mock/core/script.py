@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import copy
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from llm_mock.core.matchers import Matchers
 from llm_mock.core.records import call_head, schema_text
 from llm_mock.core.reply import Answer, Reply, answer_text
+from llm_mock.support.locks import Lock
 from llm_mock.support.text import shorten_name
 
 if TYPE_CHECKING:
@@ -67,9 +68,12 @@ class Script:
     """All that is configured in one mock; a reply is found in constant time.
 
     A model is named by its id or `"*"`, a schema by `schema_name`.
+
+    Args:
+        after: the script that this one replaces.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, after: Script | None = None) -> None:
         self.side_effect: Reply | None = None
         self.errors: dict[str, Reply] = {}
         self.standing: dict[Key, Answer] = {}
@@ -82,14 +86,23 @@ class Script:
         """What the models do wrong, and in how many calls; None in all that it can be applied to."""
         self.uses: Uses | None = None
         self._queues: dict[Key, deque[QueuedReply]] = {}
-        self._next_position = 0
-        self._lock = threading.Lock()
+        self._next_position: int = after._next_position if after else 0  # processes know a reply by its position
+        self._lock = Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "uses")}
+        with self._lock:  # other threads may go on to configure, and to use replies, while this is copied
+            queues = {key: queue.copy() for key, queue in self._queues.items()}
+            state = {name: copy.copy(value) for name, value in self.__dict__.items() if type(value) in (dict, set)}
+            return {**self.__dict__, **state, "_queues": queues, "uses": None}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=threading.Lock(), uses=None)
+    def share_uses(self, uses: Uses) -> None:
+        """Have other processes use the queued replies too, which are told what was used before."""
+        with self._lock:
+            if self.uses is None:
+                for reply in self.queued():
+                    for _ in range(reply.times - reply.remaining):
+                        uses.use(reply)
+                self.uses = uses
 
     def queue(self, reply: QueuedReply) -> None:
         """Have a reply given to the next calls that match, after those queued earlier."""
@@ -166,7 +179,7 @@ class Script:
         """Every configured reply: how it reads, all that belongs to it, and what says why a call does not fit."""
         for reply in self.queued():
             yield str(reply), reply, reply.misses
-        standing: list[tuple[Key, Answer]] = [((model, None), error) for model, error in self.errors.items()]
+        standing: list[tuple[Key, Answer]] = [((model, None), error) for model, error in list(self.errors.items())]
         for key, answer in [*standing, *self.standing.items()]:
             yield f"{_wanted(*key)}  → {answer_text(answer)}", answer, partial(_misses, *key)
 

@@ -154,7 +154,7 @@ class OnRequest:
 def _calls_by_model(models: Mapping[str, MockLLMModel]) -> str:
     """Every model with the number of its calls and the start of each prompt."""
     lines = []
-    for name, model in models.items():
+    for name, model in list(models.items()):
         lines.append(f"\nModel {name} called {model.prompt_count} times")
         for call in model.call_history:
             cut = "..." if call["prompt_length"] > 50 else ""

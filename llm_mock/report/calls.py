@@ -29,7 +29,7 @@ def keep_calls(mock: MockGetModel, detailed: bool) -> None:
     """Have a mock, and those that are put on top of it from now on, keep every call; `detailed` for a document."""
     log = mock.history.log = CallLog(detailed)
     for call in mock.calls:
-        log.received(call)
+        log.add(call, {})
 
 
 def describe_calls(kept: Iterable[LoggedCall], mock: MockGetModel | None) -> list[dict[str, Any]]:

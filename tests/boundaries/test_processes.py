@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from llm_mock import InvalidReply, MockGetModel, ResponseConfigurator, assert_llm_called_times
+from tests.threads import in_threads
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -279,3 +280,74 @@ def test_a_process_that_asks_after_the_test_has_its_replies(mock_llm_calls: Mock
     assert mock_llm_calls.folder is not None
     (mock_llm_calls.folder.folder / "script").unlink()
     assert process.communicate(timeout=60)[0] == "configured\n"
+
+
+def test_processes_that_threads_start_at_once_share_one_queue_and_one_history(mock_llm_calls: MockGetModel) -> None:
+    for number in range(12):
+        mock_llm_calls.add("m", f"queued {number}")
+    answers: list[str] = []
+
+    def start(_: int) -> None:
+        command = [sys.executable, "-c", ASK, "m", "m"]
+        output = subprocess.check_output(command, env=mock_llm_calls.environment(), text=True, timeout=60)
+        answers.extend(output.splitlines())
+
+    in_threads(6, start)
+    assert sorted(answers) == sorted(f"queued {number}" for number in range(12))
+    assert [call["number"] for call in mock_llm_calls.calls] == [*range(1, 13)]
+    mock_llm_calls.assert_all_replies_used()
+
+
+def test_threads_that_look_at_calls_while_others_ask_count_each_once(mock_llm_calls: MockGetModel) -> None:
+    code = "import llm\nfor _ in range(400): llm.get_model('m').prompt('Hi')"
+    with subprocess.Popen([sys.executable, "-c", code], env=mock_llm_calls.environment()) as process:
+
+        def look_or_ask(thread: int) -> None:
+            asked = 0
+            while process.poll() is None or asked < 10:
+                if thread == 0 and asked < 10:
+                    mock_llm_calls.get_model("m").prompt("Hi")
+                asked += 1
+                assert len(mock_llm_calls.calls) <= 410
+
+        in_threads(4, look_or_ask)
+    assert [call["number"] for call in mock_llm_calls.calls] == [*range(1, 411)]
+
+
+def test_what_threads_configure_at_once_crosses(mock_llm_calls: MockGetModel, run: Run) -> None:
+    mock_llm_calls.environment()
+    in_threads(8, lambda number: mock_llm_calls.set(f"m{number}", f"from m{number}"))
+    models = [f"m{number}" for number in range(8)]
+    assert run(ASK, *models).stdout.split("\n")[:-1] == [f"from {model}" for model in models]
+
+
+def test_threads_of_a_process_use_what_the_test_configured_meanwhile(mock_llm_calls: MockGetModel) -> None:
+    code = """
+import sys, threading, llm
+for line in sys.stdin:
+    answers = []
+    ask = lambda: answers.append(llm.get_model("m").prompt("Hi").text())
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    print(*answers, flush=True)
+"""
+    command, environment = [sys.executable, "-c", code], mock_llm_calls.environment()
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    ) as process:
+        assert process.stdin and process.stdout  # noqa: PT018
+        for number in range(5):
+            mock_llm_calls.set("m", f"answer-{number}")
+            process.stdin.write("ask\n")
+            assert process.stdout.readline().split() == [f"answer-{number}"] * 8
+        process.stdin.close()
+    assert len(mock_llm_calls.calls) == 40
+
+
+def test_a_reply_that_is_queued_after_a_reset_is_a_new_one(mock_llm_calls: MockGetModel, run: Run) -> None:
+    for text in ("before", "after"):
+        mock_llm_calls.reset()
+        mock_llm_calls.add("m", text)
+        assert run(ASK, "m").stdout == f"{text}\n"
+    mock_llm_calls.assert_all_replies_used()

@@ -168,9 +168,11 @@ class MockGetModel(Mock):
             raise llm.UnknownModelError(f"Unknown model: {name}")
         model = self._handed_out.get((kind, model_id))
         if model is None:
-            model = self._handed_out.setdefault((kind, model_id), self._new_model(kind, model_id))
-        if kind == "model":
-            self.models.setdefault(model_id, model)
+            new = self._new_model(kind, model_id)
+            with self._lock:
+                model = self._handed_out.setdefault((kind, model_id), new)
+                if kind == "model":
+                    self.models[model_id] = model
         return model
 
     def _new_model(self, kind: str, model_id: str) -> Any:
@@ -208,8 +210,9 @@ class MockGetModel(Mock):
 
     def forget_models(self) -> None:
         """Hand out new models from now on, with the same replies and history."""
-        self.models.clear()
-        self._handed_out.clear()
+        with self._lock:
+            self.models.clear()
+            self._handed_out.clear()
         if self.parent is not None:
             self.parent.forget_models()
 
@@ -239,10 +242,10 @@ class MockGetModel(Mock):
                 "environment(): a cassette records and replays the calls of the test's own process, and this test has "
                 "one. Configure the replies for the other process in a test without a cassette."
             )
-        if self.folder is None:
-            self.folder = SharedFolder.create()
+        with self._lock:
+            folder = self.folder = self.folder or SharedFolder.create()
             self._share()
-        return {**os.environ, **self.folder.environment(), TESTING_VARIABLE: "1", **variables}
+        return {**os.environ, **folder.environment(), TESTING_VARIABLE: "1", **variables}
 
     def join(self, folder: SharedFolder) -> None:
         """Answer from the replies that a test configured in another process, and report calls to it."""
@@ -260,11 +263,11 @@ class MockGetModel(Mock):
         except FileNotFoundError:  # the test is over
             return
         self.responses.script, self.settings = level
-        mock = self
-        for script, settings in parents:
-            mock.parent = MockGetModel(at_boundary=True, standing_only=True, settings=settings)
-            mock.parent.responses.script = script
-            mock = mock.parent
+        parent: MockGetModel | None = None
+        for script, settings in reversed(parents):
+            parent = MockGetModel(parent=parent, at_boundary=True, standing_only=True, settings=settings)
+            parent.responses.script = script
+        self.parent = parent
         if self.misbehaviour is None and self.responses.script.misbehaviour is not None:
             self.misbehaviour = self._behaviour.misbehaving(*self.responses.script.misbehaviour)
         if details and self.history.log is None:
@@ -274,6 +277,7 @@ class MockGetModel(Mock):
 
     def reset(self) -> None:
         """Forget all models and calls, and all that was configured."""
-        super().reset()
-        self.models.clear()
-        self._handed_out.clear()
+        with self._lock:
+            super().reset()
+            self.models.clear()
+            self._handed_out.clear()

@@ -97,11 +97,10 @@ def _registration_matters(name: str) -> bool:
 
 def _registered(listing: str) -> dict[str, Any]:
     """Every registered name and alias with its entry, listed anew when the plugins changed."""
-    if not _real_listings:
-        importlib.import_module("llm")  # an alias is named before the application imports `llm`
-    loader: Any = importlib.import_module("llm.plugins")
+    importlib.import_module("llm")  # an alias may be named before the application imports it, or while a thread does
     if not _real_listings:  # `llm` was not attached to
         return {}
+    loader: Any = importlib.import_module("llm.plugins")
     aliases = aliases_file()
     loader.load_plugins()
     manager = loader.pm

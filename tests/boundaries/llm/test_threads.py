@@ -2,33 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-
 import pytest
 
 from llm_mock import MockGetModel
-
-
-def in_threads(count: int, function: Callable[[int], object]) -> None:
-    """Call a function in that many threads at once; it must not raise."""
-    errors: list[BaseException] = []
-    start = threading.Barrier(count)
-
-    def call(number: int) -> None:
-        start.wait()
-        try:
-            function(number)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=call, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
+from tests.threads import in_threads
 
 
 def test_the_first_use_of_llm_by_many_threads_resolves_every_alias(pytester: pytest.Pytester) -> None:
