@@ -161,8 +161,10 @@ def _has_own_teardown(item: Any) -> bool:
     """Whether the project's fixtures of a test do something after it, such as asking a model."""
     definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
     functions = [named[-1].func for named in definitions.values() if named[-1].scope == "function"]
+    plugins = (plugin for plugin, _ in item.config.pluginmanager.list_plugin_distinfo())
+    installed = {"_pytest", *(getattr(plugin, "__name__", "").split(".")[0] for plugin in plugins)}
     return any(
         inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
         for function in functions
-        if function.__module__.split(".")[0] not in ("_pytest", "llm_mock")
+        if function.__module__.split(".")[0] not in installed
     )
