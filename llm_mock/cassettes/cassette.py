@@ -57,10 +57,12 @@ class Cassette:
         self._redactor = redactor or default_redactor(patterns=self.config.redact)
         self._as_user = as_user
         self._exists = path.exists()
-        self._content = storage.read(path, tolerant=mode == "rewrite") if self._exists else storage.Content()
+        self._content = storage.Content(storage.Calls(path))
+        if self._exists:
+            self._content = storage.read(path, self.config.key, tolerant=mode == "rewrite")
         self._recorded: list[Recording] = []
         self._lock = threading.Lock()
-        self._lookup = Lookup(self.calls, self.config)
+        self._lookup = Lookup(self._content.keys)
 
     def __repr__(self) -> str:
         return f"<Cassette {self.path}: {len(self.calls)} calls, record mode {self.mode}>"
@@ -115,7 +117,7 @@ class Cassette:
             return recording
         try:
             if position is None:
-                held = [call.request for call in self.calls] if self._exists else None
+                held = self._content if self._exists else None
                 raise CassetteMiss(explain_miss(self.path, cleaned, held, self.config))
             return self._replayed(self.calls[position].response, mock, record)
         except LLMMockError as error:
@@ -175,15 +177,20 @@ class Cassette:
         response = schema.Response.model_validate(self._redactor.clean(recorded.response.plain()))
         return schema.Call(request=self._cleaned(recorded.request), response=response)
 
-    def _merged(self, recorded: Sequence[schema.Call]) -> list[schema.Call]:
+    def _merged(self, recorded: Sequence[schema.Call]) -> list[schema.Call | str]:
+        kept: list[schema.Call | str] = list(self._content.calls.texts)
         if self.replays:
-            return [*self.calls, *recorded]
-        old = Lookup(self.calls, self.config)
-        kept, renewed = list(self.calls), []
+            return kept + list(recorded)
+        old = Lookup(self._content.keys)
+        renewed: list[schema.Call | str] = []
         for call in recorded:
-            if (position := old.take(self.config.key(call.request))) is not None:
-                call = kept[position] = storage.unless_volatile(self.calls[position], call)
-            else:
+            position = old.take(self.config.key(call.request))
+            if position is None:
                 kept.append(call)
+            elif storage.is_same_answer(self.calls[position], call):
+                renewed.append(kept[position])
+                continue
+            else:
+                kept[position] = call
             renewed.append(call)
         return renewed if self.mode == "rewrite" else kept

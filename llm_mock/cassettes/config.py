@@ -77,6 +77,10 @@ class CassetteConfig:
         parts = [self.normalized(request.part(part)) for part in self.match]
         return json.dumps(parts, sort_keys=True, ensure_ascii=False)
 
+    def parts(self, key: str) -> dict[str, Any]:
+        """The parts of a call that are in its key, by their names."""
+        return dict(zip(self.match, json.loads(key), strict=True))
+
     def normalized(self, value: Any) -> Any:
         """A JSON value in which what does not count is replaced by `…`."""
         return map_texts(value, self._normalized_text) if self.normalize else value

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections import deque
-from collections.abc import Iterable, Sequence
+import heapq
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,8 @@ from llm_mock.support.yaml_files import dump
 
 if TYPE_CHECKING:
     from llm_mock.cassettes.config import CassetteConfig
-    from llm_mock.cassettes.schema import Call, Request
+    from llm_mock.cassettes.schema import Request
+    from llm_mock.cassettes.storage import Content
 
 COMPARED = 200
 """How many recorded calls are compared in full; those with the most equal parts."""
@@ -28,12 +29,12 @@ _RECORD = (
 
 
 class Lookup:
-    """The positions of recorded calls, by what they have in common with a call that is asked."""
+    """The positions of recorded calls, by their keys: what each has in common with a call that is asked."""
 
-    def __init__(self, calls: Iterable[Call], config: CassetteConfig) -> None:
-        self._left: dict[str, deque[int]] = {}
-        for position, call in enumerate(calls):
-            self._left.setdefault(config.key(call.request), deque()).append(position)
+    def __init__(self, keys: Sequence[str]) -> None:
+        self._left: dict[str, list[int]] = {}
+        for position in reversed(range(len(keys))):  # the next one last
+            self._left.setdefault(keys[position], []).append(position)
         self._redacted = [key for key in self._left if REDACTED_SECRET in key]
 
     @property
@@ -43,7 +44,7 @@ class Lookup:
 
     def take(self, key: str) -> int | None:
         """The position of the next call with a key."""
-        return self._left[key].popleft() if self._left.get(key) else None
+        return self._left[key].pop() if self._left.get(key) else None
 
     def take_redacted(self, key: str, cleaned: str) -> int | None:
         """The position of the next call with a key, as it is or redacted.
@@ -70,7 +71,7 @@ def _fits(recorded: str, key: str) -> bool:
     return len(rest) > len(last) and rest.endswith(last) and '"' not in rest[: len(rest) - len(last)]
 
 
-def explain_miss(path: Path, asked: Request, held: Sequence[Request] | None, config: CassetteConfig) -> str:
+def explain_miss(path: Path, asked: Request, held: Content | None, config: CassetteConfig) -> str:
     """Why there is no recorded answer to a call, what is nearest to it, and how to record it.
 
     `held` is what the cassette holds; None where there is no cassette.
@@ -85,17 +86,19 @@ def explain_miss(path: Path, asked: Request, held: Sequence[Request] | None, con
             f"There is no cassette {file} for this call:\n{shown}\n"
             "Record it, with the real model and your key: pytest --llm-mock-record once"
         )
-    if times := sum(config.key(request) == config.key(asked) for request in held):
+    key = config.key(asked)
+    if times := sum(held_key == key for held_key in held.keys):
         often = "once" if times == 1 else f"{times} times"
         return f"This call is {often} in the cassette {file}, and was made once more:\n{shown}\n{_RECORD}"
     message = f"The cassette {file} does not hold this call:\n{shown}\n"
-    if not held:
+    if not held.keys:
         return f"{message}It holds no calls.\n{_RECORD}"
-    position = _nearest(asked, held, config)
-    recorded, wanted = (dump(_shown(request, config)).splitlines() for request in (held[position], asked))
+    position = _nearest(key, held.keys, config)
+    requests = held.calls[position].request, asked
+    recorded, wanted = (dump(_shown(request, config)).splitlines() for request in requests)
     difference = list(difflib.unified_diff(recorded, wanted, "recorded", "asked", n=1, lineterm=""))
     return (
-        f"{message}The nearest of its {len(held)} calls is number {position + 1}; what differs:\n"
+        f"{message}The nearest of its {len(held.keys)} calls is number {position + 1}; what differs:\n"
         f"{_indented(difference)}\n{_RECORD}"
     )
 
@@ -105,16 +108,19 @@ def _indented(lines: Sequence[str]) -> str:
     return "\n".join([*shown, f"  … {len(lines) - SHOWN_LINES} more lines"] if len(lines) > SHOWN_LINES else shown)
 
 
-def _nearest(asked: Request, recorded: Sequence[Request], config: CassetteConfig) -> int:
-    """The position of the recorded call that is nearest to one."""
-    wanted, *candidates = (
-        {part: config.normalized(request.part(part)) for part in config.match} for request in (asked, *recorded)
-    )
-    equal_parts = [sum(candidate[part] == wanted[part] for part in wanted) for candidate in candidates]
-    positions = sorted(range(len(candidates)), key=lambda position: -equal_parts[position])[:COMPARED]
+def _nearest(asked: str, recorded: Sequence[str], config: CassetteConfig) -> int:
+    """The position of the recorded call that is nearest to one, by their keys."""
+    wanted = config.parts(asked)
+
+    def equal_parts(position: int) -> int:
+        parts = config.parts(recorded[position])
+        return sum(parts[name] == part for name, part in wanted.items())
+
+    positions = heapq.nlargest(COMPARED, range(len(recorded)), equal_parts)
     text = dump(wanted)
     return max(
-        positions, key=lambda position: difflib.SequenceMatcher(None, text, dump(candidates[position])).quick_ratio()
+        positions,
+        key=lambda position: difflib.SequenceMatcher(None, text, dump(config.parts(recorded[position]))).quick_ratio(),
     )
 
 

@@ -14,7 +14,8 @@ from llm_mock.core.request import described_tool, plain
 if TYPE_CHECKING:
     from llm_mock.core.request import Request as AskedRequest
 
-VERSION = 1
+VERSION = 2
+"""What is written. Files of version 1 do not say how many calls they hold."""
 
 RequestPart = Literal["model", "turn", "system", "prompt", "options", "schema", "tools"]
 
@@ -176,10 +177,12 @@ class Call(_Strict):
 class CassetteFile(_Strict):
     """The whole file."""
 
-    version: Literal[1]
+    version: Literal[1, 2]
     incomplete: bool = False
     """The test that recorded the calls failed, so there may be more to record."""
     calls: list[Call] = []
+    count: int | None = None
+    """How many calls there are, as the last line from version 2 on; without it a file that was cut off could be one."""
 
 
 def digest(content: bytes) -> str:

@@ -6,12 +6,11 @@ import base64
 import glob
 import mimetypes
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
-
-import pydantic
+from typing import Any, NamedTuple, overload
 
 from llm_mock.cassettes import schema
 from llm_mock.errors import InvalidFile, LLMMockError
@@ -30,53 +29,109 @@ VOLATILE = {
 """Fields that differ whenever the same answer is given again."""
 
 
-class Content(NamedTuple):
-    """What a cassette holds: its calls, and the content of their attachments by hash."""
+Key = Callable[[schema.Request], str]
 
-    calls: Sequence[schema.Call] = ()
+
+class Calls(Sequence[schema.Call]):
+    """Calls by their texts, each beginning with `- `; each is made of its text when it is asked for.
+
+    As objects those of a large cassette take a gigabyte, and collecting garbage takes most of the time.
+    """
+
+    def __init__(self, path: Path, texts: Sequence[str] = ()) -> None:
+        self._path, self.texts = path, texts
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @overload
+    def __getitem__(self, position: int) -> schema.Call: ...
+    @overload
+    def __getitem__(self, position: slice) -> Calls: ...
+    def __getitem__(self, position: int | slice) -> schema.Call | Calls:
+        if isinstance(position, slice):
+            return Calls(self._path, self.texts[position])
+        (call,) = parse(self._path, self.texts[position]).data
+        return schema.Call.model_validate(call)
+
+
+class Content(NamedTuple):
+    """What a cassette holds: its calls, the key by which each is found, and their attachments' content by hash."""
+
+    calls: Calls
+    keys: Sequence[str] = ()
     contents: Mapping[str, bytes] = MappingProxyType({})
     incomplete: bool = False
 
 
-def read(path: Path, tolerant: bool = False) -> Content:
+def read(path: Path, key: Key, tolerant: bool = False) -> Content:
     """Read a cassette; the `InvalidFile` for one that is none names the line.
 
     Args:
+        key: by what a call is found.
         tolerant: take a file that is no cassette as empty; it is about to be replaced.
     """
     try:
         text = read_text(path)
+        _check_end(path, text)
         try:
-            return _read_call_by_call(path, text)
-        except (InvalidFile, pydantic.ValidationError):
-            return _content(parse(path, text))  # as a whole, which says the line of what is wrong
+            return _read_call_by_call(path, text, key)
+        except (InvalidFile, TypeError, ValueError):  # an error of pydantic is a ValueError
+            return _read_as_a_whole(path, text, key)  # which says the line of what is wrong
     except InvalidFile as error:
         if tolerant:
-            return Content()
+            return Content(Calls(path))
         raise InvalidFile(
             f"{error}\nCorrect the cassette, or record it anew: pytest --llm-mock-record rewrite"
         ) from None
 
 
-def _read_call_by_call(path: Path, text: str) -> Content:
-    """The content of a file that is laid out as `write` does it: each call begins with `- ` at the start of a line.
-
-    Of a large file as a whole there are so many objects at once that the garbage collector takes most of the time.
-    """
-    if re.search(r"^(?:\.\.\.|---)(?=\s|$)", text, re.MULTILINE):  # between calls it would be lost
-        return _content(parse(path, text))
-    head, *pieces = re.split(r"^(?=- )", text, flags=re.MULTILINE)
-    first = parse(path, head + "".join(pieces[:1]))
-    more = [schema.Call.model_validate(call) for piece in pieces[1:] for call in parse(path, piece).data]
-    return _content(first, more)
+def _check_end(path: Path, text: str) -> None:
+    """Refuse a file of which the end is missing."""
+    if re.search(r"^version: 2\b", text, re.MULTILINE) and not re.search(r"^count: *\d", text, re.MULTILINE):
+        last = len(text.splitlines())
+        raise InvalidFile(
+            f"{path}:{last}: is cut off here: it does not end with the line that says its `count` of calls"
+        )
 
 
-def _content(document: Document, more: Sequence[schema.Call] = ()) -> Content:
-    """What a document holds, with further calls."""
+def _read_call_by_call(path: Path, text: str, key: Key) -> Content:
+    """The content of a file in which each call begins with `- ` on a line of its own, all equally far to the right."""
+    text = re.sub(r"^\.\.\.\s*\Z", "", text, flags=re.MULTILINE)
+    first = re.search(r"^( *)- ", text, re.MULTILINE)
+    if first is None or re.search(r"^(?:\.\.\.|---)(?=\s|$)", text, re.MULTILINE):  # between calls it would be lost
+        return _read_as_a_whole(path, text, key)
+    after = re.compile(r"^\w", re.MULTILINE).search(text, first.end())
+    start, indent, end = first.start(), first[1], after.start() if after else len(text)
+    texts = re.split(rf"^(?={indent}- )", text[start:end], flags=re.MULTILINE)[1:]
+    document = parse(path, f"{text[:start]}{texts[0]}\n{text[end:]}")
+    if indent:
+        texts = [re.sub(f"^{indent}", "", each, flags=re.MULTILINE) for each in texts]
+    return _content(document, Calls(path, texts), key)
+
+
+def _read_as_a_whole(path: Path, text: str, key: Key) -> Content:
+    document = parse(path, text)
+    _check_version(document)
+    calls = document.as_model(schema.CassetteFile).calls
+    return _content(document, Calls(path, [_text(call.plain()) for call in calls]), key)
+
+
+def _content(document: Document, calls: Calls, key: Key) -> Content:
+    """The content of a cassette, by a document that may hold only the first of its calls."""
     _check_version(document)
     file = document.as_model(schema.CassetteFile)
-    calls = [*file.calls, *more]
-    return Content(calls, _contents(document, calls), file.incomplete)
+    if file.version > 1 and file.count != len(calls):
+        raise document.error(
+            f"says that there are {file.count} calls, and there are {len(calls)}: if none was lost, write {len(calls)}",
+            ["count"],
+        )
+    keys: list[str] = []
+    contents: dict[str, bytes] = {}
+    for position, call in enumerate(calls):
+        keys.append(key(call.request))
+        contents.update(_contents(document, position, call))
+    return Content(calls, keys, contents, file.incomplete)
 
 
 def _check_version(document: Document) -> None:
@@ -86,19 +141,16 @@ def _check_version(document: Document) -> None:
     version, known = data.get("version"), schema.VERSION
     if version is None:
         raise document.error(f"is no cassette: `version: {known}` is missing", ["version"])
-    if version != known or isinstance(version, bool):
-        problem = f"has version {version!r}, and this version of pytest-llm-mock reads version {known}"
+    if isinstance(version, bool) or version not in range(1, known + 1):
+        problem = f"has version {version!r}, and this version of pytest-llm-mock reads versions 1 to {known}"
         raise document.error(problem, ["version"])
 
 
-def _contents(document: Document, calls: Sequence[schema.Call]) -> dict[str, bytes]:
-    contents = {}
-    for position, call in enumerate(calls):
-        for number, attachment in enumerate(call.response.attachments):
-            if attachment.sha256:
-                where: list[str | int] = ["calls", position, "response", "attachments", number]
-                contents[attachment.sha256] = _attached(document, attachment, where)
-    return contents
+def _contents(document: Document, position: int, call: schema.Call) -> Iterator[tuple[str, bytes]]:
+    for number, attachment in enumerate(call.response.attachments):
+        if attachment.sha256:
+            where: list[str | int] = ["calls", position, "response", "attachments", number]
+            yield attachment.sha256, _attached(document, attachment, where)
 
 
 def _attached(document: Document, attachment: schema.Attachment, where: list[str | int]) -> bytes:
@@ -114,28 +166,33 @@ def _attached(document: Document, attachment: schema.Attachment, where: list[str
     return content
 
 
-def write(path: Path, calls: Sequence[schema.Call], contents: Mapping[str, bytes], incomplete: bool = False) -> None:
-    """Write a cassette, or remove it when there are no calls; `contents` are those of their attachments, by hash.
+def write(
+    path: Path, calls: Iterable[schema.Call | str], contents: Mapping[str, bytes], incomplete: bool = False
+) -> None:
+    """Write a cassette, or remove it when there are no calls.
+
+    Args:
+        calls: each new, or as its text stood in the file.
+        contents: those of the attachments of new calls, by hash.
 
     Raises:
         LLMMockError: that is not possible; an old file is as it was.
     """
     try:
         files: dict[str, bytes] = {}
-        plain = [_plain(call, path, contents, files) for call in calls]
+        texts = [call if isinstance(call, str) else _text(_plain(call, path, contents, files)) for call in calls]
         for name, content in files.items():
             if not (path.parent / name).exists():
                 write_atomically(path.parent / name, content)
-        if calls:
-            begun = {"incomplete": True} if incomplete else {}
-            text = HEADER + dump({"version": schema.VERSION, **begun, "calls": plain})
-            if not path.exists() or path.read_bytes() != text.encode():
-                write_atomically(path, text)
-        else:
+        text = "".join(chain([_head(incomplete)], texts, [f"count: {len(texts)}\n"]))
+        if not texts:
             path.unlink(missing_ok=True)
-        for stale in path.parent.glob(f"{glob.escape(path.stem)}.attachment-*"):
-            if stale.name not in files:
-                stale.unlink()
+        elif not path.exists() or path.read_bytes() != text.encode():
+            write_atomically(path, text)
+        for beside in path.parent.glob(f"{glob.escape(path.stem)}.attachment-*"):
+            digest = re.match(r"\.attachment-[0-9a-f]{16}(?=\.)", beside.name[len(path.stem) :])
+            if digest and not (texts and digest[0] in text):
+                beside.unlink()
     except (OSError, UnicodeEncodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise LLMMockError(
@@ -143,12 +200,21 @@ def write(path: Path, calls: Sequence[schema.Call], contents: Mapping[str, bytes
         ) from None
 
 
-def _plain(call: schema.Call, path: Path, contents: Mapping[str, bytes], files: dict[str, bytes]) -> dict[str, Any]:
-    """A call as it stands in the file; what of it belongs beside the file is added to `files`."""
-    plain = call.plain()
-    for event in plain["response"].get("events", []):
+def _head(incomplete: bool) -> str:
+    return HEADER + dump({"version": schema.VERSION, **({"incomplete": True} if incomplete else {})}) + "calls:\n"
+
+
+def _text(call: dict[str, Any]) -> str:
+    """A call as it stands in the file."""
+    for event in call["response"].get("events", []):
         if "chunks" in event:
             event["chunks"] = Inline(event["chunks"])
+    return dump([call])
+
+
+def _plain(call: schema.Call, path: Path, contents: Mapping[str, bytes], files: dict[str, bytes]) -> dict[str, Any]:
+    """A call as JSON values; what of it belongs beside the file is added to `files`."""
+    plain = call.plain()
     for attachment in plain["response"].get("attachments", []):
         if digest := attachment.get("sha256"):
             attachment.pop("file", None)
@@ -162,10 +228,9 @@ def _plain(call: schema.Call, path: Path, contents: Mapping[str, bytes], files: 
     return plain
 
 
-def unless_volatile(old: schema.Call, new: schema.Call) -> schema.Call:
-    """The new recording of a call, or the old one where they differ only in what differs every time."""
-    same = _stable(old.response.plain()) == _stable(new.response.plain())
-    return old if same else new
+def is_same_answer(old: schema.Call, new: schema.Call) -> bool:
+    """Whether two recordings of a call differ at most in what differs every time."""
+    return bool(_stable(old.response.plain()) == _stable(new.response.plain()))
 
 
 def _stable(value: Any) -> Any:

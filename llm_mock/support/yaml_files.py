@@ -131,7 +131,8 @@ def read(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidFile(f"{path}: is not UTF-8 text: {error.reason} at byte {error.start}") from None
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise InvalidFile(f"{path}:{line}: is not UTF-8 text: {error.reason} at byte {error.start}") from None
     except (OSError, ValueError) as error:  # ValueError: a path that no file can have
         raise InvalidFile(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
 
@@ -227,4 +228,7 @@ _Dumper.add_representer(Inline, lambda dumper, items: dumper.represent_sequence(
 
 def dump(data: Any) -> str:
     """Data as YAML, in the order that it has."""
-    return yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, default_flow_style=False, width=WIDTH)
+    text: str = yaml.dump(
+        data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, default_flow_style=False, width=WIDTH
+    )
+    return text[: -len("...\n")] if text.endswith("\n...\n") else text  # `libyaml` adds it after texts such as "a\n\n"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from llm_mock.cassettes import Cassette
+from llm_mock.cassettes.schema import Call
+from llm_mock.cassettes.storage import write
 from llm_mock.errors import InvalidFile
 
 HEAD = "version: 1\ncalls:\n"
@@ -20,6 +24,7 @@ def call(prompt: str) -> str:
     "text",
     [
         HEAD + call("a") + call("b"),
+        HEAD + call("a") + call("b") + "...\n",
         HEAD + call("a") + "# a comment\n\n" + call("b").replace("- ", "-\n  ", 1),
         HEAD + "".join(f"  {line}\n" for line in (call("a") + call("b")).splitlines()),
         "calls:\n" + call("a") + call("b") + "version: 1\n",
@@ -55,3 +60,100 @@ def test_what_is_wrong_with_a_later_call_is_said_with_its_line(tmp_path: Path, l
     with pytest.raises(InvalidFile) as caught:
         Cassette(path)
     assert f"cassette.yaml:{problem}" in str(caught.value)
+
+
+def recorded(path: Path, number: int) -> list[Call]:
+    """Calls that are written to a file as a recording is."""
+    calls = [
+        Call.model_validate(
+            {
+                "request": {"model": "gpt-4o-mini", "system": "Sei höflich.\nImmer.", "prompt": f"Greet number {each}"},
+                "response": {
+                    "events": [{"text": "Grüß dich, 世界!\nAnd you - too: yes.\n\n", "chunks": [5, 4, 1, 26]}],
+                    "usage": {"input": 18, "output": 9, "details": {"cached": 1234567}},
+                    "resolved_model": "gpt-4o-mini-2024-07-18",
+                    "json": {"finish_reason": "stop", "id": "chatcmpl-1"},
+                },
+            }
+        )
+        for each in range(number)
+    ]
+    write(path, calls, {})
+    return calls
+
+
+@pytest.mark.parametrize(("number", "last"), [(1, 1_000), (11, 50)])  # of two digits one can be cut off, too
+def test_a_cassette_that_was_cut_off_at_any_byte_is_an_error_with_its_line_or_reads_the_same(
+    tmp_path: Path, number: int, last: int
+) -> None:
+    path = tmp_path / "cassette.yaml"
+    calls = recorded(path, number)
+    whole = path.read_bytes()
+    same = []
+    for length in range(max(0, len(whole) - last), len(whole)):
+        path.write_bytes(whole[:length])
+        try:
+            assert list(Cassette(path).calls) == calls
+            same.append(length)
+        except InvalidFile as error:
+            line = int(str(error).removeprefix(f"{path}:").split(":")[0])
+            assert line <= whole[:length].count(b"\n") + 1
+    assert same == [len(whole) - 1]  # without the line break at its end
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (-1, "cassette.yaml:25: is cut off here: it does not end with the line that says its `count` of calls"),
+        (20, "cassette.yaml:20: is cut off here: "),
+        (2, "cassette.yaml:2: is cut off here: "),
+    ],
+)
+def test_a_cassette_that_was_cut_off_says_so(tmp_path: Path, line: int, message: str) -> None:
+    path = tmp_path / "cassette.yaml"
+    recorded(path, 1)
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:line]))
+    with pytest.raises(InvalidFile) as caught:
+        Cassette(path)
+    assert message in str(caught.value)
+    assert "record it anew: pytest --llm-mock-record rewrite" in str(caught.value)
+
+
+def test_a_reply_may_be_edited_by_hand_and_a_lost_call_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "cassette.yaml"
+    recorded(path, 2)
+    path.write_text(path.read_text().replace("And you - too: yes.", "And a longer text."))
+    assert "longer" in Cassette(path).calls[1].response.events[0].text
+
+    first = path.read_text().rpartition("- request:")[0]
+    path.write_text(first + "count: 2\n")
+    with pytest.raises(InvalidFile, match="says that there are 2 calls, and there are 1: if none was lost, write 1"):
+        Cassette(path)
+    path.write_text(first + "count: 1\n")
+    assert len(Cassette(path).calls) == 1
+
+
+def test_a_call_that_was_edited_by_hand_stays_as_it_stands_when_others_are_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "cassette.yaml"
+    recorded(path, 1)
+    edited = path.read_text().replace("  response:", "  # friendly enough\n  response:")
+    path.write_text(edited)
+    cassette = Cassette(path)
+    write(path, [*cassette.calls.texts, *cassette.calls], {})
+    assert path.read_text().startswith(edited.removesuffix("count: 1\n"))
+    assert len(Cassette(path).calls) == 2
+
+
+@pytest.mark.parametrize("indent", ["", "  "])
+def test_a_large_cassette_takes_little_more_memory_than_its_text(tmp_path: Path, indent: str) -> None:
+    path = tmp_path / "cassette.yaml"
+    recorded(path, 400)
+    head, calls, count = re.split(r"(?<=calls:\n)|(?=count:)", path.read_text())
+    path.write_text(head + re.sub(r"^(?=.)", indent, calls, flags=re.MULTILINE) + count)
+    Cassette(path)
+    tracemalloc.start()
+    cassette = Cassette(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(cassette.calls) == 400
+    assert peak < 8 * path.stat().st_size

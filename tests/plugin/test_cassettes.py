@@ -247,7 +247,10 @@ def test_wrong_settings_are_one_clear_error(pytester: pytest.Pytester, returned:
     ("change", "message"),
     [
         (lambda text: text[: len(text) // 2] + '"', "*test_hi.yaml:*: *"),
-        (lambda text: text.replace("version: 1", "version: 2"), "*test_hi.yaml:2: has version 2, *reads version 1"),
+        (
+            lambda text: text.replace("version: 2", "version: 3"),
+            "*test_hi.yaml:2: has version 3, *versions 1 to 2",
+        ),
         (
             lambda text: text.replace("prompt:", "promt:"),
             "*test_hi.yaml:6: unknown key 'promt'; did you mean 'prompt'?",
