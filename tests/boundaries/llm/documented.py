@@ -29,6 +29,7 @@ DOCUMENTED = (
     Documented("callbacks", "failed", "raises a configured error there"),
     Documented("what prompt takes", "lazy", "`lazy=True`"),
     Documented("listings", "get_model gives the same one", "The same name gives the same model"),
+    Documented("command line options of models", "1: *", "describes the options of the first model alone"),
     Documented("look of *", "type", "It is of a class of its own"),
     Documented("look of *", "provider's own method", "The provider's own methods"),
 )

@@ -122,7 +122,7 @@ _VARYING = (
     (re.compile(r"\b[0-9a-hjkmnp-tv-z]{26}\b"), "<id>"),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:\+00:00|Z)?"), "<time>"),
     (re.compile(r" at 0x[0-9a-f]+"), ""),
-    (re.compile(r'"duration_ms": \d+'), '"duration_ms": 0'),
+    (re.compile(r'(duration_ms"?: |Duration: )\d+(?:ms \([\d.]+s\))?'), r"\1<time>"),
 )
 
 
