@@ -30,12 +30,17 @@ class CallableText(str):
 class CallableUsage(dict[str, Any]):
     """Token counts as a mapping with `input_tokens` and `output_tokens`; called, it returns the `llm.Usage`."""
 
-    def __init__(self, usage: llm.Usage) -> None:
-        super().__init__(input_tokens=usage.input, output_tokens=usage.output)
-        self._usage = usage
+    details: Any = None
+
+    @classmethod
+    def of(cls, usage: llm.Usage) -> CallableUsage:
+        """What an `llm.Usage` counts."""
+        counts = cls(input_tokens=usage.input, output_tokens=usage.output)
+        counts.details = usage.details
+        return counts
 
     def __call__(self) -> llm.Usage:
-        return self._usage
+        return llm.models.Usage(self["input_tokens"], self["output_tokens"], self.details)
 
 
 NOTHING_PASSED: Mapping[str, Any] = MappingProxyType({})
@@ -64,7 +69,7 @@ class MockResponse(llm.Response):
     @property
     def usage(self) -> CallableUsage:
         """`{"input_tokens": …, "output_tokens": …}`; called, the `llm.Usage`."""
-        return CallableUsage(super().usage())
+        return CallableUsage.of(super().usage())
 
     def json(self) -> Any:
         """The structured reply: its data, or else its text as JSON.
