@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries import FOLDER_VARIABLE
+from llm_mock.core.keys import PassedKey
 from llm_mock.core.reply import Reply
 from llm_mock.core.script import QueuedReply, Script
 from llm_mock.core.settings import Settings
@@ -116,7 +117,7 @@ class SharedFolder:
 
     def send_call(self, call: CallRecord) -> None:
         """Report a call that was answered, or that failed, to the process of the test."""
-        self._send({"call": call})
+        self._send({"call": call, "key": call["key"] and call["key"].digest})
 
     def send_problem(self, message: str) -> None:
         """Report what was wrong with a call to the process of the test."""
@@ -146,7 +147,8 @@ class SharedFolder:
             if path.name != f"sent-{os.getpid()}":
                 for line in self._new_lines(path):
                     if "call" in line:
-                        self._calls.append(line["call"])
+                        key = line["key"] and PassedKey.of_digest(line["key"])
+                        self._calls.append(line["call"] | {"key": key})
                     else:
                         self._problems.append(line["problem"])
         self._calls.sort(key=lambda call: call["timestamp"])

@@ -7,6 +7,7 @@ from datetime import datetime
 from time import time_ns
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from llm_mock.core.keys import PassedKey
 from llm_mock.core.request import described_attachments
 from llm_mock.support.schemas import schema_name
 from llm_mock.support.text import shorten, shorten_name
@@ -43,6 +44,8 @@ class CallRecord(TypedDict):
     """`schema` (its name), `temperature` and `model` (None when not passed), and whatever else was passed."""
     options: dict[str, Any]
     """The options of the call: those that `llm` was given, and what else was passed to `prompt()`."""
+    key: PassedKey | None
+    """Equal to the key that was passed, or assigned to the model; it reads `[redacted]`. None without a key."""
     response: Any
     """What the model answered: text, or the data of a structured reply. None for an error."""
     error: str | None
@@ -121,6 +124,7 @@ def new_record(request: Request) -> CallRecord:
         "prompt_length": len(text),
         "kwargs": kwargs,
         "options": options,
+        "key": PassedKey.of(request.key) if request.key else None,
         "response": None,
         "error": None,
         "input_tokens": None,

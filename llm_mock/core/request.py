@@ -55,6 +55,8 @@ class Request:
     """Which answer of its conversation it asks for, from 1."""
     conversation_id: str | None
     """The id of the conversation, if the call is part of one."""
+    key: str | None = None
+    """The key of the call, as it was passed or assigned to the model."""
     native: Any
     """What the library made of the call, for functions that reply: an `llm.Prompt`."""
 

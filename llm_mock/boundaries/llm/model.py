@@ -72,7 +72,7 @@ class MockLLMModel(_Scripted, llm.Model):
             response.passed = plain(others)
         scripted = type(self).execute is MockLLMModel.execute  # else a subclass answers by itself
         if scripted and not (mock.settings.lazy if lazy is None else lazy):
-            response.decided = mock.answer(LLMRequest(self.model_id, response.prompt, response.passed, None))
+            response.decided = mock.answer(LLMRequest(self.model_id, response.prompt, response, None))
         return response
 
     def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> Iterator[str]:
@@ -81,7 +81,7 @@ class MockLLMModel(_Scripted, llm.Model):
         answered = getattr(response, "decided", None)
         if answered is None:
             mock = self.mock() or Mock(ModelBehaviour())
-            answered = mock.answer(LLMRequest(self.model_id, prompt, getattr(response, "passed", None), conversation))
+            answered = mock.answer(LLMRequest(self.model_id, prompt, response, conversation))
         return play(answered, stream, response)
 
 
@@ -94,6 +94,6 @@ class AsyncMockLLMModel(_Scripted, llm.AsyncModel):
         """Called by `llm` to produce the response."""
         __tracebackhide__ = True
         mock = self.mock() or Mock(ModelBehaviour())
-        answered = await mock.answer_async(LLMRequest(self.model_id, prompt, None, conversation))
+        answered = await mock.answer_async(LLMRequest(self.model_id, prompt, response, conversation))
         async for chunk in play_async(answered, stream, response):
             yield chunk

@@ -18,14 +18,14 @@ class LLMRequest(Request):
     Args:
         model_id: the model that is asked.
         prompt: what `llm` hands to the model.
-        passed: arguments of our `prompt()` that `llm` does not hand to the model, as JSON values; None for a call
-            that was made in another way.
+        response: the response to it, which has the key, and those arguments of our `prompt()` that `llm` does not hand
+            to the model, as JSON values.
         conversation: the conversation, if the call is part of one.
     """
 
-    __slots__ = ("_conversation",)
+    __slots__ = ("_conversation", "key")
 
-    def __init__(self, model_id: str, prompt: llm.Prompt, passed: Mapping[str, Any] | None, conversation: Any) -> None:
+    def __init__(self, model_id: str, prompt: llm.Prompt, response: Any, conversation: Any) -> None:
         self.model_id = model_id
         self.native = prompt
         self.prompt = prompt.prompt or versions.last_user_text(prompt)
@@ -36,9 +36,11 @@ class LLMRequest(Request):
         self.attachments = prompt.attachments
         given = prompt.options.model_fields_set
         self.options = {name: plain(getattr(prompt.options, name)) for name in given} if given else {}
+        passed: Mapping[str, Any] | None = getattr(response, "passed", None)  # None for a call made in another way
         if passed:
             self.options.update(passed)
         self.passed = passed is not None
+        self.key = getattr(prompt.model, "key", None) or getattr(response, "_key", None)
         self._conversation = conversation
 
     @property

@@ -1,0 +1,44 @@
+"""The key of a call: recorded so that it can be compared, and never shown."""
+
+from __future__ import annotations
+
+import hashlib
+
+
+class PassedKey(str):
+    """A key that reads `[redacted]` wherever it is shown or written, and is equal to the key that it stands for.
+
+    It holds a hash of the key, not the key.
+    """
+
+    __slots__ = ("digest",)
+    digest: str
+
+    @classmethod
+    def of(cls, key: str) -> PassedKey:
+        """What is recorded for a key."""
+        return cls.of_digest(_digest(key))
+
+    @classmethod
+    def of_digest(cls, digest: str) -> PassedKey:
+        """The same from the hash of a key, as it comes from another process."""
+        from llm_mock.support.redaction import REDACTED
+
+        passed = cls(REDACTED)
+        passed.digest = digest
+        return passed
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, PassedKey):
+            return self.digest == other.digest
+        return self.digest == _digest(other) if isinstance(other, str) else NotImplemented
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+
+def _digest(key: str) -> str:
+    return hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest()
