@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import TypedDict
 
+from llm_mock.core.keys import PassedKey
 from llm_mock.core.reply import exception_from
 
 WORD_WEIGHT = 2
@@ -23,6 +24,8 @@ class EmbeddingRecord(TypedDict):
     model_id: str
     items: list[str]
     """The texts; binary data as `<N bytes>`."""
+    key: PassedKey | None
+    """Equal to the key that was passed, or assigned to the model; it reads `[redacted]`. None without a key."""
     error: str | None
     """The message of the error that was raised, else None."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import inspect
 import json
 import pickle
 from collections.abc import Callable
@@ -83,3 +84,22 @@ def test_a_key_that_another_process_uses_is_compared_here(mock_llm_calls: MockGe
     assert done.returncode == 0, done.stderr
     assert [call["key"] for call in mock_llm_calls.calls] == [KEY]
     assert str(mock_llm_calls.calls[0]["key"]) == "[redacted]"
+
+
+EMBEDDINGS: dict[str, Callable[[Any], Any]] = {
+    "embed": lambda model: model.embed("text", key=KEY),
+    "embed_multi": lambda model: list(model.embed_multi(["text"], key=KEY)),
+    "embed_batch": lambda model: list(model.embed_batch(["text"], key=KEY)),
+}
+
+
+@pytest.mark.parametrize("way", EMBEDDINGS)
+@pytest.mark.parametrize("name", ["text-embedding-3-small", "unregistered"])
+def test_the_key_of_an_embedding_is_recorded(mock_llm_calls: MockGetModel, name: str, way: str) -> None:
+    model = mock_llm_calls.get_embedding_model(name)
+    if way != "embed_batch" and "key" not in inspect.signature(model.embed).parameters:
+        pytest.skip("llm before 0.36 has no such parameter")
+    EMBEDDINGS[way](model)
+    (call,) = model.call_history
+    assert call["key"] == KEY
+    assert KEY not in json.dumps(call)

@@ -31,7 +31,7 @@ class _EmbeddedBy:
         self._mock_model, self._model = mock_model, model
 
     def embed_batch(self, items: Any, key: str | None = None) -> Any:
-        return self._mock_model.embed_batch(items)
+        return self._mock_model.embed_batch(items, key=self._model.key or key)
 
     _embed_batch = embed_batch  # what `llm` 0.36 calls; its own asks for the key first
 

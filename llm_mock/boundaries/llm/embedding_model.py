@@ -12,6 +12,7 @@ import llm
 
 from llm_mock.behaviour import ModelBehaviour
 from llm_mock.boundaries.llm.standing_for import StandsFor
+from llm_mock.core.keys import PassedKey
 from llm_mock.core.mock import Mock
 from llm_mock.core.reply import exception_from
 from llm_mock.core.vectors import EmbeddingRecord, EmbeddingState
@@ -55,7 +56,7 @@ class MockEmbeddingModel(StandsFor, llm.EmbeddingModel):  # type: ignore[name-de
 
     def take_traits(self, real: Any) -> None:
         """Become like a real model in what it embeds, and how much of it at once."""
-        self.stand_for(real, ("batch_size", "supports_binary", "supports_text"))
+        self.stand_for(real, ("batch_size", "key_env_var", "needs_key", "supports_binary", "supports_text"))
 
     @property
     def _state(self) -> EmbeddingState:
@@ -128,7 +129,9 @@ class MockEmbeddingModel(StandsFor, llm.EmbeddingModel):  # type: ignore[name-de
             return
         shown = [_shown(item) for item in items]
         now = datetime.now().isoformat()
-        record = EmbeddingRecord(timestamp=now, model_id=self.model_id, items=shown, error=None)
+        key = self.key or key
+        passed = PassedKey.of(key) if key else None
+        record = EmbeddingRecord(timestamp=now, model_id=self.model_id, items=shown, key=passed, error=None)
         state.calls.append(record)
         try:
             vectors = [state.embed(item) for item in items]
@@ -136,6 +139,10 @@ class MockEmbeddingModel(StandsFor, llm.EmbeddingModel):  # type: ignore[name-de
             record["error"] = str(error) or type(error).__name__
             raise
         yield from vectors
+
+    def _embed_batch(self, items: Iterable[str | bytes], *, key: str | None = None) -> Iterator[list[float]]:
+        """What `llm` calls, which would ask for a key first."""
+        return self.embed_batch(items, key=key)
 
 
 def _is_number(value: Any) -> bool:

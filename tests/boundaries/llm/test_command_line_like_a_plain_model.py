@@ -86,7 +86,7 @@ COMMANDS: dict[str, tuple[list[str], list[Scripted]]] = {
         [],
     ),
     "embed many": (
-        ["embed-multi numbers numbers.csv -m texts --store", "similar numbers a -n 1", "collections", "logs -n 0"],
+        ["embed-multi numbers - -m texts --store < id,text\na,one\nb,two", "similar numbers a -n 1", "collections"],
         [],
     ),
 }  # fmt: skip
@@ -102,7 +102,6 @@ def test_the_command_line_prints_and_logs_like_with_the_plain_model(
     (tmp_path / "picture").write_bytes(PNG)
     (tmp_path / "blob").write_bytes(b"\x00\xff")
     (tmp_path / "notes.txt").write_text("Some notes")
-    (tmp_path / "numbers.csv").write_text("id,text\na,one\nb,two\nc,three\n")
 
     def run(world: World) -> dict[str, Any]:
         model_id = next((id_ for alias, id_ in MODEL_IDS.items() if f"-m {alias} " in " ".join(commands)), FULL)

@@ -11,7 +11,7 @@ import pytest
 import sqlite_utils
 
 from tests.boundaries.llm.documented import check
-from tests.boundaries.llm.twins import BLOBS, TEXTS
+from tests.boundaries.llm.twins import BLOBS, KEYED_TEXTS, TEXTS
 from tests.boundaries.llm.worlds import World, outcome, rows
 
 BLOB = b"\x00\xff"
@@ -25,7 +25,16 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "embed_multi nothing": lambda model: list(model.embed_multi([])),
     "embed_batch": lambda model: list(model.embed_batch(["one", "two"])),
 }
-ATTRIBUTES = ("model_id", "batch_size", "supports_binary", "supports_text", "needs_key", "key", "api_base")
+ATTRIBUTES = (
+    "model_id",
+    "batch_size",
+    "supports_binary",
+    "supports_text",
+    "needs_key",
+    "key_env_var",
+    "key",
+    "api_base",
+)
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -37,7 +46,7 @@ def test_a_mocked_embedding_model_embeds_like_the_plain_one(tmp_path: Path, name
     check(embed, tmp_path, f"embedding {name} {call}")
 
 
-@pytest.mark.parametrize("name", [TEXTS, "texts", BLOBS])
+@pytest.mark.parametrize("name", [TEXTS, "texts", BLOBS, KEYED_TEXTS])
 def test_a_mocked_embedding_model_looks_like_the_plain_one(tmp_path: Path, name: str) -> None:
     def look(world: World) -> dict[str, Any]:
         model = llm.get_embedding_model(name)
