@@ -16,7 +16,7 @@ from llm_mock.cassettes.recording import AsUser, Recording, call_text
 from llm_mock.cassettes.replay import RecordedReply
 from llm_mock.errors import CassetteMiss, LLMMockError
 from llm_mock.support.redaction import default_redactor
-from llm_mock.support.text import shown_path
+from llm_mock.support.text import shorten_name, shown_path
 
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
@@ -41,6 +41,7 @@ class Cassette:
 
     Raises:
         InvalidFile: the file cannot be read, or is no cassette; the message names the line.
+        LLMMockError: there can be no such file.
     """
 
     def __init__(
@@ -56,11 +57,12 @@ class Cassette:
         self.config = config or CassetteConfig()
         self._redactor = redactor or default_redactor(patterns=self.config.redact)
         self._as_user = as_user
-        self._exists = path.exists()
+        self._exists = _exists(path)
         self._content = storage.Content(storage.Calls(path))
         if self._exists:
             self._content = storage.read(path, self.config.key, tolerant=mode == "rewrite")
         self._recorded: list[Recording] = []
+        self._checked = False
         self._lock = threading.Lock()
         self._lookup = Lookup(self._content.keys)
 
@@ -109,13 +111,16 @@ class Cassette:
                 "Is the function normalize of llm_mock_cassette_config right?"
             )
             raise
-        with self._lock:
-            position = self._lookup.take_redacted(*keys) if self.replays else None
-        if position is None and self.records:
-            recording = Recording(cleaned, mock, record, self._redactor, self._as_user)
-            self._recorded.append(recording)
-            return recording
         try:
+            with self._lock:
+                position = self._lookup.take_redacted(*keys) if self.replays else None
+                if position is None and self.records:
+                    if not self._checked:
+                        storage.check_writable(self.path)
+                    self._checked = True
+                    recording = Recording(cleaned, mock, record, self._redactor, self._as_user)
+                    self._recorded.append(recording)
+                    return recording
             if position is None:
                 held = self._content if self._exists else None
                 raise CassetteMiss(explain_miss(self.path, cleaned, held, self.config))
@@ -194,3 +199,14 @@ class Cassette:
                 kept[position] = call
             renewed.append(call)
         return renewed if self.mode == "rewrite" else kept
+
+
+def _exists(path: Path) -> bool:
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise LLMMockError(f"The cassette {shorten_name(shown_path(path))} cannot be used: {reason}.") from None
+    return True

@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import glob
 import mimetypes
+import os
 import re
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import Any, NamedTuple, overload
 
 from llm_mock.cassettes import schema
 from llm_mock.errors import InvalidFile, LLMMockError
-from llm_mock.support.files import write_atomically
+from llm_mock.support import files
 from llm_mock.support.text import shown_path
 from llm_mock.support.yaml_files import Document, Inline, dump, parse
 from llm_mock.support.yaml_files import read as read_text
@@ -28,6 +30,8 @@ VOLATILE = {
 }
 """Fields that differ whenever the same answer is given again."""
 
+
+_OURS = re.compile(r'^(?:# Recorded by pytest-llm-mock|[{"]*(?:version"?: *\d+, *"?)?calls"?:)', re.MULTILINE)
 
 Key = Callable[[schema.Request], str]
 
@@ -69,7 +73,7 @@ def read(path: Path, key: Key, tolerant: bool = False) -> Content:
 
     Args:
         key: by what a call is found.
-        tolerant: take a file that is no cassette as empty; it is about to be replaced.
+        tolerant: take a damaged cassette as empty; it is about to be replaced.
     """
     try:
         text = read_text(path)
@@ -79,11 +83,36 @@ def read(path: Path, key: Key, tolerant: bool = False) -> Content:
         except (InvalidFile, TypeError, ValueError):  # an error of pydantic is a ValueError
             return _read_as_a_whole(path, text, key)  # which says the line of what is wrong
     except InvalidFile as error:
+        refuse_foreign(path)
         if tolerant:
             return Content(Calls(path))
         raise InvalidFile(
             f"{error}\nCorrect the cassette, or record it anew: pytest --llm-mock-record rewrite"
         ) from None
+
+
+def is_cassette(path: Path) -> bool:
+    """Whether a file is a cassette of ours, whole or damaged, by how it begins."""
+    return bool(_OURS.search(_beginning(path)))
+
+
+def refuse_foreign(path: Path) -> None:
+    """Raise an InvalidFile for a file that is not ours, but, for example, a cassette of VCR."""
+    __tracebackhide__ = True
+    beginning = _beginning(path)
+    if beginning.strip() and not _OURS.search(beginning):
+        what = "a cassette of VCR" if re.search(r"^interactions:", beginning, re.MULTILINE) else "another file"
+        raise InvalidFile(
+            f"{path}:1: is no cassette of pytest-llm-mock, but {what}, and stays as it is. "
+            "Give the test a cassette of its own: @pytest.mark.llm_mock_cassette('another_name')"
+        )
+
+
+def _beginning(path: Path) -> str:
+    if not os.path.isfile(path):
+        return ""
+    with open(path, "rb") as file:
+        return file.read(100_000).decode(errors="replace")
 
 
 def _check_end(path: Path, text: str) -> None:
@@ -178,26 +207,60 @@ def write(
     Raises:
         LLMMockError: that is not possible; an old file is as it was.
     """
+    beside: dict[str, bytes] = {}
     try:
-        files: dict[str, bytes] = {}
-        texts = [call if isinstance(call, str) else _text(_plain(call, path, contents, files)) for call in calls]
-        for name, content in files.items():
+        texts = [call if isinstance(call, str) else _text(_plain(call, path, contents, beside)) for call in calls]
+    except UnicodeEncodeError as error:
+        raise _not_written(path, error) from None
+    text = "".join(chain([_head(incomplete)], texts, [f"count: {len(texts)}\n"])).encode()
+    try:
+        refuse_foreign(path)  # it may have come while the test ran
+        for name, content in beside.items():
             if not (path.parent / name).exists():
-                write_atomically(path.parent / name, content)
-        text = "".join(chain([_head(incomplete)], texts, [f"count: {len(texts)}\n"]))
+                files.write_atomically(path.parent / name, content)
         if not texts:
             path.unlink(missing_ok=True)
-        elif not path.exists() or path.read_bytes() != text.encode():
-            write_atomically(path, text)
-        for beside in path.parent.glob(f"{glob.escape(path.stem)}.attachment-*"):
-            digest = re.match(r"\.attachment-[0-9a-f]{16}(?=\.)", beside.name[len(path.stem) :])
-            if digest and not (texts and digest[0] in text):
-                beside.unlink()
-    except (OSError, UnicodeEncodeError) as error:
-        reason = getattr(error, "strerror", None) or error
+        elif not path.exists() or path.read_bytes() != text:
+            files.write_atomically(path, text)
+        for found in path.parent.glob(f"{glob.escape(path.stem)}.attachment-*"):
+            digest = re.match(r"\.attachment-[0-9a-f]{16}(?=\.)", found.name[len(path.stem) :])
+            if digest and not (texts and digest[0].encode() in text):
+                found.unlink()
+    except (OSError, InvalidFile) as error:
+        raise _not_written(path, error, {path.name: text, **beside}) from None
+
+
+def check_writable(path: Path) -> None:
+    """Raise an LLMMockError before a real call is made whose answer could not be written."""
+    __tracebackhide__ = True
+    refuse_foreign(path)
+    try:
+        files.check_writable(path)
+    except OSError as error:
         raise LLMMockError(
-            f"The cassette {shown_path(path)} could not be written: {reason}. What was there is as it was."
+            f"No real call was made, because the cassette {shown_path(path)} cannot be written: {_reason(error)}. "
+            f"Make {shown_path(path.parent)} a folder that can be written, and record again."
         ) from None
+
+
+def _not_written(path: Path, error: Exception, contents: Mapping[str, bytes] | None = None) -> LLMMockError:
+    """The error for a cassette that could not be written; `contents` are kept among the temporary files."""
+    kept = ""
+    try:
+        if contents:
+            folder = Path(tempfile.mkdtemp(prefix="recorded-cassette-"))
+            for name, content in contents.items():
+                files.write_atomically(folder / name, content, durable=False)
+            kept = f"\nWhat was recorded is in {folder}: move it to {shown_path(path.parent)}, or record it again."
+    except OSError as second:
+        kept = f"\nWhat was recorded is lost: {tempfile.gettempdir()} cannot be written either: {_reason(second)}."
+    return LLMMockError(
+        f"The cassette {shown_path(path)} could not be written: {_reason(error)}. What was there is as it was.{kept}"
+    )
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error)
 
 
 def _head(incomplete: bool) -> str:

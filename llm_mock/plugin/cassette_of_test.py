@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import os
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -16,6 +17,7 @@ import pytest
 from llm_mock.cassettes.cassette import Cassette
 from llm_mock.cassettes.config import CassetteConfig
 from llm_mock.cassettes.record_modes import RECORD_MODES
+from llm_mock.cassettes.storage import is_cassette
 from llm_mock.errors import LLMMockError
 from llm_mock.support.redaction import default_redactor
 from llm_mock.support.text import shorten, shorten_name, shown_path
@@ -43,35 +45,63 @@ def marker_arguments(item: pytest.Item) -> tuple[str | None, str | None]:
 
 
 def path_of(item: pytest.Item, name: str | None) -> Path:
-    """Where the cassette of a test lies: `cassettes/<module>/<test>.yaml` beside it, or as its marker names it."""
+    """Where the cassette of a test lies: `cassettes/<module>/<test>.llm.yaml` beside it, or as its marker names it.
+
+    That is beside what pytest-recording has of the test, as `<test>.yaml`. So were ours called once, and where there is
+    one it still counts.
+    """
     folder = item.path.parent / "cassettes"
     if name is None:
-        return folder / item.path.stem / f"{_file_name(item)}.yaml"
+        own, *former = (_file_name(test) for test in (_once(item.nodeid, item), item.nodeid))
+        path = folder / item.path.stem / f"{own}.llm.yaml"
+        candidates = (path.with_name(f"{each}.yaml") for each in dict.fromkeys((own, *former)))
+        return path if os.path.exists(path) else next(filter(is_cassette, candidates), path)
     parts = PurePosixPath(name).parts if isinstance(name, str) else ()
-    if not parts or ".." in parts or PurePosixPath(name).is_absolute() or "\\" in name:
+    if not parts or ".." in parts or PurePosixPath(name).is_absolute() or "\\" in name or not name.isprintable():
         raise LLMMockError(
-            f"llm_mock_cassette({name!r}): the name of a cassette is a relative path below the folder `cassettes` "
-            "beside the test, such as 'greeting' or 'shared/greeting.yaml'."
+            f"llm_mock_cassette({shorten(name)}): the name of a cassette is a relative path below the folder "
+            "`cassettes` beside the test, such as 'greeting' or 'shared/greeting.yaml'."
         )
     return folder / (name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")
 
 
-def _file_name(item: pytest.Item) -> str:
-    """The name of a test as that of a file; one that had to be changed for this ends in a hash, to be unique."""
-    full = ".".join(item.nodeid.split("::")[1:]) or item.name
+def _file_name(test: str) -> str:
+    """The id of a test as the name of a file; one that had to be changed for this ends in a hash, to be unique."""
+    full = ".".join(test.split("::")[1:]) or test
     name = re.sub(r"[^\w.,=+\[\]-]+", "-", full)
-    if name == full and len(name) <= LONGEST_NAME:
+    if name == full and len(name) <= LONGEST_NAME and len(name.encode()) <= 200:  # files have 255 bytes at most
         return name
-    return f"{name[:LONGEST_NAME]}-{hashlib.sha256(full.encode()).hexdigest()[:8]}"
+    cut = name[:LONGEST_NAME].encode()[:180].decode(errors="ignore")
+    return f"{cut}-{hashlib.sha256(full.encode()).hexdigest()[:8]}"
+
+
+def _once(test: str, item: pytest.Item) -> str:
+    """The id of a test without the number that pytest-repeat gives each repetition: all replay one cassette."""
+    step = getattr(getattr(item, "callspec", None), "params", {}).get("__pytest_repeat_step_number")
+    if step is None:
+        return test
+    return re.sub(rf"(?:-|(?<=\[)){step + 1}-\d+\]$", "]", test).removesuffix("[]")
 
 
 def conflicting_claims(items: Iterable[pytest.Item]) -> dict[str, str]:
     """Which tests name a cassette that another names too: their ids, with what to say."""
-    claims: dict[Path, list[str]] = {}
+    claims: dict[str, dict[str, tuple[Path, pytest.Item]]] = {}
     for item in items:
         with suppress(LLMMockError):  # the test itself says so
-            claims.setdefault(path_of(item, marker_arguments(item)[0]), []).append(item.nodeid)
-    return {test: _conflict(path, tests) for path, tests in claims.items() if len(tests) > 1 for test in tests}
+            path = path_of(item, marker_arguments(item)[0])
+            alike = str(path).casefold() if _ignores_case(item.path) else str(path)
+            claims.setdefault(alike, {})[item.nodeid] = path, item
+    conflicts: dict[str, str] = {}
+    for tests in claims.values():
+        if len({_once(test, item) for test, (_, item) in tests.items()}) > 1:
+            conflicts |= {test: _conflict(path, tests) for test, (path, _) in tests.items()}
+    return conflicts
+
+
+def _ignores_case(file: Path) -> bool:
+    """Whether a file is found by its name in another case, as it is on most Macs and on Windows."""
+    other = file.with_name(file.name.swapcase())
+    return other != file and other.exists() and other.samefile(file)
 
 
 def _conflict(path: Path, tests: Iterable[str]) -> str:

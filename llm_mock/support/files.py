@@ -17,7 +17,7 @@ def write_atomically(path: Path, content: str | bytes, mode: int = 0o666, durabl
     path = Path(os.path.realpath(path))  # a link stays one
     data = content if isinstance(content, bytes) else content.encode()
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name[:60]}.{os.getpid()}-{threading.get_ident()}")
+    temporary = path.with_name(f".{_cut(path.name)}.{os.getpid()}-{threading.get_ident()}")
     try:
         with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.write(data)
@@ -35,6 +35,11 @@ def check_writable(path: Path) -> None:
     """Raise an OSError before a run if a file cannot be written after it; missing folders are made."""
     if path.is_dir():
         raise IsADirectoryError("it is a folder")
-    probe = path.with_name(f".{path.name[:60]}.probe")
-    write_atomically(probe, "")
+    probe = path.with_name(f".{_cut(path.name)}.probe")
+    write_atomically(probe, "", durable=False)
     probe.unlink()
+
+
+def _cut(name: str) -> str:
+    """The beginning of a name, so that something may be added: 255 bytes are the most that a file system takes."""
+    return name.encode()[:60].decode(errors="ignore")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import llm.default_plugins.openai_models  # noqa: F401 (so that runs inside the run do not import it anew)
@@ -22,7 +22,7 @@ MODULE = """
     def ask(text, **arguments):
         return llm.get_model("loopback").prompt(text, **arguments).text()
 """
-CASSETTE = Path("cassettes/test_it/test_hi.yaml")
+CASSETTE = Path("cassettes/test_it/test_hi.llm.yaml")
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +84,8 @@ def test_calls_are_recorded_with_the_users_model_and_key_and_replayed_without(
     pytester.runpytest().assert_outcomes(passed=3)
     assert len(server.requests) == 3
     changed, *names = sorted(path.name for path in Path("cassettes/test_it").iterdir())
-    assert fnmatch.fnmatch(changed, "TestGroup.test_too[[]a-b]-????????.yaml")
-    assert names == ["TestGroup.test_too[c].yaml", "test_hi.yaml"]
+    assert fnmatch.fnmatch(changed, "TestGroup.test_too[[]a-b]-????????.llm.yaml")
+    assert names == ["TestGroup.test_too[c].llm.yaml", "test_hi.llm.yaml"]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_miss_fails_the_test_and_shows_the_nearest_recorded_call_although_the_
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "The cassette cassettes/test_it/test_hi.yaml does not hold this call:",
+            "The cassette cassettes/test_it/test_hi.llm.yaml does not hold this call:",
             "  model: loopback",
             "  prompt: What is one and two?",
             "  options:",
@@ -151,10 +151,10 @@ def test_a_miss_fails_the_test_and_shows_the_nearest_recorded_call_although_the_
 @pytest.mark.parametrize(
     ("tests", "message"),
     [
-        ("", "There is no cassette cassettes/test_it/test_hi.yaml for this call:"),
+        ("", "There is no cassette cassettes/test_it/test_hi.llm.yaml for this call:"),
         (
             prompt_test("Hi"),
-            "This call is once in the cassette cassettes/test_it/test_hi.yaml, and was made once more:",
+            "This call is once in the cassette cassettes/test_it/test_hi.llm.yaml, and was made once more:",
         ),
     ],
     ids=["no file", "used up"],
@@ -182,7 +182,7 @@ def test_recordings_that_nobody_used_are_reported_or_fail(
     result.assert_outcomes(**({"passed": 2} if outcome == "passed" else {"passed": 1, "failed": 1}))
     result.stdout.fnmatch_lines(
         [
-            "  cassettes/test_it/test_hi.yaml: 2 recorded calls were not asked for",
+            "  cassettes/test_it/test_hi.llm.yaml: 2 recorded calls were not asked for",
             "    - loopback  'One'",
             "    - loopback  'Three'",
             "Record anew what is still asked: pytest --llm-mock-record rewrite",
@@ -246,24 +246,24 @@ def test_wrong_settings_are_one_clear_error(pytester: pytest.Pytester, returned:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: text[: len(text) // 2] + '"', "*test_hi.yaml:*: *"),
+        (lambda text: text[: len(text) // 2] + '"', "*test_hi.llm.yaml:*: *"),
         (
             lambda text: text.replace("version: 2", "version: 3"),
-            "*test_hi.yaml:2: has version 3, *versions 1 to 2",
+            "*test_hi.llm.yaml:2: has version 3, *versions 1 to 2",
         ),
         (
             lambda text: text.replace("prompt:", "promt:"),
-            "*test_hi.yaml:6: unknown key 'promt'; did you mean 'prompt'?",
+            "*test_hi.llm.yaml:6: unknown key 'promt'; did you mean 'prompt'?",
         ),
-        (lambda text: text.replace("model: loopback\n", ""), "*test_hi.yaml:*: *"),
-        (lambda text: text.replace("prompt: Hi", "prompt: [Hi]"), "*test_hi.yaml:6: *should be text, not a list"),
+        (lambda text: text.replace("model: loopback\n", ""), "*test_hi.llm.yaml:*: *"),
+        (lambda text: text.replace("prompt: Hi", "prompt: [Hi]"), "*test_hi.llm.yaml:6: *should be text, not a list"),
         (lambda text: text + "version: 1\n", "*: is not valid YAML: the key 'version' stands twice"),
-        (lambda text: "- 1\n", "*test_hi.yaml:1: is no cassette: *"),
-        (lambda text: "", "*test_hi.yaml:1: is no cassette: *"),
-        (lambda text: "\tversion: 1", "*test_hi.yaml:1: is not valid YAML: *"),
-        (lambda text: "version: 1\ncalls:\n- request: \x00", "*test_hi.yaml:3: is not valid YAML: *"),
+        (lambda text: "calls: []\n", "*test_hi.llm.yaml:1: is no cassette: *"),
+        (lambda text: "", "*test_hi.llm.yaml:1: is no cassette: *"),
+        (lambda text: "calls: []\n\tversion: 1", "*test_hi.llm.yaml:2: is not valid YAML: *"),
+        (lambda text: "version: 1\ncalls:\n- request: \x00", "*test_hi.llm.yaml:3: is not valid YAML: *"),
     ],
-    ids=["truncated", "version", "unknown key", "missing", "type", "duplicate", "a list", "empty", "tab", "NUL"],
+    ids=["truncated", "version", "unknown key", "missing", "type", "duplicate", "no version", "empty", "tab", "NUL"],
 )
 def test_a_broken_cassette_is_one_clear_error_with_its_line_and_stays_as_it_is(
     pytester: pytest.Pytester, server: OpenAIServer, change: object, message: str
@@ -338,7 +338,9 @@ def test_a_failed_test_never_replaces_its_cassette(pytester: pytest.Pytester, se
     result = pytester.runpytest("--llm-mock-record", mode)
 
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["The test failed, so the cassette cassettes/test_it/test_hi.yaml stays as it was; *"])
+    result.stdout.fnmatch_lines(
+        ["The test failed, so the cassette cassettes/test_it/test_hi.llm.yaml stays as it was; *"]
+    )
     assert CASSETTE.read_text() == before
 
 
@@ -369,10 +371,176 @@ def test_a_cassette_that_cannot_be_written_fails_its_test_and_damages_nothing(
     )
     result = pytester.runpytest_subprocess("--llm-mock-record", "new_episodes")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        ["The cassette cassettes/test_it/test_hi.yaml could not be written: No space left on device. What was there *"]
-    )
+    message = "The cassette cassettes/test_it/test_hi.llm.yaml could not be written: No space left on device. *"
+    result.stdout.fnmatch_lines([message])
+    (line,) = (line for line in result.outlines if line.startswith("What was recorded is in "))
+    kept = Path(line.removeprefix("What was recorded is in ").split(": move it to cassettes/test_it")[0])
+    assert recorded(kept / CASSETTE.name) == ["One", "New"]
     assert [CASSETTE.read_text(), *Path("cassettes/test_it").iterdir()] == [before, CASSETTE]
+
+
+VCR = """interactions:
+- request:
+    uri: http://127.0.0.1/v1/chat/completions
+  response:
+    body: {string: "calls: none"}
+version: 1
+"""
+
+
+@pytest.mark.parametrize("mode", ["none", "once", "new_episodes", "all", "rewrite"])
+@pytest.mark.parametrize(("text", "what"), [(VCR, "a cassette of VCR"), ("- a list\n", "another file")])
+def test_a_file_that_is_not_ours_is_never_replaced(
+    pytester: pytest.Pytester, server: OpenAIServer, mode: str, text: str, what: str
+) -> None:
+    write(pytester, "\n    @pytest.mark.llm_mock_cassette('test_it/test_hi')" + prompt_test("Hi"))
+    taken = Path("cassettes/test_it/test_hi.yaml")
+    taken.parent.mkdir(parents=True)
+    taken.write_text(text)
+    result = pytester.runpytest("--llm-mock-record", mode)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        [f"*test_hi.yaml:1: is no cassette of pytest-llm-mock, but {what}, and stays as it is. *"]
+    )
+    assert server.requests == []
+    assert taken.read_text() == text
+
+
+def test_a_file_that_another_plugin_writes_while_the_test_runs_is_not_replaced(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
+    write(
+        pytester,
+        f"""
+    def test_hi(llm_mock_cassette):
+        ask("Hi")
+        llm_mock_cassette.path.write_text({VCR!r})
+        """,
+    )
+    result = pytester.runpytest("--llm-mock-record", "once")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*could not be written: *is no cassette of *", "What was recorded is in */recorded-cassette-*"]
+    )
+    assert CASSETTE.read_text() == VCR
+
+
+def test_pytest_recording_may_record_the_same_test(
+    pytester: pytest.Pytester, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pytest_recording")
+    pytester.makeini("[pytest]\nfilterwarnings = ignore::DeprecationWarning")
+    pytester.makepyfile(
+        test_it="""
+    import urllib.request, llm, os, pytest
+
+    @pytest.mark.vcr
+    @pytest.mark.llm_mock_cassette
+    def test_hi():
+        assert llm.get_model("loopback").prompt("Hi").text() == "Answer 1 to: Hi"
+        body = b'{"model": "m", "messages": [{"role": "user", "content": "by HTTP"}]}'
+        urllib.request.urlopen(os.environ["SERVER"] + "/chat/completions", body).read()
+    """
+    )
+    monkeypatch.setenv("SERVER", server.url)
+    theirs = CASSETTE.with_name("test_hi.yaml")
+    for mode in ("once", "rewrite"):
+        pytester.runpytest("--record-mode", mode, "--llm-mock-record", mode).assert_outcomes(passed=1)
+        assert theirs.read_text().startswith("interactions:")
+        assert recorded() == ["Hi"]
+    asked = len(server.requests)
+    pytester.runpytest().assert_outcomes(passed=1)
+    assert len(server.requests) == asked
+
+
+def test_a_cassette_where_they_lay_before_is_found_and_recorded_anew_there(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
+    write(pytester, prompt_test("One"))
+    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=1)
+    former = CASSETTE.rename(CASSETTE.with_name("test_hi.yaml"))
+    pytester.runpytest().assert_outcomes(passed=1)
+    write(pytester, prompt_test("New"))
+    pytester.runpytest("--llm-mock-record", "rewrite").assert_outcomes(passed=1)
+    assert recorded(former) == ["New"]
+    assert not CASSETTE.exists()
+
+
+def test_tests_whose_names_differ_in_case_have_one_file_where_case_does_not_count(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
+    write(pytester, prompt_test("Hi"), prompt_test("Hi", name="test_HI"))
+    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=2)
+    Path("TEST_IT.PY").hardlink_to("test_it.py")  # such a file system finds the file by this name, too
+    result = pytester.runpytest("test_it.py")
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(["These tests have one cassette, *", "  test_it.py::test_hi", "  test_it.py::test_HI"])
+
+
+@pytest.mark.parametrize(
+    ("prepare", "reason"),
+    [
+        (lambda: Path("cassettes").write_text("a file"), "Not a directory|File exists"),
+        (lambda: Path("cassettes").symlink_to("/proc/self/fdinfo"), "No such file or directory|Permission denied"),
+    ],
+    ids=["a file in place of the folder", "a folder of the system"],
+)
+def test_no_real_call_is_made_where_its_answer_cannot_be_written(
+    pytester: pytest.Pytester, server: OpenAIServer, prepare: Callable[[], object], reason: str
+) -> None:
+    write(pytester, prompt_test("One", "Two"))
+    prepare()
+    result = pytester.runpytest("--llm-mock-record", "once")
+    result.assert_outcomes(failed=1)
+    shown = "No real call was made, because the cassette cassettes/test_it/test_hi.llm.yaml cannot be written: "
+    result.stdout.re_match_lines([f".*{shown}({reason}).*Make cassettes/test_it a folder that can be written"])
+    result.stdout.no_fnmatch_line("*def check_writable*")
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("mode", ["none", "once", "rewrite"])
+@pytest.mark.parametrize(
+    "name", ["x" * 5_000, "x/" * 5_000 + "x", "a\0b", "a\x1bb"], ids=["long", "deep", "NUL", "ESC"]
+)
+def test_a_name_that_no_file_can_have_is_one_clear_error(pytester: pytest.Pytester, name: str, mode: str) -> None:
+    pytester.makepyfile(f"import pytest\n\n@pytest.mark.llm_mock_cassette({name!r})\ndef test_it(): ...\n")
+    result = pytester.runpytest("--llm-mock-record", mode)
+    result.assert_outcomes(errors=1)
+    result.stdout.re_match_lines(
+        ["(The cassette .*…? cannot be used: File name too long|llm_mock_cassette.*: the name of).*"]
+    )
+    result.stdout.no_fnmatch_line("*OSError*")
+    assert max(map(len, result.outlines)) < 300
+
+
+def test_a_test_with_a_long_name_in_any_script_has_a_cassette(pytester: pytest.Pytester, server: OpenAIServer) -> None:
+    write(pytester, prompt_test("Hi", name="test_" + "界" * 100))
+    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=1)
+    pytester.runpytest().assert_outcomes(passed=1)
+
+
+def test_repetitions_of_a_test_replay_its_cassette(pytester: pytest.Pytester, server: OpenAIServer) -> None:
+    pytest.importorskip("pytest_repeat")
+    write(
+        pytester,
+        """
+    @pytest.mark.parametrize("text", ["1-3", "b"])
+    def test_each(text):
+        ask(text)
+
+    @pytest.mark.llm_mock_cassette("named")
+    @pytest.mark.repeat(2)
+    def test_named():
+        ask("named")
+        """,
+        prompt_test("Hi"),
+    )
+    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=5)
+    assert sorted(prompts(server)) == ["1-3", "Hi", "b", "named"]
+    pytester.runpytest("--count", "3").assert_outcomes(passed=11)
+    assert len(server.requests) == 4
+    names = sorted(path.name for path in Path("cassettes").rglob("*.yaml"))
+    assert names == ["named.yaml", "test_each[1-3].llm.yaml", "test_each[b].llm.yaml", "test_hi.llm.yaml"]
 
 
 def test_recording_again_changes_nothing_where_the_answers_are_the_same(
@@ -425,7 +593,7 @@ def test_replies_of_the_test_go_before_the_cassette_and_those_of_the_project_do_
         mock_llm_responses.set("other", "from the test")
         assert llm.get_model("other").prompt("Hi").text() == "from the test"
         assert ask("Hi") == "Answer 1 to: Hi"
-        assert llm_mock_cassette.path.name == "test_hi.yaml"
+        assert llm_mock_cassette.path.name == "test_hi.llm.yaml"
         """,
     )
     for mode in ("once", "none"):
