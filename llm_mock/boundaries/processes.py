@@ -6,9 +6,6 @@ import contextlib
 import json
 import os
 import pickle
-import shutil
-import tempfile
-import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +17,7 @@ from llm_mock.core.script import QueuedReply, Script
 from llm_mock.core.settings import Settings
 from llm_mock.errors import InvalidReply
 from llm_mock.support.files import write_atomically
+from llm_mock.support.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
@@ -43,6 +41,7 @@ class SharedFolder:
     def __init__(self, folder: Path, mine: bool = False) -> None:
         self.folder = folder
         self.mine = mine
+        self._temporary: TemporaryFolder | None = None
         self._positions: dict[Path, int] = {}
         self._version = (0, 0)
         self._calls: list[CallRecord] = []
@@ -51,8 +50,10 @@ class SharedFolder:
     @classmethod
     def create(cls) -> SharedFolder:
         """A new one, that is removed with the object or at the end of the process."""
-        folder = cls(Path(tempfile.mkdtemp(prefix="llm-mock-shared-")), mine=True)
-        weakref.finalize(folder, _remove, folder.folder, os.getpid())
+        __tracebackhide__ = True
+        temporary = TemporaryFolder("shared")
+        folder = cls(temporary.path, mine=True)
+        folder._temporary = temporary
         return folder
 
     def environment(self) -> dict[str, str]:
@@ -162,11 +163,6 @@ class SharedFolder:
         self._positions[path] = start + whole
         for line in text[:whole].splitlines():
             yield json.loads(line)
-
-
-def _remove(folder: Path, process: int) -> None:
-    if os.getpid() == process:  # not in a forked child
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _check_sendable(script: Script) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -18,7 +15,9 @@ from llm_mock.boundaries.llm import user_folder
 from llm_mock.boundaries.llm.attach import attach
 from llm_mock.core.active import Pending, activate, pointer, set_live, set_passthrough, set_refusal
 from llm_mock.core.settings import Settings
+from llm_mock.errors import LLMMockError
 from llm_mock.plugin.options import boolean, choice, settings_of
+from llm_mock.support.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import MockGetModel
@@ -55,7 +54,7 @@ class TestRun:
         """The mock of the whole run; None where models are left alone."""
         self._passthrough = passthrough
         self._refuse_real_models = refuse_real_models
-        self._folder: str | None = None
+        self._folder: TemporaryFolder | None = None
         self.agents: dict[str, dict[str, Any]] = {}
         """What each agent did so far: see `llm_mock.agents.summary`."""
 
@@ -76,8 +75,7 @@ class TestRun:
         }
         self.user_environment: Mapping[str, str | None] = self._environment
         """The variables of the person who runs the tests; a worker is told them by its controller."""
-        self._folder = tempfile.mkdtemp(prefix="llm-mock-") if self.pending else None
-        self._process = os.getpid()
+        self._folder = TemporaryFolder("user") if self.pending else None
         self._previous_mock = activate(self.pending)
         self._previous_passthrough = set_passthrough(self._passthrough)
         self._previous_refusal = set_refusal(self._refuse_real_models)
@@ -85,8 +83,7 @@ class TestRun:
         if self._folder is None:
             os.environ[TESTING_VARIABLE] = "0"
             return
-        atexit.register(self._remove_folder)
-        os.environ[user_folder.USER_FOLDER_VARIABLE] = self._folder
+        os.environ[user_folder.USER_FOLDER_VARIABLE] = str(self._folder.path)
         if self._within_opted_out_run:
             os.environ[TESTING_VARIABLE] = "1"
         os.environ.setdefault(TESTING_VARIABLE, "1")
@@ -105,12 +102,8 @@ class TestRun:
         set_refusal(self._previous_refusal)
         user_folder.set_user_folder(self._previous_folder)
         _set_environment(self._environment)
-        self._remove_folder()
-
-    def _remove_folder(self) -> None:
-        if self._folder and os.getpid() == self._process:  # not in a forked child
-            shutil.rmtree(self._folder, ignore_errors=True)
-            atexit.unregister(self._remove_folder)
+        if self._folder is not None:
+            self._folder.remove()
 
     @contextmanager
     def as_user(self) -> Iterator[None]:
@@ -179,8 +172,12 @@ def _process_ends_with_the_run() -> bool:
 def run_of(config: pytest.Config) -> TestRun:
     """The run of a configuration, started when it is first asked for."""
     if RUN not in config.stash:
-        config.stash[RUN] = new_run(config, boolean(config, "llm_mock"))
-        config.stash[RUN].start()
+        run = new_run(config, boolean(config, "llm_mock"))
+        try:
+            run.start()
+        except LLMMockError as error:
+            raise pytest.UsageError(str(error)) from None
+        config.stash[RUN] = run
         config.add_cleanup(config.stash[RUN].stop)
         config.add_cleanup(_end_servers)  # also after Ctrl-C
     return config.stash[RUN]

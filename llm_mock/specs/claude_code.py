@@ -8,7 +8,6 @@ import functools
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +22,10 @@ from llm_mock.specs.drivers import Task, given_up
 from llm_mock.specs.evidence import checked
 from llm_mock.specs.models import SHOWN_OUTPUT, Verdict
 from llm_mock.specs.verdicts import parse_verdict
+from llm_mock.support.files import write_atomically
 from llm_mock.support.interpolation import literal
 from llm_mock.support.redaction import default_redactor
+from llm_mock.support.temporary import TemporaryFolder
 from llm_mock.support.text import exit_status, shorten_name
 
 SERVER = "llm_mock"
@@ -114,10 +115,10 @@ async def _execute(words: list[str], task: Task) -> tuple[int | None, str, str]:
 def _configuration(task: Task) -> Iterator[Path]:
     """A file that says where the tools are, readable for this user alone."""
     server = {"type": "http", "url": task.tools.url, "headers": dict(task.tools.headers)}
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="llm-mock-tools-", suffix=".json") as file:
-        json.dump({"mcpServers": {SERVER: server}}, file)
-        file.flush()
-        yield Path(file.name)
+    with TemporaryFolder("tools") as folder:
+        file = folder / "servers.json"
+        write_atomically(file, json.dumps({"mcpServers": {SERVER: server}}), mode=0o600, durable=False)
+        yield file
 
 
 def _failed(command: str, status: int, said: str, stderr: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from llm_mock.agents.tools import ServerTool
 from llm_mock.errors import InvalidFile
 from llm_mock.specs.allowed_hosts import AllowedHosts
 from llm_mock.specs.plugin_base import CLEANUP
+from llm_mock.support.temporary import TemporaryFolder
 
 MARKS = ("pyproject.toml", "setup.py", ".git")
 """What the root of a project has."""
@@ -65,8 +65,8 @@ def tools_server(yaml_path: Path, *, allowed_hosts: AllowedHosts, http: bool = F
     __tracebackhide__ = True
     root = find_project_root(yaml_path)
     plugins = plugin_files(root)
-    with tempfile.TemporaryDirectory(prefix="llm-mock-") as folder:
-        address_file = Path(folder, "address.json")
+    with TemporaryFolder("tools") as folder:
+        address_file = folder / "address.json"
         server = _OfOneTest(
             [sys.executable, "-m", "llm_mock.specs.mcp_server"],
             args=[

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import threading
 from pathlib import Path
+
+from llm_mock.support.leftovers import hold, remove_leftovers
 
 
 def write_atomically(path: Path, content: str | bytes, mode: int = 0o666, durable: bool = True) -> None:
     """Write a file so that at any moment it is the old one or the whole new one; missing folders are made.
 
     Where that fails, an old file is as it was. The umask of the process takes away from `mode`. With `durable` the
-    machine may fail right afterwards: to wait for the disk takes milliseconds.
+    machine may fail right afterwards: to wait for the disk takes milliseconds. What a process left that was killed
+    while it wrote this file is removed then, too.
     """
     path = Path(os.path.realpath(path))  # a link stays one
     data = content if isinstance(content, bytes) else content.encode()
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{_cut(path.name)}.{os.getpid()}-{threading.get_ident()}")
+    start = f".{_cut(path.name)}."
+    if durable:
+        remove_leftovers(path.parent, re.compile(re.escape(start) + r"\d+-\d+"))
+    temporary = path.with_name(f"{start}{os.getpid()}-{threading.get_ident()}")
     try:
-        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+        with open(temporary, "xb", opener=lambda name, flags: _made(name, flags, mode)) as file:
             file.write(data)
             if durable:
                 file.flush()
@@ -29,6 +36,14 @@ def write_atomically(path: Path, content: str | bytes, mode: int = 0o666, durabl
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def _made(name: str, flags: int, mode: int) -> int:
+    while True:
+        descriptor = os.open(name, flags, mode)
+        if hold(descriptor, name):
+            return descriptor
+        os.close(descriptor)
 
 
 def check_writable(path: Path) -> None:

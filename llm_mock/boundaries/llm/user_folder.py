@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from llm_mock.core.active import is_mocked
+from llm_mock.support.temporary import TemporaryFolder
 
 USER_FOLDER_VARIABLE = "LLM_USER_PATH"
 
@@ -19,10 +17,10 @@ USER_FOLDER_VARIABLE = "LLM_USER_PATH"
 class _State:
     """The folder of this process, where the environment names none."""
 
-    folder: str | None = None
+    folder: TemporaryFolder | None = None
 
 
-def set_user_folder(folder: str | None) -> str | None:
+def set_user_folder(folder: TemporaryFolder | None) -> TemporaryFolder | None:
     """Name the `llm` user folder where the environment does not. Returns the one named before, to be put back."""
     previous, _State.folder = _State.folder, folder
     return previous
@@ -56,23 +54,19 @@ def own_user_folder(original: Callable[[], Path]) -> Path:
         return Path(_user.folder or click.get_app_dir("io.datasette.llm"))
     if not is_mocked() or _State.folder is None or os.environ.get(USER_FOLDER_VARIABLE):
         return original()
-    return Path(_State.folder)
+    return _State.folder.path
 
 
 def make_user_folder() -> None:
     """Give this process, and those that it starts, a folder that is removed when it ends."""
-    folder, process = tempfile.mkdtemp(prefix="llm-mock-"), os.getpid()
-    os.environ[USER_FOLDER_VARIABLE] = _State.folder = folder
-
-    @atexit.register
-    def remove() -> None:
-        if os.getpid() == process:
-            shutil.rmtree(folder, ignore_errors=True)
+    _State.folder = TemporaryFolder("user")
+    os.environ[USER_FOLDER_VARIABLE] = str(_State.folder.path)
 
 
 def aliases_file() -> Path:
     """Where the user's aliases of models are; the file need not be there."""
-    return Path(os.environ.get(USER_FOLDER_VARIABLE) or _State.folder or os.devnull) / "aliases.json"
+    own = _State.folder.path if _State.folder else os.devnull
+    return Path(os.environ.get(USER_FOLDER_VARIABLE) or own) / "aliases.json"
 
 
 def stored_keys() -> list[str]:

@@ -1,0 +1,70 @@
+"""Temporary folders."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import tempfile
+import weakref
+from pathlib import Path
+
+from llm_mock.errors import LLMMockError
+from llm_mock.support.leftovers import hold, remove_leftovers
+
+NAMES = re.compile(r"llm-mock-(shared|tools|user)-\w{8}")
+"""The names of the folders: what each is for, and what `tempfile` adds."""
+
+
+class TemporaryFolder:
+    """A new folder, removed with the object, or at the end of the process; if that is killed, by a later one.
+
+    Args:
+        purpose: what it is for, one of those in `NAMES`.
+
+    Raises:
+        LLMMockError: none can be made.
+    """
+
+    def __init__(self, purpose: str) -> None:
+        __tracebackhide__ = True
+        try:
+            _remove_those_of_killed_processes()
+            self.path, descriptor = _made(purpose)
+        except OSError as error:
+            raise LLMMockError(
+                f"No temporary folder can be made: {error}. Set the environment variable TMPDIR to a folder that can "
+                "be written, or make room there."
+            ) from None
+        self.remove = weakref.finalize(self, _remove, self.path, descriptor, os.getpid())
+        """Removes the folder, once."""
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.remove()
+
+
+@functools.cache
+def _remove_those_of_killed_processes() -> None:
+    remove_leftovers(tempfile.gettempdir(), NAMES)
+
+
+def _made(purpose: str) -> tuple[Path, int | None]:
+    while True:
+        path = tempfile.mkdtemp(prefix=f"llm-mock-{purpose}-")
+        if os.name == "nt":  # where a folder cannot be opened
+            return Path(path), None
+        descriptor = os.open(path, os.O_RDONLY)
+        if hold(descriptor, path):
+            return Path(path), descriptor
+        os.close(descriptor)
+
+
+def _remove(folder: Path, descriptor: int | None, process: int) -> None:
+    if os.getpid() == process:  # not in a forked child
+        shutil.rmtree(folder, ignore_errors=True)
+        if descriptor is not None:
+            os.close(descriptor)
