@@ -36,7 +36,7 @@ def attach(own_user_folder: bool = False) -> None:
 
 def _attach_to(llm: ModuleType) -> None:
     """Replace the lookups of an `llm` module and guard its responses, where that was not done before."""
-    from llm_mock.boundaries.llm import embedding, executing, names, obtaining, user_folder, versions
+    from llm_mock.boundaries.llm import embedding, executing, names, obtaining, provider_classes, user_folder, versions
 
     if not hasattr(llm, names.MODELS):
         return
@@ -55,6 +55,7 @@ def _attach_to(llm: ModuleType) -> None:
         replace(llm, f"get_{kind}_aliases", functools.partial(obtaining.mocked_aliases, kind))
     for name in ("embed", "embed_multi"):
         replace(llm.EmbeddingModel, name, embedding.guarded_embedding)
+    provider_classes.guard_classes(llm)
     replace(llm.Response, versions.sync_execution(llm.Response), executing.guarded_iterator)
     name, is_coroutine = versions.async_execution(llm.AsyncResponse)
     replace(llm.AsyncResponse, name, executing.guarded_step if is_coroutine else executing.guarded_call)

@@ -6,13 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from llm_mock.boundaries.llm.executing import is_mock
+from llm_mock.boundaries.llm.provider_classes import patched_embedding_model
 from llm_mock.core.active import active, passes_through, refuse_where_wanted
 
 
 def guarded_embedding(original: Callable[..., Any], model: Any, *args: Any, **kwargs: Any) -> Any:
     """What `embed` or `embed_multi` of a model gives: the active mock's vectors, or those of the real model."""
     mock = active()
-    if is_mock(model):
+    patched = None if mock is None else patched_embedding_model(model)
+    if patched is not None:
+        model = _EmbeddedBy(lambda items, key: patched.embed_batch(items), patched)
+    elif is_mock(model):
         if model.mock() is None:
             import llm
 
@@ -20,18 +24,18 @@ def guarded_embedding(original: Callable[..., Any], model: Any, *args: Any, **kw
             return getattr(real, original.__name__)(*args, **kwargs)
     elif mock is not None and not passes_through(model.model_id):
         refuse_where_wanted(model.model_id, mock)
-        model = _EmbeddedBy(mock.get_embedding_model(model.model_id), model)
+        model = _EmbeddedBy(mock.get_embedding_model(model.model_id).embed_batch, model)
     return original(model, *args, **kwargs)
 
 
 class _EmbeddedBy:
-    """A real embedding model that has a mock embed its batches; what it takes and how much at once stays its own."""
+    """A real embedding model whose batches another embeds; what it takes and how much at once stays its own."""
 
-    def __init__(self, mock_model: Any, model: Any) -> None:
-        self._mock_model, self._model = mock_model, model
+    def __init__(self, embed_batch: Callable[..., Any], model: Any) -> None:
+        self._embed, self._model = embed_batch, model
 
     def embed_batch(self, items: Any, key: str | None = None) -> Any:
-        return self._mock_model.embed_batch(items, key=self._model.key or key)
+        return self._embed(items, key=self._model.key or key)
 
     _embed_batch = embed_batch  # what `llm` 0.36 calls; its own asks for the key first
 

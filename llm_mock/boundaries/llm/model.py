@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from typing import Any
 
 import llm
@@ -11,8 +11,10 @@ from llm_mock.behaviour import ModelBehaviour
 from llm_mock.boundaries.llm.accept import AcceptsAnything, AnyOptions, split_arguments
 from llm_mock.boundaries.llm.model_history import ModelHistory
 from llm_mock.boundaries.llm.playback import play, play_async
+from llm_mock.boundaries.llm.provider_classes import patched_model, patched_prompt, something_is_patched
+from llm_mock.boundaries.llm.recording import execute_patched
 from llm_mock.boundaries.llm.request import LLMRequest
-from llm_mock.boundaries.llm.response import LLM_PROMPT, MockResponse, prompt_with_mock_response
+from llm_mock.boundaries.llm.response import MockResponse, makes_what_llm_makes, prompt_with_mock_response
 from llm_mock.core.mock import Mock
 from llm_mock.core.request import plain
 
@@ -62,21 +64,33 @@ class MockLLMModel(_Scripted, llm.Model):
         __tracebackhide__ = True
         if prompt is None and not self.refuses:
             prompt = kwargs.pop("prompt_text", None)
+        if something_is_patched():
+            if (patched := patched_prompt(self)) is not None:
+                return patched(prompt, **kwargs)  # type: ignore[no-any-return]
+            lazy = patched_model(self) is not None or lazy
         for_llm, others = split_arguments(self, kwargs) if kwargs else (kwargs, None)
         mock = self.mock()
-        if mock is None or mock.cassette is not None or llm.Model.prompt is not LLM_PROMPT:
+        if mock is None or mock.cassette is not None or not makes_what_llm_makes():
             # What was recorded is played back as `llm` gave it, and a test's own patch of `llm` wins.
             return super().prompt(prompt, **for_llm)  # type: ignore[return-value]
         response: MockResponse = prompt_with_mock_response(self, prompt, **for_llm)
         if others:
             response.passed = plain(others)
-        scripted = type(self).execute is MockLLMModel.execute  # else a subclass answers by itself
+        scripted = type(self).execute is EXECUTE and "execute" not in vars(self)  # else it answers by itself
         if scripted and not (mock.settings.lazy if lazy is None else lazy):
             response.decided = mock.answer(LLMRequest(self.model_id, response.prompt, response, None))
         return response
 
     def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> Iterator[str]:
         """Called by `llm` to produce the response."""
+        __tracebackhide__ = True
+        decided = getattr(response, "decided", None) is not None
+        if not decided and (real := patched_model(self, prompt)) is not None:
+            return execute_patched(real, prompt, stream, response, conversation)  # type: ignore[no-any-return]
+        return self.execute_scripted(prompt, stream, response, conversation)
+
+    def execute_scripted(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> Iterator[str]:
+        """Answer from the script."""
         __tracebackhide__ = True
         answered = getattr(response, "decided", None)
         if answered is None:
@@ -85,13 +99,29 @@ class MockLLMModel(_Scripted, llm.Model):
         return play(answered, stream, response)
 
 
+EXECUTE = MockLLMModel.execute
+
+
 class AsyncMockLLMModel(_Scripted, llm.AsyncModel):
     """The asynchronous twin of `MockLLMModel`: lazy, as every `llm.AsyncModel`."""
 
     Options = AnyOptions  # type: ignore[assignment]
 
-    async def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> AsyncGenerator[str, None]:
+    def prompt(self, prompt: str | None = None, **kwargs: Any) -> llm.AsyncResponse:
+        """Ask the model, as any `llm.AsyncModel`."""
+        patched = patched_prompt(self) if something_is_patched() else None
+        return (patched or super().prompt)(prompt, **kwargs)
+
+    def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> AsyncIterator[str]:  # type: ignore[override]
         """Called by `llm` to produce the response."""
+        if (real := patched_model(self, prompt)) is not None:
+            return execute_patched(real, prompt, stream, response, conversation)  # type: ignore[no-any-return]
+        return self.execute_scripted(prompt, stream, response, conversation)
+
+    async def execute_scripted(
+        self, prompt: Any, stream: bool, response: Any, conversation: Any
+    ) -> AsyncGenerator[str, None]:
+        """Answer from the script."""
         __tracebackhide__ = True
         mock = self.mock() or Mock(ModelBehaviour())
         answered = await mock.answer_async(LLMRequest(self.model_id, prompt, response, conversation))

@@ -10,6 +10,7 @@ import llm
 
 from llm_mock.boundaries.llm.executing import is_async, is_mock
 from llm_mock.boundaries.llm.names import registered_now
+from llm_mock.boundaries.llm.provider_classes import FOR_REAL
 from llm_mock.core.protocols import Outcome, RealCall
 
 
@@ -47,7 +48,8 @@ def _started(call: RealCall, response: Any) -> Any:
         with call.as_user():
             model, arguments = _real_model(response)
         call.hide(arguments.get("key"), getattr(model, "key", None))
-        chunks = _execute(model, response, arguments)
+        setattr(response, FOR_REAL, True)
+        chunks = _execute(model, response.prompt, response.stream, response, response.conversation, arguments)
     except Exception as error:
         call.not_made(error)
         raise
@@ -73,15 +75,28 @@ def _real_model(response: Any) -> tuple[Any, dict[str, Any]]:
     return model, {}
 
 
-def _execute(model: Any, response: Any, arguments: dict[str, Any]) -> Any:
-    prompt = response.prompt
+def execute_patched(model: Any, prompt: Any, stream: bool, response: Any, conversation: Any) -> Any:
+    """Execute a real model whose `execute` somebody patched; no key is needed for that."""
+    arguments = {}
+    if isinstance(model, (llm.KeyModel, llm.AsyncKeyModel)):
+        arguments["key"] = _key_or_none(model, getattr(response, "_key", None))
+    return _execute(model, prompt, stream, response, conversation, arguments)
+
+
+def _key_or_none(model: Any, key: str | None) -> str | None:
+    try:
+        found: str | None = model.get_key(key)
+    except llm.NeedsKeyException:
+        return None
+    return found
+
+
+def _execute(model: Any, prompt: Any, stream: bool, response: Any, conversation: Any, arguments: dict[str, Any]) -> Any:
     if prompt.model is not model:
         prompt.model = model
         given = prompt.options
         prompt.options = model.Options(**{name: getattr(given, name) for name in given.model_fields_set})
-    return model.execute(
-        prompt, stream=response.stream, response=response, conversation=response.conversation, **arguments
-    )
+    return model.execute(prompt, stream=stream, response=response, conversation=conversation, **arguments)
 
 
 def _outcome_of(response: Any) -> Outcome:

@@ -12,6 +12,7 @@ import llm
 import llm.models
 
 from llm_mock.boundaries.llm import versions
+from llm_mock.boundaries.llm.provider_classes import noted_function
 
 if TYPE_CHECKING:
     from llm_mock.core.answer import Answer
@@ -43,6 +44,11 @@ class CallableUsage(dict[str, Any]):
         return llm.models.Usage(self["input_tokens"], self["output_tokens"], self.details)
 
 
+def patched(value: Any) -> Any:
+    """What a test has a patched method of `llm.Response` give, for the property in its place."""
+    return lambda: value
+
+
 NOTHING_PASSED: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -60,7 +66,8 @@ class MockResponse(llm.Response):
     @property
     def text(self) -> CallableText:
         """The whole text; reading it streams the response to its end."""
-        return CallableText(llm.Response.text(self))
+        text = llm.Response.text(self)
+        return CallableText(text) if isinstance(text, str) else patched(text)
 
     def text_or_raise(self) -> str:
         """The whole text."""
@@ -69,7 +76,8 @@ class MockResponse(llm.Response):
     @property
     def usage(self) -> CallableUsage:
         """`{"input_tokens": …, "output_tokens": …}`; called, the `llm.Usage`."""
-        return CallableUsage.of(super().usage())
+        usage = super().usage()
+        return CallableUsage.of(usage) if isinstance(usage, llm.models.Usage) else patched(usage)
 
     def json(self) -> Any:
         """The structured reply: its data, or else its text as JSON.
@@ -91,10 +99,6 @@ class MockResponse(llm.Response):
         response.log_to_db(db)  # type: ignore[no-untyped-call]
 
 
-LLM_PROMPT = llm.Model.prompt
-"""`llm`'s own function; where `llm.Model` has another one, somebody has patched it."""
-
-
 def _with_mock_responses(function: Any) -> Any:
     """A function of `llm.models` whose name `Response` is our class, and that is itself in all else.
 
@@ -106,5 +110,10 @@ def _with_mock_responses(function: Any) -> Any:
     return copied
 
 
-prompt_with_mock_response = _with_mock_responses(LLM_PROMPT)
-"""`llm.Model.prompt`, which gives a `MockResponse`."""
+prompt_with_mock_response = _with_mock_responses(noted_function(llm.Model, "prompt"))
+"""`llm.Model.prompt`, as it is where nobody patched it, which gives a `MockResponse`."""
+
+
+def makes_what_llm_makes() -> bool:
+    """Whether nobody patched the classes of what `prompt()` makes."""
+    return llm.models.Response is llm.Response and llm.models.Prompt is llm.Prompt
