@@ -14,6 +14,10 @@ class InvalidReply(LLMMockError, TypeError):
     """What was configured as a reply (or as an error) can never be one."""
 
 
+class InvalidMock(LLMMockError, TypeError):
+    """What was given as a mock is none of this package."""
+
+
 class InvalidToolCall(InvalidReply):
     """A scripted tool call that none of the offered tools could accept."""
 

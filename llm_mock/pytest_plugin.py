@@ -29,7 +29,9 @@ from llm_mock.plugin import markers
 from llm_mock.plugin.fixtures import (
     EveryTest,
     OnRequest,
+    _llm_mock_cassette,
     _llm_mock_live,
+    _llm_mock_misbehaviour,
     _llm_mock_strict,
     aitest_run,
     aitest_run_sync,

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.records import CallRecord, calls_made, schema_text
+from llm_mock.errors import InvalidMock
 from llm_mock.support.schemas import schema_name
-from llm_mock.support.text import shorten_name
+from llm_mock.support.text import described, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
@@ -39,8 +40,10 @@ def assert_llm_called_times(mock_llm_calls: Mock, model_name: str, times: int) -
 
     Raises:
         AssertionError: it was called more or less often. The message shows the prompts there were.
+        InvalidMock: what was passed is no mock.
     """
     __tracebackhide__ = True
+    _check_mock(mock_llm_calls)
     calls = mock_llm_calls.calls_of(model_name)
     if len(calls) != times:
         made = calls_made(calls) if calls else _other_models(model_name, mock_llm_calls.calls)
@@ -57,12 +60,23 @@ def assert_prompt_contains(mock_llm_calls: Mock, model_name: str, text: str) -> 
 
     Raises:
         AssertionError: no prompt contains it. The message shows the prompts there were.
+        InvalidMock: what was passed is no mock.
     """
     __tracebackhide__ = True
+    _check_mock(mock_llm_calls)
     calls = mock_llm_calls.calls_of(model_name)
     if not any(text in call["prompt"] for call in calls):
         made = calls_made(calls) if calls else _other_models(model_name, mock_llm_calls.calls)
         raise AssertionError(f"No prompt contained {text!r}.\n{made}")
+
+
+def _check_mock(mock: object) -> None:
+    __tracebackhide__ = True
+    if not hasattr(mock, "calls_of"):
+        raise InvalidMock(
+            f"This is no mock of llm_mock, but {described(mock)}. Where the project has a fixture mock_llm_calls of "
+            "its own, that hides the one of llm_mock: rename it, or pass mock_llm_responses, which is the same mock."
+        )
 
 
 def _other_models(model: str, all_calls: Sequence[CallRecord]) -> str:

@@ -185,6 +185,17 @@ class ResponseConfigurator:
             self.script.latencies[model_id] = checked_latency(latency)
         self._changed()
 
-    def set_response(self, model: str, response: Any) -> None:
-        """The same as `set` without a schema."""
+    def set_response(self, model: str, response: Any, *more: Any, schema: Any = None) -> None:
+        """The same as `set` without a schema.
+
+        Raises:
+            InvalidReply: a schema was given, as to mocks that take (model, schema, response); or it can be no reply.
+        """
+        __tracebackhide__ = True
+        if more or schema is not None:
+            given = getattr(schema or response, "__name__", "…")
+            raise InvalidReply(
+                "set_response() takes a model and a reply. For a reply to calls with a schema write "
+                f"set({model!r}, reply, schema={given})."
+            )
         self.set(model, response)

@@ -28,9 +28,10 @@ def mock_llm_calls(_llm_mock_of_test: Pending) -> MockGetModel:
 
 
 @pytest.fixture
-def mock_llm_responses(mock_llm_calls: MockGetModel) -> MockGetModel:
+def mock_llm_responses(mock_llm_calls: object, _llm_mock_of_test: Pending) -> MockGetModel:
     """Say what the models answer in this test: `set`, `add`, `set_error`, `set_unknown`, `get_model`."""
-    return mock_llm_calls
+    mock: MockGetModel = _llm_mock_of_test.mock()  # `mock_llm_calls` may be the project's own
+    return mock
 
 
 @pytest.fixture
@@ -66,8 +67,13 @@ def llm_mock_cassette_config() -> CassetteConfig:
 
 
 @pytest.fixture
-def llm_mock_cassette(request: pytest.FixtureRequest, _llm_mock_of_test: Pending) -> Iterator[Cassette]:
+def llm_mock_cassette(_llm_mock_cassette: Cassette) -> Cassette:
     """The cassette of this test: its calls are replayed from it, and recorded in it; see `--llm-mock-record`."""
+    return _llm_mock_cassette
+
+
+@pytest.fixture
+def _llm_mock_cassette(request: pytest.FixtureRequest, _llm_mock_of_test: Pending) -> Iterator[Cassette]:
     from llm_mock.plugin.cassette_of_test import CassetteOfTest
 
     config = request.config
@@ -90,16 +96,24 @@ def llm_mock_cassette(request: pytest.FixtureRequest, _llm_mock_of_test: Pending
 
 
 @pytest.fixture
-def debug_llm(mock_llm_calls: MockGetModel, caplog: pytest.LogCaptureFixture) -> Iterator[MockGetModel]:
+def debug_llm(
+    mock_llm_calls: object, _llm_mock_of_test: Pending, caplog: pytest.LogCaptureFixture
+) -> Iterator[MockGetModel]:
     """Log each call as it happens (logger `llm_mock`, level DEBUG), and print every model's calls after the test."""
     caplog.set_level(logging.DEBUG, logger="llm_mock")
-    yield mock_llm_calls
-    print(_calls_by_model(mock_llm_calls.models))
+    mock: MockGetModel = _llm_mock_of_test.mock()
+    yield mock
+    print(_calls_by_model(mock.models))
 
 
 @pytest.fixture
-def llm_mock_misbehaviour(request: pytest.FixtureRequest, _llm_mock_of_test: Pending) -> Iterator[Misbehaviour | None]:
+def llm_mock_misbehaviour(_llm_mock_misbehaviour: Misbehaviour | None) -> Misbehaviour | None:
     """What the models do wrong in this run of the test: `name`, `description`, `calls`; None without the marker."""
+    return _llm_mock_misbehaviour
+
+
+@pytest.fixture
+def _llm_mock_misbehaviour(request: pytest.FixtureRequest, _llm_mock_of_test: Pending) -> Iterator[Misbehaviour | None]:
     if not hasattr(request, "param"):
         yield None
         return

@@ -11,6 +11,8 @@ from llm_mock.plugin.stash import CASSETTE_CLAIMS
 
 BUDGETS_OF_TESTS = "llm_mock_budgets_of_tests"
 MISBEHAVIOUR = "llm_mock_misbehaviour"
+MISBEHAVIOUR_FIXTURE, CASSETTE_FIXTURE = "_llm_mock_misbehaviour", "_llm_mock_cassette"
+"""What the markers use; a project may have fixtures of its own with the public names."""
 LIVE_TEST_SKIPPED = "llm_live: this test calls a real model; run it with --llm-mock-live"
 
 
@@ -51,9 +53,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         chosen = marked(markers)
     except LLMMockError as error:
         raise pytest.fail.Exception(f"In {metafunc.definition.nodeid}: {error}", pytrace=False) from None
-    if MISBEHAVIOUR not in metafunc.fixturenames:
-        metafunc.fixturenames.append(MISBEHAVIOUR)  # else it could not be parametrized
-    metafunc.parametrize(MISBEHAVIOUR, chosen, ids=[name for name, _ in chosen], indirect=True)
+    if MISBEHAVIOUR_FIXTURE not in metafunc.fixturenames:
+        metafunc.fixturenames.append(MISBEHAVIOUR_FIXTURE)  # else it could not be parametrized
+    metafunc.parametrize(MISBEHAVIOUR_FIXTURE, chosen, ids=[name for name, _ in chosen], indirect=True)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -101,13 +103,13 @@ def _use_cassette(item: Any) -> None:
     wider = [
         position for position, name in enumerate(names, 1) if name in known and known[name][-1].scope != "function"
     ]
-    names.insert(max(wider, default=0), "llm_mock_cassette")
+    names.insert(max(wider, default=0), CASSETTE_FIXTURE)
 
 
 def _use_misbehaviour(item: Any) -> None:
     """Set the misbehaviour up after all other fixtures of a test: it is for the test, not for what prepares it."""
-    if MISBEHAVIOUR not in getattr(getattr(item, "callspec", None), "params", ()):
+    if MISBEHAVIOUR_FIXTURE not in getattr(getattr(item, "callspec", None), "params", ()):
         where = "runs plain test functions and methods of plain classes only"
         item.add_marker(pytest.mark.skip(reason=f"llm_mock_misbehaviour {where}, not {item.nodeid}"))
-    elif MISBEHAVIOUR not in item.fixturenames:
-        item.fixturenames.append(MISBEHAVIOUR)
+    elif MISBEHAVIOUR_FIXTURE not in item.fixturenames:
+        item.fixturenames.append(MISBEHAVIOUR_FIXTURE)

@@ -220,3 +220,93 @@ def test_markers_work_beside_a_fixture_of_the_project_that_has_the_name_of_ours(
     result = pytester.runpytest()
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*No reply was configured for this call*"])
+
+
+@pytest.mark.parametrize("name", ["mock_llm_calls", "mock_llm_responses", "llm_mock_cassette", "llm_mock_misbehaviour"])
+def test_every_marker_and_fixture_works_beside_a_fixture_of_the_project(pytester: pytest.Pytester, name: str) -> None:
+    pytester.makeconftest(
+        f"""
+        import pytest
+
+        @pytest.fixture(autouse=True)
+        def {name}():
+            return "the project's own"
+        """
+    )
+    pytester.makepyfile(
+        f"""
+        import llm, pytest
+
+        def ask():
+            return llm.get_model("gpt-4o").prompt("Hi").text()
+
+        @pytest.mark.llm_mock_misbehaviour("empty-text")
+        def test_a_model_misbehaves({name}):
+            assert {name} == "the project's own"
+            assert ask() == ""
+
+        @pytest.mark.llm_mock_cassette
+        def test_a_cassette_is_looked_for():
+            ask()
+
+        @pytest.mark.skipif({name == "mock_llm_responses"}, reason="it is the project's")
+        def test_replies_are_set(request):
+            request.getfixturevalue("mock_llm_responses").set("*", "of the test")
+            assert ask() == "of the test"
+
+        def test_calls_are_logged(debug_llm, caplog):
+            ask()
+            assert "gpt-4o" in caplog.text
+            assert len(debug_llm.calls) == 1
+        """
+    )
+    skipped = int(name == "mock_llm_responses")
+    result = pytester.runpytest()
+    result.assert_outcomes(passed=3 - skipped, failed=1, skipped=skipped)
+    result.stdout.fnmatch_lines(["There is no cassette *"])
+
+
+def test_a_fixture_of_the_project_may_extend_the_mock(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture
+        def mock_llm_calls(mock_llm_calls):
+            mock_llm_calls.set("*", "of the project")
+            return mock_llm_calls
+        """
+    )
+    pytester.makepyfile(
+        """
+        import llm
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", "of the test")
+            answers = [llm.get_model(name).prompt("").text() for name in ("gpt-4o", "m")]
+            assert answers == ["of the test", "of the project"]
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1)
+
+
+def test_an_assertion_names_the_fixture_that_hides_the_mock(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+        from llm_mock import assert_llm_called_times, assert_prompt_contains
+
+        @pytest.fixture
+        def mock_llm_calls():
+            return {}
+
+        @pytest.mark.parametrize("assertion, wanted", [(assert_llm_called_times, 1), (assert_prompt_contains, "Hi")])
+        def test_it(mock_llm_calls, assertion, wanted):
+            assertion(mock_llm_calls, "m", wanted)
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        ["*This is no mock of llm_mock, but {}. Where the project has a fixture mock_llm_calls*"]
+    )

@@ -102,6 +102,13 @@ class MockGetModel(Mock):
             name = cast("str", llm.get_default_model())  # type: ignore[no-untyped-call]
         return self.get_model(name)
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            __tracebackhide__ = True
+            hint = ". The calls of all models are in .calls" if name.startswith("call") else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
+
     def __repr__(self) -> str:
         return f"<MockGetModel: {len(self.models)} models, {len(self.calls)} calls>"
 

@@ -15,6 +15,7 @@ from llm.migrations import migrate
 from pydantic import BaseModel, ValidationError
 
 from llm_mock import AsyncMockLLMModel, MockGetModel, MockLLMModel, Reply, create_mock_get_model
+from llm_mock.errors import InvalidReply
 
 
 class Answer(BaseModel):
@@ -271,3 +272,25 @@ def test_a_patch_of_llm_by_hand_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llm.Model, "prompt", lambda self, prompt, **kwargs: f"patched: {prompt}")
     assert model.prompt("Hi") == "patched: Hi"
     assert model.call_history == []
+
+
+class Plan(BaseModel):
+    nodes: list[str]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"schema": Plan, "response": {"nodes": []}}, "schema=Plan"),
+        (("m", Plan, {"nodes": []}), "schema=Plan"),
+        (("m", None, "Hi"), "schema=…"),
+    ],
+)
+def test_the_ways_of_another_mock_are_answered_with_ours(arguments: Any, named: str) -> None:
+    mock = create_mock_get_model()
+    with pytest.raises(InvalidReply, match=rf"write set\('m', reply, {named}\)"):
+        mock.set_response("m", **arguments) if isinstance(arguments, dict) else mock.set_response(*arguments)
+    with pytest.raises(AttributeError, match=r"'call_history'\. The calls of all models are in \.calls"):
+        mock.call_history  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no attribute 'sett'$"):
+        mock.sett  # noqa: B018
