@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,6 +12,7 @@ import click
 from llm_mock import __version__
 from llm_mock.commands.errors import errors_told, not_writable, tell
 from llm_mock.errors import LLMMockError
+from llm_mock.support.redaction import KNOWN, redacted
 from llm_mock.support.text import shorten
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -20,6 +22,13 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 @click.version_option(__version__)
 def main() -> None:
     """Test code that calls large language models."""
+    KNOWN.ask(_stored_keys)
+
+
+def _stored_keys() -> list[str]:
+    from llm_mock.boundaries.llm.user_folder import USER_FOLDER_VARIABLE, stored_keys
+
+    return stored_keys(os.environ.get(USER_FOLDER_VARIABLE))
 
 
 def _role_options(command: Command) -> Command:
@@ -127,7 +136,7 @@ def validate(files: tuple[Path, ...]) -> None:
     wrong = False
     for path in files:
         try:
-            click.echo(f"{path}: {validated(path)}")
+            click.echo(redacted(f"{path}: {validated(path)}"))
         except LLMMockError as error:
             wrong = True
             tell("Error", str(error))

@@ -13,7 +13,7 @@ from pathlib import Path
 from llm_mock.agents.servers import MCPServer, Server
 from llm_mock.errors import ServerError
 from llm_mock.support.interpolation import NAME, interpolated, references_in
-from llm_mock.support.redaction import Redactor, is_secret_name
+from llm_mock.support.redaction import Redactor, hide, is_secret_name
 from llm_mock.support.text import shorten_name
 
 
@@ -56,13 +56,11 @@ def secrets_of(server: Server) -> list[str]:
     return [value[name] for written, value in given for name in value if _is_secret(name, written[name])]
 
 
-def secrets_of_servers(servers: Sequence[Server]) -> list[str]:
-    """The secrets of several servers; one that refers to a variable that is not set will not start, and has none."""
-    secrets = []
+def hide_secrets_of(servers: Sequence[Server]) -> None:
+    """Keep the secrets of servers out of all that is shown; one that refers to a variable that is not set has none."""
     for server in servers:
         with contextlib.suppress(ServerError):
-            secrets += secrets_of(server)
-    return secrets
+            hide(*secrets_of(server))
 
 
 def _is_secret(name: str, value: str) -> bool:

@@ -15,12 +15,12 @@ import mcp_types as types
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
-from llm_mock.agents.environment import resolved, secrets_of
+from llm_mock.agents.environment import hide_secrets_of, resolved
 from llm_mock.agents.mcp_stdio import Stdio
 from llm_mock.agents.servers import MCPServer
 from llm_mock.agents.tools import ToolAnswer
 from llm_mock.errors import ServerError
-from llm_mock.support.redaction import default_redactor
+from llm_mock.support.redaction import redacted
 from llm_mock.support.text import exit_status, shorten, shorten_name
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class MCPSession:
     def __init__(self, server: MCPServer) -> None:
         self.server = server
         self._named = f"MCP server {shorten_name(server.label)!r}"
-        self._redactor = default_redactor(secrets_of(server))
+        hide_secrets_of([server])
         self._over = asyncio.Event()
         self._client: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._stdio: Stdio | None = None
@@ -111,7 +111,7 @@ class MCPSession:
         if isinstance(error, ServerError):
             return error
         if self._stdio is None:
-            url = self._redactor.clean(self.server.url)
+            url = redacted(self.server.url)
             at = f" at {url}" if self.server.label != url else ""
             waited = f"did not answer within {self.server.start_timeout:g} seconds (start_timeout)."
             return ServerError(f"The {self._named}{at} {f'cannot be used: {_said(error)}.' if error else waited}")
@@ -136,12 +136,12 @@ class MCPSession:
         stderr = self.stderr()
         if self._stdio is None or not self._stdio.other_lines:
             return _last_lines(stderr)
-        shown = "".join(f"\n  {shorten(self._redactor.clean(line))}" for line in self._stdio.other_lines)
+        shown = "".join(f"\n  {shorten(line)}" for line in self._stdio.other_lines)
         return f"\nIt wrote to stdout what is no message of MCP:{shown}{_last_lines(stderr) if stderr.strip() else ''}"
 
     def stderr(self) -> str:
         """The first and the last of what the server wrote to stderr, without secrets."""
-        return str(self._redactor.clean(self._stdio.stderr())) if self._stdio else ""
+        return str(redacted(self._stdio.stderr())) if self._stdio else ""
 
     async def stop(self, at_once: bool = False) -> None:
         """Close the session, and end the server and all that it started; `at_once` does not let it end by itself."""
@@ -199,7 +199,7 @@ class MCPSession:
             if _is_lost(error):
                 self._over.set()
             failed = f"The call of the tool {tool!r} of the {self._named} failed: {_said(error)}."
-            return ToolAnswer(self._redactor.clean(failed), is_error=True)
+            return ToolAnswer(redacted(failed), is_error=True)
 
     async def _dead(self, when: str) -> ToolAnswer:
         await self.stop()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from llm_mock.boundaries.llm.parts import usage
 from llm_mock.cost.prices import cost_of_usage
-from llm_mock.support.redaction import default_redactor
+from llm_mock.support.redaction import redacted
 from llm_mock.support.text import call_text, count, dollars, indented, seconds, shorten, shorten_name
 
 if TYPE_CHECKING:
@@ -38,12 +38,7 @@ class Finding(int):
         return finding
 
     def __repr__(self) -> str:
-        return f"<{bool(self)}: {without_secrets(self.reason)}>"
-
-
-def without_secrets(text: str, secrets: Sequence[str] = ()) -> str:
-    """A text for people, without these secrets, those of the environment, and what has the form of one."""
-    return str(default_redactor(secrets).clean(text))
+        return f"<{bool(self)}: {redacted(self.reason)}>"
 
 
 def now() -> str:
@@ -70,10 +65,6 @@ class ToolCallRecord:
     """Images and other content besides text, also what the model does not take."""
 
     def __str__(self) -> str:
-        return without_secrets(self.as_text())
-
-    def as_text(self) -> str:
-        """The call with its result or its error; secrets may be in it."""
         if self.error is not None:
             said = f"✗ {indented(self.error, '      ', SHOWN_RESULT)}"
         else:
@@ -97,13 +88,13 @@ class Turn:
     """The errors after which the turn was asked for again."""
 
     def as_lines(self) -> Iterator[str]:
-        """What was said and called; secrets may be in it."""
+        """What was said and called, without secrets."""
         for error in self.retried:
             yield f"asked again after {shorten_name(error)}"
         if self.text or not self.tool_calls:
             yield indented(self.text or "(nothing said)", "    ")
         for call in self.tool_calls[:SHOWN_CALLS]:
-            yield call.as_text()
+            yield str(call)
         if len(self.tool_calls) > SHOWN_CALLS:
             yield f"… {len(self.tool_calls) - SHOWN_CALLS} more tool calls"
 
@@ -128,8 +119,6 @@ class AgentResult:
     """Seconds, tools and retries included."""
     started: str = field(default_factory=now, compare=False)
     """When: ISO 8601, local time."""
-    secrets: tuple[str, ...] = field(default=(), compare=False)
-    """What the servers were given in secret; it is not shown where the run is."""
 
     def __bool__(self) -> bool:
         return self.success
@@ -138,8 +127,7 @@ class AgentResult:
         how = "succeeded" if self.success else f"failed: {shorten_name(self.error or '', 80)}"
         calls = ", ".join(call_text(call.name, call.arguments, 60) for call in self.all_tool_calls) or "none"
         said = f"; final response {shorten(self.final_response, 60)}" if self.final_response else ""
-        shown = f"<AgentResult: {how}; tool calls: {shorten_name(calls, SHOWN_REPR)}{said}>"
-        return without_secrets(shown, self.secrets)
+        return f"<AgentResult: {how}; tool calls: {shorten_name(calls, SHOWN_REPR)}{said}>"
 
     def __str__(self) -> str:
         lines = [f"Agent {shorten_name(self.agent)}: {self._outcome()}"]
@@ -150,7 +138,7 @@ class AgentResult:
         lines += [f"  … {first} earlier turns"] if first else []
         for number, turn in enumerate(self.turns[first:], start=first + 1):
             lines += [f"  turn {number}:", *(f"    {line}" for line in turn.as_lines())]
-        return without_secrets("\n".join(lines), self.secrets)
+        return "\n".join(lines)
 
     def _outcome(self) -> str:
         used = f"{count(len(self.turns), 'turn')}, {count(len(self.all_tool_calls), 'tool call')}"

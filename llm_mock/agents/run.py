@@ -15,7 +15,7 @@ import llm
 from llm_mock.agents import summary
 from llm_mock.agents.agent import Agent
 from llm_mock.agents.calls import OnToolCall, ToolCalls
-from llm_mock.agents.environment import secrets_of_servers
+from llm_mock.agents.environment import hide_secrets_of
 from llm_mock.agents.pool import pool_of_process
 from llm_mock.agents.result import AgentResult, Turn, now
 from llm_mock.agents.session import AgentSession
@@ -132,6 +132,7 @@ class _Run:
             raise InvalidAgent(
                 f"The model {model.model_id!r} does not support tools, and the agent has some. Choose another model."
             )
+        hide_secrets_of(session.agent.servers)
         self._session = session
         self._agent = session.agent
         self._model = single_attempts(model)
@@ -238,7 +239,6 @@ class _Run:
             exception=self._exception,
             duration=time.perf_counter() - self._start,
             started=self._started,
-            secrets=tuple(secrets_of_servers(self._agent.servers)),
         )
 
 

@@ -13,9 +13,10 @@ from llm_mock.cassettes.config import CassetteConfig
 from llm_mock.cassettes.lookup import Lookup, explain_miss
 from llm_mock.cassettes.record_modes import RecordMode
 from llm_mock.cassettes.recording import AsUser, Recording, call_text
+from llm_mock.cassettes.redaction import redacted_response
 from llm_mock.cassettes.replay import RecordedReply
 from llm_mock.errors import CassetteMiss, LLMMockError
-from llm_mock.support.redaction import default_redactor
+from llm_mock.support.redaction import KNOWN, Redactor
 from llm_mock.support.text import shorten_name, shown_path
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
     from llm_mock.core.reply import Reply
     from llm_mock.core.request import Request
-    from llm_mock.support.redaction import Redactor
 
 
 class Cassette:
@@ -36,7 +36,6 @@ class Cassette:
             does not hold; `all` everything, in place of what the file holds for the same call; `rewrite` everything,
             in a new file.
         config: how calls are found.
-        redactor: what never gets into the file.
         as_user: within it the keys of the person who runs the process can be looked up, to record.
 
     Raises:
@@ -49,13 +48,12 @@ class Cassette:
         path: Path,
         mode: RecordMode = "none",
         config: CassetteConfig | None = None,
-        redactor: Redactor | None = None,
         as_user: AsUser = nullcontext,
     ) -> None:
         self.path = path
         self.mode = mode
         self.config = config or CassetteConfig()
-        self._redactor = redactor or default_redactor(patterns=self.config.redact)
+        self._redactor = Redactor(self.config.redact, KNOWN)
         self._as_user = as_user
         self._exists = _exists(path)
         self._content = storage.Content(storage.Calls(path))
@@ -104,7 +102,7 @@ class Cassette:
         try:
             asked = schema.Request.of(request)
             cleaned = self._cleaned(asked)
-            keys = self.config.key(asked), self.config.key(cleaned)
+            keys = [self.config.key(way) for way in self._ways(asked, cleaned)]
         except Exception as error:  # such as one of the project's function that normalizes
             mock.note_problem(
                 f"{call_text(record)} could not be looked up in the cassette: {type(error).__name__}: {error}. "
@@ -113,12 +111,12 @@ class Cassette:
             raise
         try:
             with self._lock:
-                position = self._lookup.take_redacted(*keys) if self.replays else None
+                position = self._lookup.take_redacted(keys) if self.replays else None
                 if position is None and self.records:
                     if not self._checked:
                         storage.check_writable(self.path)
                     self._checked = True
-                    recording = Recording(cleaned, mock, record, self._redactor, self._as_user)
+                    recording = Recording(cleaned, mock, record, self._as_user)
                     self._recorded.append(recording)
                     return recording
             if position is None:
@@ -136,9 +134,15 @@ class Cassette:
 
         return RecordedReply(response, self._content.contents, record["kwargs"]["schema"] is not None, overrun)
 
-    def _cleaned(self, request: schema.Request) -> schema.Request:
+    def _ways(self, asked: schema.Request, cleaned: schema.Request) -> list[schema.Request]:
+        """How a call may have been recorded: as it is, by this machine, by one that knows none of its secrets."""
+        if cleaned is asked:
+            return [asked]
+        return [asked, cleaned, self._cleaned(asked, Redactor(self.config.redact))]
+
+    def _cleaned(self, request: schema.Request, redactor: Redactor | None = None) -> schema.Request:
         plain = request.plain()
-        cleaned = self._redactor.clean(plain)
+        cleaned = (redactor or self._redactor).clean(plain)
         return request if cleaned == plain else schema.Request.model_validate(cleaned)
 
     def save(self, passed: bool) -> str | None:
@@ -179,7 +183,7 @@ class Cassette:
 
     def _as_call(self, recorded: Recording) -> schema.Call:
         assert recorded.response is not None
-        response = schema.Response.model_validate(self._redactor.clean(recorded.response.plain()))
+        response = schema.Response.model_validate(redacted_response(recorded.response.plain(), self._redactor))
         return schema.Call(request=self._cleaned(recorded.request), response=response)
 
     def _merged(self, recorded: Sequence[schema.Call]) -> list[schema.Call | str]:

@@ -46,13 +46,13 @@ class Lookup:
         """The position of the next call with a key."""
         return self._left[key].pop() if self._left.get(key) else None
 
-    def take_redacted(self, key: str, cleaned: str) -> int | None:
-        """The position of the next call with a key, as it is or redacted.
+    def take_redacted(self, keys: Sequence[str]) -> int | None:
+        """The position of the next call with one of the keys of a call: as it is, and redacted in several ways.
 
         A secret that only the machine knew on which it was recorded may have been any text here.
         """
-        redacted = (recorded for recorded in self._redacted if _fits(recorded, key))
-        found = (self.take(candidate) for candidate in chain((key, cleaned), redacted))
+        alike = (recorded for recorded in self._redacted if any(_fits(recorded, key) for key in keys))
+        found = (self.take(candidate) for candidate in chain(keys, alike))
         return next((position for position in found if position is not None), None)
 
 

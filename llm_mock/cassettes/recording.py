@@ -14,13 +14,13 @@ import pydantic
 from llm_mock.cassettes import exceptions, schema
 from llm_mock.cassettes.replay import RecordedReply
 from llm_mock.errors import LLMMockError, NotRecordable
+from llm_mock.support.redaction import hide
 from llm_mock.support.text import shorten
 
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
     from llm_mock.core.protocols import Outcome
     from llm_mock.core.records import CallRecord
-    from llm_mock.support.redaction import Redactor
 
 AsUser = Callable[[], AbstractContextManager[None]]
 
@@ -28,9 +28,7 @@ AsUser = Callable[[], AbstractContextManager[None]]
 class Recording:
     """A call that is made for real and recorded; its request is without secrets. See `core.protocols.RealCall`."""
 
-    def __init__(
-        self, request: schema.Request, mock: Mock, record: CallRecord, redactor: Redactor, as_user: AsUser
-    ) -> None:
+    def __init__(self, request: schema.Request, mock: Mock, record: CallRecord, as_user: AsUser) -> None:
         self.request = request
         self.response: schema.Response | None = None
         """What was answered, once that is known."""
@@ -39,14 +37,14 @@ class Recording:
         self.lost: str | None = None
         """Why the call cannot be kept, where that was not said yet."""
         self.as_user = as_user
-        self._mock, self._record, self._redactor = mock, record, redactor
+        self._mock, self._record = mock, record
         self._chunks: list[tuple[dict[str, Any], str]] = []
         self._outcome: Callable[[], Outcome] | None = None
         self._ended = False
 
     def hide(self, *secrets: str | None) -> None:
         """Take values as secret."""
-        self._redactor.hide(*(secret for secret in secrets if isinstance(secret, str)))
+        hide(*(secret for secret in secrets if isinstance(secret, str)))
 
     def not_made(self, error: Exception) -> None:
         """The call cannot be made."""

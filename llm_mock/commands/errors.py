@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from llm_mock.errors import LLMMockError
-from llm_mock.support.redaction import default_redactor
+from llm_mock.support.redaction import redacted
 from llm_mock.support.text import escaped, shorten
 
 INTERRUPTED = 130
@@ -45,5 +45,5 @@ def not_writable(path: str | Path, error: OSError) -> str:
 
 def tell(kind: str, message: str) -> None:
     """Tell of an `Error` or a `Warning` on standard error; nothing in the message acts on a terminal."""
-    lines = default_redactor().clean(message).splitlines() or [""]
+    lines = redacted(message).splitlines() or [""]
     click.echo(f"{kind}: " + "\n".join(map(escaped, lines)), err=True)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from llm_mock.errors import MissingExtra
 from llm_mock.suites.failure import SIGNS
-from llm_mock.support.redaction import Redactor
+from llm_mock.support.redaction import redacted
 from llm_mock.support.text import escaped
 
 try:
@@ -28,10 +28,9 @@ ASCII_SIGNS = {True: "+", False: "x", None: "-"}
 class Terminal:
     """Standard output: a terminal, a pipe or a file. NO_COLOR and a pipe refuse colors."""
 
-    def __init__(self, redactor: Redactor, color: bool = True) -> None:
+    def __init__(self, color: bool = True) -> None:
         self.is_pipe = not sys.stdout.isatty()
         wanted = color and not os.environ.get("NO_COLOR") and not self.is_pipe
-        self._redactor = redactor
         self._console = Console(
             color_system="auto" if wanted else None,
             width=max(PIPE_WIDTH, _columns()) if self.is_pipe else None,
@@ -49,7 +48,7 @@ class Terminal:
 
     def text(self, value: str) -> str:
         """A text without secrets, in which nothing acts on a terminal; its lines are kept."""
-        lines = self._redactor.clean(value).splitlines()
+        lines = redacted(value).splitlines()
         return self._shown("\n".join(escaped(line.expandtabs(4).rstrip()) for line in lines))
 
     def line(self, value: str) -> str:

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import click
 
-from llm_mock.agents.environment import secrets_of_servers
-from llm_mock.boundaries.llm.user_folder import stored_keys
+from llm_mock.agents.environment import hide_secrets_of
 from llm_mock.commands.errors import INTERRUPTED, not_writable, tell
 from llm_mock.commands.role import prepared_role
 from llm_mock.commands.table import show_result
@@ -23,7 +22,6 @@ from llm_mock.suites.results import CaseResult, SuiteResult
 from llm_mock.suites.role import Role
 from llm_mock.suites.runner import load_suite, run_suite
 from llm_mock.suites.schema import TestCase, TestSuiteDefinition
-from llm_mock.support.redaction import Redactor, default_redactor
 from llm_mock.support.text import count, shorten, shorten_name
 
 SHOWN_NAMES = 20
@@ -52,9 +50,8 @@ class Options:
 def run_suites(options: Options) -> int:
     """Run suites, show and write what came of them; the exit code is 0 where all cases passed, else 1."""
     role = prepared_role(options.role, options.model, options.dry_run)
-    keys = [] if options.dry_run else stored_keys()
-    redactor = default_redactor(keys + secrets_of_servers(role.agent.servers))
-    run = _Run(role, options, Terminal(redactor, not options.no_color), redactor)
+    hide_secrets_of(role.agent.servers)
+    run = _Run(role, options, Terminal(not options.no_color))
     try:
         run.run_all()
     finally:
@@ -69,14 +66,13 @@ class _Run:
     role: Role
     options: Options
     terminal: Terminal
-    redactor: Redactor
     finished: list[FinishedSuite] = field(default_factory=list)
     exit_code: int = 0
 
     def write_outputs(self) -> None:
         for path in self.options.output:
             try:
-                suite_outputs.write(path, self.finished, self.redactor)
+                suite_outputs.write(path, self.finished)
             except OSError as error:
                 self._tell_error(not_writable(path, error))
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.request import described_attachments, described_tool_call, plain
+from llm_mock.support.redaction import KNOWN
 
 if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
@@ -51,6 +52,7 @@ class CallLog:
     def asked(self, call: CallRecord, request: Request) -> None:
         """Describe what a call asks."""
         if self.detailed and id(call) in self._calls:
+            KNOWN.look()  # a variable that is set for this call alone is secret, too
             self._describe(call, "request", request.describe)
 
     def answered(self, call: CallRecord, reply: Reply) -> None:

@@ -13,6 +13,7 @@ from llm_mock.core.records import schema_text
 from llm_mock.core.reply import Reply
 from llm_mock.core.tool_calls import BrokenToolCall
 from llm_mock.errors import InvalidToolCall, LLMMockError, SchemaViolation, SchemaViolationWarning
+from llm_mock.support.redaction import redacted
 from llm_mock.support.schemas import text_violations, violations
 from llm_mock.support.text import shorten_name
 
@@ -84,7 +85,7 @@ def _warn(message: str) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(packages):
         frame = frame.f_back
     warnings.warn_explicit(
-        SchemaViolationWarning(message),
+        SchemaViolationWarning(redacted(message)),
         category=None,
         filename=frame.f_code.co_filename,
         lineno=frame.f_lineno,

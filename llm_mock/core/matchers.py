@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from llm_mock.support.redaction import redacted
 from llm_mock.support.text import compact, shorten
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Matchers:
             if option not in call["options"]:
                 yield f"the option {option} was not given"
             elif call["options"][option] != value:
-                yield f"the option {option} is {call['options'][option]!r}, not {value!r}"
+                yield f"the option {option} is {redacted(call['options'][option])!r}, not {redacted(value)!r}"
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) is not None for name in self.__slots__)

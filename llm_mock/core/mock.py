@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from llm_mock.core.protocols import Behaviour, Misbehaviour, Names, RealCall, Recorded, SharedFolder
     from llm_mock.core.request import Request
     from llm_mock.core.vectors import EmbeddingState
-    from llm_mock.support.redaction import Redactor
 
 logger = logging.getLogger("llm_mock")
 
@@ -57,8 +56,6 @@ class Mock:
         """What was called."""
         self.cassette: Recorded | None = None
         """What answers the calls for which this mock has no reply, in place of the parent."""
-        self.redactor: Redactor | None = None
-        """What more is secret in its calls than a report knows."""
         self.misbehaviour: Misbehaviour | None = None
         """What the models do wrong: it changes the replies to the calls of this mock."""
         self.folder: SharedFolder | None = None

@@ -13,6 +13,7 @@ from llm_mock.cost.budgets import Budget, Used, budget_from, unknown_prices, use
 from llm_mock.cost.prices import available, cost_of, no_price_library, tokens_of
 from llm_mock.errors import InvalidBudget, LLMMockError, MissingExtra
 from llm_mock.plugin.runtest import calls_of_test
+from llm_mock.support.redaction import redacted
 from llm_mock.support.text import dollars, shorten_name
 
 SHOWN_TESTS = 10
@@ -119,7 +120,7 @@ class BudgetOfRun:
         used = self._in_setup.pop(report.nodeid, []) + used
         if used and report.passed and (message := self._problem(used)):
             report.outcome = "failed"
-            report.longrepr = message
+            report.longrepr = redacted(message)
 
     def _problem(self, used: Sequence[tuple[str, CostAndTokens]]) -> str | None:
         limited = self._budget.cost is not None

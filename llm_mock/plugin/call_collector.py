@@ -12,7 +12,9 @@ import pytest
 from llm_mock.boundaries.llm.get_model import MockGetModel
 from llm_mock.core.active import active
 from llm_mock.core.call_log import LoggedCall
-from llm_mock.report.calls import PROPERTIES, describe_calls, junit_properties, keep_calls
+from llm_mock.plugin.failures import MESSAGE, message_of
+from llm_mock.report.calls import PROPERTIES, describe_calls, junit_properties, keep_calls, redacted_calls
+from llm_mock.support.redaction import KNOWN, redacted
 
 STEPS = pytest.StashKey["Sequence[dict[str, Any]]"]()
 """What a plain-language test did: of each step `name`, `status` (pass, fail or skip), `details` and `tool_output`."""
@@ -48,6 +50,7 @@ class CallCollector:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        KNOWN.look()  # before the variables that the test set are gone
         mock = active()
         if mock is not None and mock is not self._run_mock:
             self._mock_of_test = mock
@@ -59,6 +62,8 @@ class CallCollector:
         report = yield
         if shipped is not None:
             setattr(report, SHIPPED, shipped)
+        if self._detailed and report.outcome != "passed":
+            setattr(report, MESSAGE, message_of(report))
         return report
 
     def _new_calls_of_the_run(self) -> list[LoggedCall]:
@@ -81,14 +86,20 @@ class CallCollector:
             item.user_properties[:] = others + junit_properties(calls)
         if not self._detailed:
             return None
-        redactor = mock.redactor if mock is not None else None
-        return self.shipped(redactor.clean(calls) if redactor is not None else calls, item.stash.get(STEPS, []))
+        return self.shipped(calls, item.stash.get(STEPS, []))
 
     def shipped(self, calls: list[dict[str, Any]], steps: Sequence[dict[str, Any]] = ()) -> str:
-        """Calls and steps of a test, and the calls outside tests since the last time, as they travel."""
-        groups = [{**group, "calls": describe_calls(group["calls"], self._run_mock)} for group in self._outside]
+        """Calls and steps of a test, and the calls outside tests since the last time, as they travel: without secrets.
+
+        Only where a test ran all of its secrets are known.
+        """
+        groups = [
+            {**group, "calls": redacted_calls(describe_calls(group["calls"], self._run_mock))}
+            for group in self._outside
+        ]
         self._outside = []
-        return json.dumps({"calls": calls, "steps": steps, "outside": groups}, default=_as_json)
+        shipped = {"calls": redacted_calls(calls), "steps": redacted(steps), "outside": groups}
+        return json.dumps(shipped, default=_as_json)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

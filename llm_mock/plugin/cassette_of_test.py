@@ -19,7 +19,7 @@ from llm_mock.cassettes.config import CassetteConfig
 from llm_mock.cassettes.record_modes import RECORD_MODES
 from llm_mock.cassettes.storage import is_cassette
 from llm_mock.errors import LLMMockError
-from llm_mock.support.redaction import default_redactor
+from llm_mock.support.redaction import OUTPUT
 from llm_mock.support.text import shorten, shorten_name, shown_path
 
 if TYPE_CHECKING:
@@ -144,9 +144,8 @@ class CassetteOfTest:
                 f"The fixture llm_mock_cassette_config gave {shorten(config)}. Return a "
                 f"llm_mock.cassettes.CassetteConfig({wanted})."
             )
-        self.redactor = default_redactor([] if mode == "none" else run.stored_keys(), config.redact)
-        """What is secret in this test; a report hides it, too."""
-        self.cassette = Cassette(path_of(self._item, name), mode, config, self.redactor, run.as_user)
+        OUTPUT.hide_pattern(*config.redact)
+        self.cassette = Cassette(path_of(self._item, name), mode, config, run.as_user)
 
     def finish(self, passed: bool) -> None:
         """Write what was recorded. A problem fails a test that passed, and is shown beside the failure of another."""

@@ -12,6 +12,7 @@ from llm_mock.core.active import Pending
 from llm_mock.errors import LLMMockError, MissingExtra
 from llm_mock.plugin.run import RUN, mock_of_test, new_run
 from llm_mock.plugin.stash import CASSETTE, CASSETTE_CLAIMS, UNUSED_RECORDINGS
+from llm_mock.support.redaction import redacted
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import MockGetModel
@@ -89,7 +90,7 @@ def _llm_mock_cassette(request: pytest.FixtureRequest, _llm_mock_of_test: Pendin
     request.node.stash[CASSETTE] = own
     mock = _llm_mock_of_test.mock()
     mock.autospec()
-    mock.cassette, mock.redactor = own.cassette, own.redactor
+    mock.cassette = own.cassette
     yield own.cassette
     mock.cassette = None
     own.end()
@@ -171,6 +172,6 @@ def _calls_by_model(models: Mapping[str, MockLLMModel]) -> str:
     for name, model in list(models.items()):
         lines.append(f"\nModel {name} called {model.prompt_count} times")
         for call in model.call_history:
-            cut = "..." if call["prompt_length"] > 50 else ""
-            lines.append(f"  - {call['prompt'][:50]}{cut}")
+            prompt = redacted(call["prompt"])
+            lines.append(f"  - {prompt[:50]}{'...' if len(prompt) > 50 else ''}")
     return "\n".join(lines)

@@ -12,14 +12,14 @@ import pytest
 
 from llm_mock.agents.summary import rows
 from llm_mock.plugin.call_collector import SHIPPED, CallCollector
+from llm_mock.plugin.failures import MESSAGE, message_of
 from llm_mock.plugin.run import TestRun
 from llm_mock.report.document import as_json, new_document, new_test
 from llm_mock.report.page import as_page
 from llm_mock.support.files import check_writable, write_atomically
-from llm_mock.support.redaction import default_redactor
+from llm_mock.support.redaction import redacted
 from llm_mock.support.text import shorten_name
 
-LONGEST_MESSAGE = 10_000
 SEVERITY = ("passed", "skipped", "xfailed", "xpassed", "rerun", "failed", "error")
 """Outcomes of a test; what happens later counts only where it is worse."""
 
@@ -132,16 +132,15 @@ class ReportWriter:
 
     def _document(self) -> dict[str, Any]:
         """The document without secrets. The fewer objects there are at once, the less garbage collection takes."""
-        clean = default_redactor(self._run.stored_keys()).clean
         for test in self._tests:
-            test.update(clean(test))
+            test.update(redacted(test))
         for test, shipped in self._received:
-            received = clean(json.loads(shipped))
+            received = redacted(json.loads(shipped))
             test["calls"] += received["calls"]
             if received["steps"]:
                 test["steps"] = received["steps"]
             self._outside += [{"worker": test["worker"], **group} for group in received["outside"]]
-        return new_document(self._tests, self._outside, clean(rows(self._run.agents)), time.time() - self._start)
+        return new_document(self._tests, self._outside, redacted(rows(self._run.agents)), time.time() - self._start)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for line in self._lines:
@@ -165,12 +164,5 @@ def _outcome(report: pytest.TestReport) -> str:
 
 
 def _message(report: pytest.TestReport | pytest.CollectReport) -> str | None:
-    """Why a test failed or was skipped, without the traceback."""
-    if getattr(report, "wasxfail", None):
-        return str(report.wasxfail)
-    longrepr: Any = report.longrepr
-    if isinstance(longrepr, tuple):
-        longrepr = longrepr[2]
-    crash = getattr(longrepr, "reprcrash", None)
-    message = str(longrepr if crash is None else crash.message)
-    return message[:LONGEST_MESSAGE] if longrepr is not None else None
+    known: str | None = getattr(report, MESSAGE, None)
+    return known or message_of(report)

@@ -17,6 +17,7 @@ from llm_mock.core.active import Pending, activate, pointer, set_live, set_passt
 from llm_mock.core.settings import Settings
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.options import boolean, choice, settings_of
+from llm_mock.support.redaction import KNOWN
 from llm_mock.support.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class TestRun:
         }
         self.user_environment: Mapping[str, str | None] = self._environment
         """The variables of the person who runs the tests; a worker is told them by its controller."""
+        KNOWN.ask(self._stored_keys)
         self._folder = TemporaryFolder("user") if self.pending else None
         self._previous_mock = activate(self.pending)
         self._previous_passthrough = set_passthrough(self._passthrough)
@@ -111,10 +113,9 @@ class TestRun:
         with user_folder.as_user(self.user_environment[user_folder.USER_FOLDER_VARIABLE]):
             yield
 
-    def stored_keys(self) -> list[str]:
-        """The keys that `llm` has stored for the person who runs the tests, to keep them out of files."""
-        with self.as_user():
-            return user_folder.stored_keys()
+    def _stored_keys(self) -> list[str]:
+        """The keys that `llm` has stored for the person who runs the tests, to keep them out of all that is shown."""
+        return user_folder.stored_keys(self.user_environment[user_folder.USER_FOLDER_VARIABLE])
 
     @contextmanager
     def live(self) -> Iterator[None]:

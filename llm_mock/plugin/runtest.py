@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from llm_mock.core.active import active_if_made, is_mocked
+from llm_mock.plugin.failures import redact_failure
 from llm_mock.plugin.legacy import LegacyMockDetector
 from llm_mock.plugin.run import RUN
 from llm_mock.plugin.stash import CASSETTE
+from llm_mock.support.redaction import redacted
 
 if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
@@ -63,20 +65,21 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
+    if report.outcome == "failed":
+        redact_failure(report, call.excinfo and call.excinfo.value)
     if report.outcome == "failed" and call.when != "teardown":
         mock: Any = active_if_made()
         if mock is not None and mock.misbehaviour is not None:
             report.sections.append(("LLM misbehaviour", str(mock.misbehaviour)))
         if (calls := calls_of_test(item)) and not hasattr(item, "failure_shows_calls"):
             from llm_mock.core.records import call_list
-            from llm_mock.support.redaction import default_redactor
 
-            redactor = getattr(mock, "redactor", None) or default_redactor()
-            report.sections.append(("LLM calls", redactor.clean(call_list(calls))))
+            report.sections.append(("LLM calls", call_list(calls)))
     if "llm_mock.agents.summary" in sys.modules:
         _take_agent_runs(item, report)
     if report.outcome == "skipped" and isinstance(report.longrepr, tuple) and _is_ours(report.longrepr[0]):
-        report.longrepr = (str(item.path), (item.location[1] or 0) + 1, report.longrepr[2])  # not where we skipped it
+        reason = redacted(report.longrepr[2])
+        report.longrepr = (str(item.path), (item.location[1] or 0) + 1, reason)  # not where we skipped it
     return report
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.run import mock_of_test, run_of
+from llm_mock.support.redaction import redacted
 from llm_mock.support.text import escaped, shown_path
 
 _NOT_IN_A_MARKER = re.compile(r"[^\w.-]+")
@@ -33,7 +34,7 @@ class YAMLFile(pytest.File):
             yield from self.tests()
         except LLMMockError as error:
             text = str(error)
-            raise self.CollectError(text if str(self.path) in text else f"{self.path}: {text}") from None
+            raise self.CollectError(redacted(text if str(self.path) in text else f"{self.path}: {text}")) from None
 
     def tests(self) -> Iterator[pytest.Item]:
         """The tests that the file holds."""

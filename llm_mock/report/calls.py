@@ -13,6 +13,7 @@ from llm_mock.core.call_log import CallLog, LoggedCall
 from llm_mock.core.request import plain
 from llm_mock.cost.prices import cost_of
 from llm_mock.errors import LLMMockError
+from llm_mock.support.redaction import OUTPUT, redacted
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import MockGetModel
@@ -42,6 +43,30 @@ def describe_calls(kept: Iterable[LoggedCall], mock: MockGetModel | None) -> lis
     calls = [_call(record, details, mock) for record, details in kept]
     _find_conversations(calls)
     return calls
+
+
+def redacted_calls(calls: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Described calls without secrets, also where one came in several chunks of a stream."""
+    redacted_all = []
+    for call in calls:
+        response = call["response"]
+        if response and "chunks" in response:
+            call = {**call, "response": {**response, "chunks": _redacted_chunks(response["chunks"])}}
+        redacted_all.append(redacted(call))
+    return redacted_all
+
+
+def _redacted_chunks(chunks: Sequence[Any]) -> list[Any]:
+    """Chunks in which what comes from one part of the answer (its text, a tool call, …) is redacted together."""
+    plain_chunks = [{"type": "text", "chunk": chunk} if isinstance(chunk, str) else dict(chunk) for chunk in chunks]
+    parts: dict[Any, list[dict[str, Any]]] = {}
+    for chunk in plain_chunks:
+        if isinstance(chunk.get("chunk"), str):
+            parts.setdefault((chunk.get("type"), chunk.get("tool_call_id")), []).append(chunk)
+    for part in parts.values():
+        for chunk, text in zip(part, OUTPUT.clean_pieces([chunk["chunk"] for chunk in part]), strict=True):
+            chunk["chunk"] = text
+    return [made["chunk"] if isinstance(given, str) else made for given, made in zip(chunks, plain_chunks, strict=True)]
 
 
 def junit_properties(calls: Sequence[dict[str, Any]]) -> list[tuple[str, Any]]:

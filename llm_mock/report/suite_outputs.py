@@ -10,12 +10,12 @@ from llm_mock.report.suite_junit import as_junit
 from llm_mock.report.suite_markdown import as_markdown
 from llm_mock.report.suite_page import as_page
 from llm_mock.support.files import write_atomically
-from llm_mock.support.redaction import Redactor
+from llm_mock.support.redaction import redacted
 
 FORMATS = {".json": as_json, ".xml": as_junit, ".md": as_markdown, ".html": as_page}
 """Of each suffix: what makes the file of the document."""
 
 
-def write(path: Path, suites: Sequence[FinishedSuite], redactor: Redactor) -> None:
+def write(path: Path, suites: Sequence[FinishedSuite]) -> None:
     """Write the results of suites, without secrets, in the format that the suffix names."""
-    write_atomically(path, FORMATS[path.suffix.lower()](redactor.clean(new_document(suites))))
+    write_atomically(path, FORMATS[path.suffix.lower()](redacted(new_document(suites))))

@@ -24,7 +24,7 @@ from llm_mock.specs.models import SHOWN_OUTPUT, Verdict
 from llm_mock.specs.verdicts import parse_verdict
 from llm_mock.support.files import write_atomically
 from llm_mock.support.interpolation import literal
-from llm_mock.support.redaction import default_redactor
+from llm_mock.support.redaction import redacted
 from llm_mock.support.temporary import TemporaryFolder
 from llm_mock.support.text import exit_status, shorten_name
 
@@ -122,11 +122,10 @@ def _configuration(task: Task) -> Iterator[Path]:
 
 
 def _failed(command: str, status: int, said: str, stderr: str) -> str:
-    clean = default_redactor().clean
     parts = [f"The command {shorten_name(command)!r} failed, {exit_status(status)}."]
     if said.strip():
-        parts.append(f"It said: {shorten_name(clean(said), SHOWN_OUTPUT)}")
-    if lines := clean(stderr).strip().splitlines()[-SHOWN_LINES:]:
+        parts.append(f"It said: {shorten_name(said, SHOWN_OUTPUT)}")
+    if lines := redacted(stderr).strip().splitlines()[-SHOWN_LINES:]:
         parts += ["The last that it wrote to stderr:", *(f"  {shorten_name(line, SHOWN_OUTPUT)}" for line in lines)]
     return "\n".join(parts)
 

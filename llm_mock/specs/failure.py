@@ -9,7 +9,6 @@ from pathlib import Path
 from llm_mock.errors import LLMMockError
 from llm_mock.specs.models import PARTS, StepResult, TestSpec, Verdict
 from llm_mock.specs.steps import WITHIN, every_step
-from llm_mock.support.redaction import default_redactor
 from llm_mock.support.text import indented
 
 _NUMBER = re.compile(r" \[\d+/\d+\]")
@@ -25,7 +24,7 @@ class LLMTestFailed(LLMMockError, AssertionError):
     """
 
     def __init__(self, verdict: Verdict, spec: TestSpec, path: Path) -> None:
-        super().__init__(default_redactor().clean("\n".join(_lines(verdict, spec, path))))
+        super().__init__("\n".join(_lines(verdict, spec, path)))
         self.verdict = verdict
 
 

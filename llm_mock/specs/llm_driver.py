@@ -21,7 +21,6 @@ from llm_mock.specs.models import SHOWN_OUTPUT, Verdict
 from llm_mock.specs.prompt import render_question
 from llm_mock.specs.steps import calls_of
 from llm_mock.specs.verdicts import SCHEMA, has_verdict, parse_verdict
-from llm_mock.support.redaction import default_redactor
 from llm_mock.support.text import shorten_name
 
 MORE_TURNS = 10
@@ -110,7 +109,7 @@ def _last_answer(model: str, prompt: str, result: AgentResult) -> str:
 
 
 def _failed(model: str, error: str) -> DriverError:
-    shown = shorten_name(default_redactor().clean(error), SHOWN_OUTPUT)
+    shown = shorten_name(error, SHOWN_OUTPUT)
     return DriverError(f"The model {shorten_name(model)!r} did not finish this test: {shown}")
 
 

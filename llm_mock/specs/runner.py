@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from llm_mock.specs.drivers import Driver, DryRun, Task
 from llm_mock.specs.models import PARTS, StepResult, TestSpec, Verdict
 from llm_mock.specs.steps import Deadline, Report, Steps, calls_of, named
 from llm_mock.specs.tools_server import RunningTools, find_project_root, tools_server
-from llm_mock.support.redaction import default_redactor
+from llm_mock.support.redaction import redacted
 from llm_mock.support.text import nearest, shorten_name
 
 TEARDOWN_TIME = 10.0
@@ -81,7 +81,6 @@ class _Run:
     tools: RunningTools
     deadline: Deadline
     report: Report
-    clean: Callable[[Any], Any] = field(default_factory=lambda: default_redactor().clean)
     done: list[StepResult] = field(default_factory=list)
     saved: dict[str, Any] = field(default_factory=dict)
 
@@ -99,7 +98,7 @@ class _Run:
         failed = [result for result in teardown if result.status == "fail"]
         problems = [f"{shorten_name(result.name)} failed: {result.details}" for result in failed]
         whole = _with_problems(verdict.model_copy(update={"steps": [*verdict.steps, *teardown]}), problems)
-        return Verdict.model_validate(self.clean(whole.model_dump()))
+        return Verdict.model_validate(redacted(whole.model_dump()))
 
     def _unknown_tools(self) -> list[StepResult]:
         """A failed result for each tool that the steps name and the server does not have."""
@@ -137,8 +136,10 @@ class _Run:
 
     def _record(self, happened: StepResult | str) -> None:
         if isinstance(happened, StepResult):
-            happened = StepResult.model_validate(self.clean(happened.model_dump()))
+            happened = StepResult.model_validate(redacted(happened.model_dump()))
             self.done.append(happened)
+        else:
+            happened = str(redacted(happened))
         self.report(happened)
 
     def _failed(self, reason: str, steps: list[StepResult]) -> Verdict:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 import llm
 
 from llm_mock.agents.agent import Agent
-from llm_mock.agents.environment import secrets_of_servers
 from llm_mock.agents.pool import pool_of_process
-from llm_mock.agents.result import AgentResult, without_secrets
+from llm_mock.agents.result import AgentResult
 from llm_mock.agents.run import aitest_run_sync
 from llm_mock.agents.session import AgentSession
 from llm_mock.boundaries.llm.create import create_mock_get_model
@@ -22,6 +21,7 @@ from llm_mock.errors import LLMMockError
 from llm_mock.suites.assertions import RunContext, evaluate_assertions
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, TurnResult, total_cost
 from llm_mock.suites.schema import TestCase, ToolCallsAssertion, Turn
+from llm_mock.support.redaction import redacted
 from llm_mock.support.text import error_text
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class CaseRunner:
         return Attempt(
             tuple(self._turn_result(result) for result in session.results),
             () if error is not None else tuple(assertions),
-            None if error is None else without_secrets(error, secrets_of_servers(self.agent.servers)),
+            None if error is None else str(redacted(error)),
             # a dry run that succeeded needs no transcript: its turns say all, and a transcript takes long
             "" if self.dry_run and error is None else "\n\n".join(map(str, session.results)),
             time.perf_counter() - start,

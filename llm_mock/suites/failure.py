@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from llm_mock.agents.result import without_secrets
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult
 from llm_mock.support.text import indented, shorten_name
 
@@ -20,7 +19,7 @@ SHOWN_CALLS = 10
 
 def failed_case(result: CaseResult, path: Path | None, signs: Mapping[bool | None, str] = SIGNS) -> str:
     """The whole of it, without secrets; the path is that of the suite, None for one made in Python."""
-    return without_secrets("\n".join(_lines(result, path, signs)))
+    return "\n".join(_lines(result, path, signs))
 
 
 def _lines(result: CaseResult, path: Path | None, signs: Mapping[bool | None, str]) -> Iterator[str]:

@@ -1,4 +1,7 @@
-"""How values, calls and numbers are written in messages and tables."""
+"""How values, calls and numbers are written in messages and tables.
+
+What is cut is redacted before: of half a key nobody could tell any more that it is one.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,22 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from llm_mock.support.redaction import redacted
+
 SHOWN_CHARACTERS = 120
 SHOWN_TEXT = 2_000
 SHOWN_LINES = 40
 
 
 def shorten(value: Any, length: int = SHOWN_CHARACTERS) -> str:
-    """A value on one line, cut at `length` characters; text in quotes, data as JSON."""
+    """A value on one line, without secrets, cut at `length` characters; text in quotes, data as JSON."""
+    value = redacted(value)
     return shorten_name(repr(value) if isinstance(value, str) else compact(value), length)
 
 
 def shorten_name(name: str, length: int = SHOWN_CHARACTERS) -> str:
-    """A name or a message on one line, cut at `length` characters; what a terminal could act on is escaped."""
-    text = escaped(" ".join(name.split()))
+    """The same of a name or a message; what a terminal could act on is escaped."""
+    text = escaped(" ".join(redacted(name).split()))
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
@@ -57,7 +63,7 @@ def described(value: Any) -> str:
 
 def call_text(name: str, arguments: Mapping[str, Any], length: int = 300) -> str:
     """A call of a tool as one would write it, on one line."""
-    given = ", ".join(f"{argument}={_as_json(value)}" for argument, value in arguments.items())
+    given = ", ".join(f"{argument}={_as_json(redacted(value))}" for argument, value in arguments.items())
     return shorten_name(f"{name}({given})", length)
 
 
@@ -80,7 +86,9 @@ def indented(text: str, indent: str, length: int = SHOWN_TEXT) -> str:
     """A text of many lines as far as it is shown; its further lines are indented, what is not printable is escaped.
 
     So no line of it can pass for something else. Empty lines are left out, spaces at the start of a line are kept.
+    There are no secrets in it.
     """
+    text = redacted(text)
     cut = text[:length]
     lines = [line.expandtabs(4).rstrip() for line in cut.splitlines()]
     shown = [escaped(line) for line in lines if line][:SHOWN_LINES]

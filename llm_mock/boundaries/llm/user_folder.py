@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -49,12 +50,16 @@ def as_user(folder: str | None) -> Iterator[None]:
 def own_user_folder(original: Callable[[], Path]) -> Path:
     """The run's folder, also where a test cleared the environment."""
     if _user.looking:
-        import click
-
-        return Path(_user.folder or click.get_app_dir("io.datasette.llm"))
+        return _user_folder(_user.folder)
     if not is_mocked() or _State.folder is None or os.environ.get(USER_FOLDER_VARIABLE):
         return original()
     return _State.folder.path
+
+
+def _user_folder(folder: str | None) -> Path:
+    import click
+
+    return Path(folder or click.get_app_dir("io.datasette.llm"))
 
 
 def make_user_folder() -> None:
@@ -69,9 +74,13 @@ def aliases_file() -> Path:
     return Path(os.environ.get(USER_FOLDER_VARIABLE) or own) / "aliases.json"
 
 
-def stored_keys() -> list[str]:
-    """The keys that `llm` has stored for the person who runs the process."""
-    import llm
+def stored_keys(folder: str | None) -> list[str]:
+    """The keys that `llm` has stored in a user folder, by default that of the person who runs the process.
 
-    keys = llm.load_keys()  # type: ignore[no-untyped-call]
-    return [key for key in keys.values() if isinstance(key, str)]
+    They are read without `llm`, which takes long to import.
+    """
+    try:
+        keys = json.loads((_user_folder(folder) / "keys.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    return [key for key in keys.values() if isinstance(key, str)] if isinstance(keys, dict) else []

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, NamedTuple
 import pydantic
 from pydantic import ConfigDict
 
-from llm_mock.agents.result import AgentResult, without_secrets
+from llm_mock.agents.result import AgentResult
+from llm_mock.support.redaction import redacted
 from llm_mock.support.text import escaped, shorten_name
 
 SHOWN = 120
@@ -83,14 +84,15 @@ class BaseAssertion(StrictModel, ABC):
 
 
 def quoted(text: str, length: int = SHOWN) -> str:
-    """A text in quotes, cut, backslashes as they are; what a terminal could act on is escaped."""
+    """A text without secrets in quotes, cut, backslashes as they are; what a terminal could act on is escaped."""
+    text = redacted(text)
     cut = text if len(text) <= length else f"{text[: length - 1]}…"
     return f"'{escaped(cut)}'"
 
 
 def reported(text: str) -> str:
     """What a model or the project's code said, on a line and without secrets."""
-    return shorten_name(without_secrets(text), 500)
+    return shorten_name(text, 500)
 
 
 def reported_error(error: BaseException) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import pydantic
 from pydantic import Field
 
-from llm_mock.agents.result import now, without_secrets
+from llm_mock.agents.result import now
 from llm_mock.cost.prices import cost_of_usage
 from llm_mock.suites.assertion_types.base import BaseAssertion, Outcome, RunContext, quoted, reported, reported_error
 from llm_mock.support.json_in_text import json_objects_in
@@ -86,7 +86,7 @@ class LLMJudgeAssertion(BaseAssertion):
         took = (usage.input or 0) + (usage.output or 0), cost_of_usage(judging.model_id, usage, started)
         verdict = _only_verdict(text)
         if verdict is None:
-            said = quoted(without_secrets(text))
+            said = quoted(text)
             return Outcome(None, f"{named} that judges gave no verdict, but {said}", *took)
         criteria = f"{'meets' if verdict.met else 'does not meet'} the criteria {quoted(self.criteria, 80)}"
         return Outcome(verdict.met, f"Output {criteria}: {reported(verdict.reason)}", *took)

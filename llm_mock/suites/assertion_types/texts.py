@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field
 
 from llm_mock.suites.assertion_types.base import SHOWN, BaseAssertion, Outcome, RunContext, quoted, reported_error
 from llm_mock.support import schemas
+from llm_mock.support.redaction import redacted
 from llm_mock.support.text import shorten_name
 
 Texts = Annotated[tuple[str, ...], Field(min_length=1)]
@@ -171,6 +172,7 @@ def _all_quoted(texts: Sequence[str]) -> str:
 
 def _difference(value: str, output: str) -> str:
     """A text, and from where on the output is another."""
+    value, output = redacted(value), redacted(output)
     pairs = zip(value, output, strict=False)
     same = next((place for place, (one, other) in enumerate(pairs) if one != other), min(len(value), len(output)))
     if same <= SHOWN // 2:

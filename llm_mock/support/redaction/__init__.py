@@ -1,0 +1,29 @@
+"""Keeps keys, tokens and passwords out of everything that is shown or written.
+
+There is one redactor for that, `redacted`, and every text goes through it where it leaves: a failure, a warning, a line
+of a log, a file. A text that is cut is redacted before, so that no half of a key is left. Recordings have a redactor of
+their own, with what the project wants hidden in them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llm_mock.support.redaction.known import Known, is_secret_name
+from llm_mock.support.redaction.marks import REDACTED, REDACTED_SECRET
+from llm_mock.support.redaction.redactor import Redactor
+
+__all__ = ["KNOWN", "OUTPUT", "REDACTED", "REDACTED_SECRET", "Redactor", "hide", "is_secret_name", "redacted"]
+
+KNOWN = Known()
+"""The secrets that this process knows by their value."""
+OUTPUT = Redactor(known=KNOWN)
+"""What all that is shown or written goes through."""
+
+hide = KNOWN.hide
+"""Take values as secret, for the rest of the process."""
+
+
+def redacted(value: Any) -> Any:
+    """A copy of a text, or of a JSON value, in which nothing secret is left."""
+    return OUTPUT.clean(value)

@@ -1,0 +1,33 @@
+"""What stands in place of a secret; and while a text is worked on, in place of each of its characters.
+
+As long as a text keeps its length, it can be cut where the original was: into the pieces of a stream, or into lines.
+"""
+
+from __future__ import annotations
+
+REDACTED = "[redacted]"
+"""In place of what has the form of a secret."""
+REDACTED_SECRET = "[redacted secret]"
+"""In place of a value that is secret only by the environment or the user's keys: another machine may not know it."""
+
+FORM, SECRET, REST = "\ufdd0", "\ufdd1", "\ufdd2"
+"""The first character of a secret of either kind, and each further one; Unicode has no characters there."""
+
+
+def covered(text: str, first: str) -> str:
+    """What stands in place of a secret text."""
+    return first + REST * (len(text) - 1) if text else ""
+
+
+def protected(text: str) -> str:
+    """A text with the marks of an earlier time covered, so that nothing takes a part of them for a secret."""
+    if REDACTED[:-1] not in text:
+        return text
+    return text.replace(REDACTED_SECRET, covered(REDACTED_SECRET, SECRET)).replace(REDACTED, covered(REDACTED, FORM))
+
+
+def shown(text: str) -> str:
+    """A text, or a piece of one, with one mark for each secret that begins in it."""
+    if FORM in text or SECRET in text or REST in text:
+        return text.replace(REST, "").replace(SECRET, REDACTED_SECRET).replace(FORM, REDACTED)
+    return text

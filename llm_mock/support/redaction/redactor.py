@@ -1,0 +1,77 @@
+"""Replaces what is secret, in texts, in the pieces of a text, and in JSON values."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, pairwise
+from typing import Any
+
+from llm_mock.support.redaction.forms import cover_forms, is_secret_field
+from llm_mock.support.redaction.known import Known, cover_known
+from llm_mock.support.redaction.marks import FORM, REDACTED, covered, protected, shown
+
+
+class Redactor:
+    """Replaces what is secret by `[redacted]`, and known values by `[redacted secret]`.
+
+    Secret are the known values, also as base64, in JSON or in a URL, or cut; what has the form of a key of a known
+    provider, of a bearer token, a private key, a password or a signature in a URL; what the patterns fit; and the texts
+    of fields whose name says so (`authorization`, `api_key`, `password`, …). The arguments of tools have names of the
+    tool's own, so these do not count.
+
+    Args:
+        patterns: regular expressions of what else is secret.
+        known: the secrets that are known by their value; by default none.
+    """
+
+    def __init__(self, patterns: Iterable[str | re.Pattern[str]] = (), known: Known | None = None) -> None:
+        self._known = known
+        self._forms: tuple[str, ...] = ()
+        self._patterns: list[re.Pattern[str]] = []
+        self._cover = functools.lru_cache(10_000)(self._covered)  # the same texts come up again and again
+        self.hide_pattern(*patterns)
+
+    def hide_pattern(self, *patterns: str | re.Pattern[str]) -> None:
+        """Take what further regular expressions fit as secret."""
+        compiled = [re.compile(pattern) for pattern in patterns]
+        self._patterns += [pattern for pattern in compiled if pattern not in self._patterns]
+        self._cover.cache_clear()
+
+    def clean(self, value: Any) -> Any:
+        """A copy of a text, or of a JSON value, without secrets."""
+        self._look()
+        return self._clean(value, True)
+
+    def clean_pieces(self, pieces: Sequence[str]) -> list[str]:
+        """The pieces of a text without secrets, also those that begin in one piece and end in another."""
+        self._look()
+        text, ends = self._cover("".join(pieces)), [0, *accumulate(map(len, pieces))]
+        return [shown(text[start:end]) for start, end in pairwise(ends)]
+
+    def _look(self) -> None:
+        """Find out what is secret now."""
+        forms = () if self._known is None else self._known.look()
+        if forms is not self._forms:
+            self._forms = forms
+            self._cover.cache_clear()
+
+    def _clean(self, value: Any, by_name: bool) -> Any:
+        if isinstance(value, str):
+            return shown(self._cover(value))
+        if isinstance(value, Mapping):
+            return {self._clean(name, by_name): self._clean_field(name, item, by_name) for name, item in value.items()}
+        return [self._clean(item, by_name) for item in value] if isinstance(value, (list, tuple)) else value
+
+    def _clean_field(self, name: Any, value: Any, by_name: bool) -> Any:
+        if by_name and isinstance(value, str) and is_secret_field(str(name), value):
+            return REDACTED
+        return self._clean(value, by_name and name != "arguments")
+
+    def _covered(self, text: str) -> str:
+        """A text of the same length in which each secret is covered."""
+        text = cover_forms(cover_known(protected(text), self._forms))
+        for pattern in self._patterns:
+            text = pattern.sub(lambda match: covered(match[0], FORM), text)
+        return text
