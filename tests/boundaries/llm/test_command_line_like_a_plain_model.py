@@ -17,6 +17,7 @@ from tests.boundaries.llm.twins import BARE, FULL, KEYED, PNG, Scripted
 from tests.boundaries.llm.worlds import World, rows
 
 FENCED = Scripted(chunks=("Here:\n```\nprint(1)\n```\nand\n```\nprint(2)\n```\n",))
+ITEMS = Scripted(chunks=('{"items": [{"name": "a"}]}',))
 SECOND = Scripted(chunks=("Second",))
 FULL_LOG = ["logs -n 0", "logs --json -n 0", "logs -r", "logs -t -n 0", "logs --short -n 0", "logs -u -n 0"]
 COMMANDS: dict[str, tuple[list[str], list[Scripted]]] = {
@@ -34,9 +35,9 @@ COMMANDS: dict[str, tuple[list[str], list[Scripted]]] = {
     ),
     "usage": (["-m full Hi -u"], [Scripted()]),
     "json output": (["-m full Hi --json"], [Scripted()]),
-    "schema": (["-m full Hi --schema 'name'", "schemas list", "logs --schema 'name' --data"], [DOG]),
-    "schema of a bare model": (["-m bare Hi --schema name"], [Scripted()]),
-    "schema that is multi": (["-m full Hi --schema-multi 'name'"], [Scripted(chunks=('{"items": [{"name": "a"}]}',))]),
+    "schema": (["-m full Hi --schema 'name str'", "schemas list", "logs --schema 'name str' --data"], [DOG]),
+    "schema of a bare model": (["-m bare Hi --schema 'name str'"], [Scripted()]),
+    "schema that is multi": (["-m full Hi --schema-multi 'name str'"], [ITEMS]),
     "tools": (["-m full Hi -T upper --td", *FULL_LOG], [TOOL_CALL, ONLY_TOOL_CALL, Scripted()]),
     "tools of a bare model": (["-m bare Hi -T upper"], [Scripted()]),
     "chain that is too long": (["-m full Hi -T upper --cl 1"], [TOOL_CALL, TOOL_CALL]),
@@ -72,7 +73,7 @@ COMMANDS: dict[str, tuple[list[str], list[Scripted]]] = {
     ),
     "models": (["models", "models --schemas", "models --tools", "models --async", "models -q plain"], []),
     "options of models": (["models --options", "models -m full --options", "models -m bare -m keyed --options"], []),
-    "tools list": (["tools", "tools --json", "plugins --all"], []),
+    "tools list": (["tools", "tools --json"], []),
     "tools of a model": (["tools -m full", "tools -m gpt-5.6-luna --json"], []),
     "embedding models": (["embed-models", "embed-models default", "embed-models -q plain"], []),
     "embed": (["embed -m texts -c one", "embed -m texts -c one -f hex", "embed -m blobs -c one"], []),

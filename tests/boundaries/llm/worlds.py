@@ -68,7 +68,7 @@ def rows(database: sqlite_utils.Database) -> dict[str, list[Any]]:
 def world(folder: Path, mocked: bool) -> Iterator[World]:
     """A world of its own: its plugin, its user folder, no keys in the environment."""
     plugin, mock = Plugin(), MockGetModel(at_boundary=True) if mocked else None
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LLM_USER_PATH", str(folder))
         patch.delenv("PLAIN_KEY", raising=False)
