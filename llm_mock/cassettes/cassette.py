@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from llm_mock.cassettes import schema, storage
 from llm_mock.cassettes.config import CassetteConfig
 from llm_mock.cassettes.lookup import Lookup, explain_miss
+from llm_mock.cassettes.prompt_json import encoded_attachments
 from llm_mock.cassettes.record_modes import RecordMode
 from llm_mock.cassettes.recording import AsUser, Recording, call_text
 from llm_mock.cassettes.redaction import redacted_response
@@ -116,23 +117,26 @@ class Cassette:
                     if not self._checked:
                         storage.check_writable(self.path)
                     self._checked = True
-                    recording = Recording(cleaned, mock, record, self._as_user)
+                    encoded = encoded_attachments(request)
+                    recording = Recording(cleaned, mock, record, self._as_user, encoded)
                     self._recorded.append(recording)
                     return recording
             if position is None:
                 held = self._content if self._exists else None
                 raise CassetteMiss(explain_miss(self.path, cleaned, held, self.config))
-            return self._replayed(self.calls[position].response, mock, record)
+            return self._replayed(self.calls[position].response, mock, record, request)
         except LLMMockError as error:
             mock.note_problem(str(error))
             raise
 
-    def _replayed(self, response: schema.Response, mock: Mock, record: CallRecord) -> RecordedReply:
+    def _replayed(self, response: schema.Response, mock: Mock, record: CallRecord, request: Request) -> RecordedReply:
         def overrun(error: CassetteMiss) -> None:
             mock.note_problem(str(error))
             mock.not_recorded(record, error)
 
-        return RecordedReply(response, self._content.contents, record["kwargs"]["schema"] is not None, overrun)
+        wants_json = record["kwargs"]["schema"] is not None
+        encoded = {} if response.prompt_json is None else encoded_attachments(request)
+        return RecordedReply(response, self._content.contents, wants_json, encoded, overrun)
 
     def _ways(self, asked: schema.Request, cleaned: schema.Request) -> list[schema.Request]:
         """How a call may have been recorded: as it is, by this machine, by one that knows none of its secrets."""

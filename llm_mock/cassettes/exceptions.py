@@ -4,33 +4,71 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import copy
 import importlib
 import json
+import re
 import sys
 from collections.abc import Mapping
 from typing import Any
 
 from llm_mock.behaviour.provider_errors import ENDPOINTS
+from llm_mock.core.json_text import is_json
 from llm_mock.errors import ErrorNotRebuilt
 from llm_mock.support.text import shorten, shorten_name
 
-KEPT_HEADERS = ("retry-after", "retry-after-ms", "x-should-retry", "x-request-id", "request-id")
+KEPT_HEADERS = re.compile(
+    r"retry-after.*|x-should-retry|.*request-id|.*rate-?limit.*|.*processing-ms|openai-version|content-type",
+    re.IGNORECASE,
+)
 """What of a response's headers is described; others may name an account."""
+LONGEST_CHAIN = 10
+"""How many causes of causes are described."""
 
 
-def describe(error: BaseException) -> dict[str, Any] | None:
+def describe(error: BaseException, _depth: int = 0) -> dict[str, Any] | None:
     """An exception as plain JSON values, for `rebuild` to make an equal one; None where that is not possible.
 
-    There is `class` (`module:name`, or the name of a built-in one) with `args`; of an SDK's exception `message`, and
-    where there was a response its `status_code`, `body` and the `headers` about retrying. The request is not kept.
+    There is `class` (`module:name`, or the name of a built-in one) with `args`, and where it is not made of these alone
+    its `attributes`. Of an SDK's exception there are `message`, `url` (without query; and `method`, if that is not
+    POST), and where there was a response its `status_code`, some `headers` and its `content`; `body` only where it does
+    not follow from that. Then `notes` and the `cause`, or else the `context`, in which it was raised.
     """
     try:
-        description: dict[str, Any] = json.loads(json.dumps(_description(error), allow_nan=False))
-        again = rebuild(description)
-        same = type(again) is type(error) and str(again) == str(error) and _details(again) == _details(error)
+        description = _checked(error, _description(error))
     except Exception:  # whatever an exception's class does when it is called
         return None
-    return description if same else None
+    if notes := getattr(error, "__notes__", None):
+        description["notes"] = list(map(str, notes))
+    for name, earlier in (("cause", error.__cause__), ("context", _context(error))):
+        if earlier is not None and _depth < LONGEST_CHAIN and (described := describe(earlier, _depth + 1)):
+            description[name] = described
+    return description
+
+
+def _context(error: BaseException) -> BaseException | None:
+    return None if error.__suppress_context__ else error.__context__
+
+
+def _checked(error: BaseException, description: dict[str, Any]) -> dict[str, Any]:
+    """A description that gives an equal exception; with what its class does not make by itself as `attributes`."""
+    description = json.loads(json.dumps(description, allow_nan=False))
+    again: Any = None
+    with contextlib.suppress(Exception):
+        again = rebuild(description)
+    if again is None or _details(again) != _details(error):
+        made = {} if again is None or "args" in description else _plain_attributes(again)
+        hidden = set(map(str, _hidden_headers(error)))
+        attributes = {
+            name: value
+            for name, value in _plain_attributes(error).items()
+            if (name not in made or made[name] != value) and str(value) not in hidden
+        }
+        description["attributes"] = attributes
+        again = rebuild(description)
+    if type(again) is not type(error) or str(again) != str(error) or again.args != _texts(error.args):
+        raise ValueError("it is made otherwise")
+    return description
 
 
 def _description(error: BaseException) -> dict[str, Any]:
@@ -42,26 +80,62 @@ def _description(error: BaseException) -> dict[str, Any]:
     if _http_of(kind) is None:
         return described | {"args": list(_arguments(error))}
     described["message"] = str(error)
-    response: Any = getattr(error, "response", None)
+    request: Any = _of(error, "request")
+    if request is not None:
+        described["url"] = str(request.url.copy_with(userinfo=b"", query=None, fragment=None))
+        described |= {} if request.method == "POST" else {"method": request.method}
+    response: Any = _of(error, "response")
     if response is not None:
-        headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
+        headers = {name: value for name, value in response.headers.items() if KEPT_HEADERS.fullmatch(name)}
         described |= {"status_code": response.status_code, "headers": headers}
-    described["body"] = getattr(error, "body", None)
-    if not hasattr(error, "body"):
-        with contextlib.suppress(Exception):  # there was no response, it was streamed, or it is no JSON
-            described["body"] = response.json()
+        with contextlib.suppress(Exception):  # it was streamed, and not read
+            described["content"] = response.text
+    body = getattr(error, "body", None)
+    if body is not None and ("content" not in described or body != _body_in(described["content"], kind)):
+        described["body"] = body
     return described
+
+
+def _of(error: BaseException, name: str) -> Any:
+    """The request or the response of an exception; the HTTP libraries raise where there is none."""
+    try:
+        return getattr(error, name, None)
+    except RuntimeError:
+        return None
+
+
+def _body_in(content: str, kind: type) -> Any:
+    """What an SDK takes for the body of an error."""
+    try:
+        body = json.loads(content)
+    except ValueError:
+        return content.strip()
+    return body.get("error", body) if kind.__module__.split(".")[0] == "openai" and isinstance(body, dict) else body
 
 
 def _arguments(error: BaseException) -> tuple[Any, ...]:
     """What to call its class with; what a `FileNotFoundError` or a `JSONDecodeError` was made of is not in `args`."""
     reduced = error.__reduce__()
-    return reduced[1] if isinstance(reduced, tuple) and reduced[0] is type(error) else error.args
+    return _texts(reduced[1] if isinstance(reduced, tuple) and reduced[0] is type(error) else error.args)
+
+
+def _texts(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments with the text of each that is an exception itself, as `httpcore` has them."""
+    return tuple(str(each) if isinstance(each, BaseException) else each for each in arguments)
 
 
 def _details(error: BaseException) -> list[Any]:
-    headers = getattr(getattr(error, "response", None), "headers", {})
-    return [*(getattr(error, name, None) for name in ("status_code", "code", "body")), *map(headers.get, KEPT_HEADERS)]
+    names = ("status_code", "code", "body", "errno", "filename")
+    return [str(error), _texts(error.args), _plain_attributes(error), *(getattr(error, name, None) for name in names)]
+
+
+def _plain_attributes(error: BaseException) -> dict[str, Any]:
+    return {name: value for name, value in vars(error).items() if name != "__notes__" and is_json(value)}
+
+
+def _hidden_headers(error: BaseException) -> list[str]:
+    headers = getattr(_of(error, "response"), "headers", {})
+    return [value for name, value in headers.items() if not KEPT_HEADERS.fullmatch(name)]
 
 
 def rebuild(description: Mapping[str, Any]) -> BaseException:
@@ -79,6 +153,12 @@ def rebuild(description: Mapping[str, Any]) -> BaseException:
         raise ErrorNotRebuilt(
             f"The exception {shorten_name(name)} cannot be made as described: {type(problem).__name__}: {problem}."
         ) from None
+    if "notes" in description:
+        error.__notes__ = list(description["notes"])
+    if "cause" in description:
+        error.__cause__ = error.__context__ = rebuild(description["cause"])
+    elif "context" in description:
+        error.__context__ = rebuild(description["context"])
     return error
 
 
@@ -99,16 +179,30 @@ def _exception_class(name: str) -> type[BaseException]:
 
 
 def _made(kind: Any, description: Mapping[str, Any]) -> Any:
-    if "args" in description:
-        return kind(*description["args"])
+    attributes = description.get("attributes")
+    if "args" not in description:
+        error = _made_of_http(kind, description)
+    elif attributes is None:
+        error = kind(*description["args"])
+    else:  # as unpickling does it: its class takes something else
+        error = kind.__new__(kind, *description["args"])
+        builtin: Any = next(base for base in kind.__mro__ if base.__module__ == "builtins")
+        builtin.__init__(error, *description["args"])
+    vars(error).update(copy.deepcopy(attributes or {}))
+    return error
+
+
+def _made_of_http(kind: Any, description: Mapping[str, Any]) -> Any:
     package, http = kind.__module__.split(".")[0], _http_of(kind)
-    message, body = description["message"], description.get("body")
-    request = http.Request("POST", ENDPOINTS.get(package, "https://api.example.com"))
+    message, content = description["message"], description.get("content")
+    body = description.get("body") if "body" in description or content is None else _body_in(content, kind)
+    url = description.get("url") or ENDPOINTS.get(package, "https://api.example.com")
+    request = http.Request(description.get("method", "POST"), url)
     bases = {base.__name__ for base in kind.__mro__}
     if "status_code" in description:
-        content = {"error": body} if package == "openai" else body
+        sent = {"json": {"error": body} if package == "openai" else body} if content is None else {"text": content}
         status, headers = description["status_code"], description.get("headers")
-        response = http.Response(status, headers=headers, json=content, request=request)
+        response = http.Response(status, headers=headers, request=request, **sent)
         given = {"body": body} if "APIStatusError" in bases else {"request": request}
         return kind(message, response=response, **given)
     if "APITimeoutError" in bases:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from itertools import groupby
 from operator import itemgetter
@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pydantic
 
-from llm_mock.cassettes import exceptions, schema
+from llm_mock.cassettes import exceptions, prompt_json, schema
 from llm_mock.cassettes.replay import RecordedReply
+from llm_mock.core.json_text import is_json
+from llm_mock.core.tool_calls import further_attributes
 from llm_mock.errors import LLMMockError, NotRecordable
 from llm_mock.support.redaction import hide
 from llm_mock.support.text import shorten
@@ -28,7 +30,14 @@ AsUser = Callable[[], AbstractContextManager[None]]
 class Recording:
     """A call that is made for real and recorded; its request is without secrets. See `core.protocols.RealCall`."""
 
-    def __init__(self, request: schema.Request, mock: Mock, record: CallRecord, as_user: AsUser) -> None:
+    def __init__(
+        self,
+        request: schema.Request,
+        mock: Mock,
+        record: CallRecord,
+        as_user: AsUser,
+        encoded: Mapping[str, str],
+    ) -> None:
         self.request = request
         self.response: schema.Response | None = None
         """What was answered, once that is known."""
@@ -38,7 +47,8 @@ class Recording:
         """Why the call cannot be kept, where that was not said yet."""
         self.as_user = as_user
         self._mock, self._record = mock, record
-        self._chunks: list[tuple[dict[str, Any], str]] = []
+        self._encoded = encoded
+        self._chunks: list[tuple[Any, dict[str, Any], str]] = []
         self._outcome: Callable[[], Outcome] | None = None
         self._ended = False
 
@@ -60,7 +70,7 @@ class Recording:
 
     def take(self, event: Any) -> None:
         """A piece of the answer came; `llm` may change it afterwards."""
-        self._chunks.append(({}, event) if isinstance(event, str) else (_traits(event), event.chunk))
+        self._chunks.append((event, {}, event) if isinstance(event, str) else (event, _traits(event), event.chunk))
 
     def keep_so_far(self) -> None:
         """Keep an answer that is still on its way as far as it was read: the application reads no further, or late."""
@@ -109,19 +119,27 @@ class Recording:
             self.contents = {schema.digest(item.content): item.content for item in outcome.attachments if item.content}
 
     def _answer(self, outcome: Outcome, error: dict[str, Any] | None, unfinished: bool) -> schema.Response:
+        chunks = [(traits | _completed(event, traits, text), text) for event, traits, text in self._chunks]
         try:
+            sent, repeats = prompt_json.shortened(outcome.sent, outcome.sent_before, self._encoded)
             answer = schema.Response(
-                events=[
-                    _event(traits, [text for _, text in run]) for traits, run in groupby(self._chunks, itemgetter(0))
-                ],
+                events=[_event(traits, [text for _, text in run]) for traits, run in groupby(chunks, itemgetter(0))],
                 tool_calls=[
-                    schema.ToolCall(name=call.name, arguments=call.arguments, tool_call_id=call.tool_call_id)
+                    schema.ToolCall(
+                        name=call.name,
+                        arguments=call.arguments,
+                        tool_call_id=call.tool_call_id,
+                        attributes=further_attributes(call),
+                    )
                     for call in outcome.tool_calls
                 ],
                 attachments=[schema.Attachment.received(item) for item in outcome.attachments],
                 usage=schema.Usage(**outcome.usage),
                 resolved_model=outcome.resolved_model,
-                json=outcome.raw,
+                json=copy.deepcopy(outcome.raw),
+                prompt_json=sent,
+                prompt_json_repeats=repeats,
+                attributes={name: value for name, value in outcome.attributes.items() if is_json(value)},
                 error=error,
                 unfinished=unfinished,
             )
@@ -142,6 +160,15 @@ def _traits(event: Any) -> dict[str, Any]:
         version = "cassettes of this version of pytest-llm-mock"
         raise NotRecordable(f"its stream events have {', '.join(unknown)}, which {version} cannot hold")
     return copy.deepcopy(traits)
+
+
+def _completed(event: Any, traits: dict[str, Any], text: str) -> dict[str, Any]:
+    """What of a stream event the plugin changed after it was given; its number `llm` gives it."""
+    if isinstance(event, str):
+        return {}
+    now, then = {**_traits(event), "chunk": event.chunk}, {**traits, "chunk": text}
+    later = {name: value for name, value in now.items() if name != "part_index" and then.get(name) != value}
+    return {"later": later} if later else {}
 
 
 def _event(traits: dict[str, Any], texts: list[str]) -> schema.Event:

@@ -7,14 +7,17 @@ import copy
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate
+from types import MappingProxyType
 from typing import Any
 
 from llm_mock.boundaries.llm.parts import attachment
-from llm_mock.cassettes import exceptions, schema
-from llm_mock.core.events import Event
+from llm_mock.cassettes import exceptions, prompt_json, schema
+from llm_mock.core.events import CompletedEvent, Event
 from llm_mock.core.reply import Reply
 from llm_mock.core.tool_calls import ToolCall
 from llm_mock.errors import CassetteMiss
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class RecordedReply(Reply):
@@ -22,11 +25,13 @@ class RecordedReply(Reply):
 
     Args:
         wants_json: whether the call asked for a schema, so that the history shows data.
+        encoded: the contents of the attachments that are sent as base64, by what stands for them in the cassette.
         overrun: is told where more is read than was recorded.
     """
 
     is_recorded = True
-    _unfinished: bool
+    _recorded: schema.Response
+    _encoded: Mapping[str, str]
     _wants_json: bool
     _overrun: Callable[[CassetteMiss], None]
 
@@ -35,6 +40,7 @@ class RecordedReply(Reply):
         recorded: schema.Response,
         contents: Mapping[str, bytes],
         wants_json: bool,
+        encoded: Mapping[str, str] = NOTHING,
         overrun: Callable[[CassetteMiss], None] = lambda _: None,
     ) -> None:
         chunks = [piece for event in recorded.events for piece in _pieces(event)]
@@ -49,16 +55,27 @@ class RecordedReply(Reply):
             ],
             usage={"input_tokens": usage.input, "output_tokens": usage.output, "details": copy.deepcopy(usage.details)},
             resolved_model=recorded.resolved_model,
-            response_json=recorded.raw,
             error=error,
-            error_after=len(chunks) if error is not None and chunks else None,
+            error_after=None if error is None else len(chunks),
         )
-        self.__dict__.update(_unfinished=recorded.unfinished, _wants_json=wants_json, _overrun=overrun)
+        for call, made in zip(self.tool_calls, recorded.tool_calls, strict=True):
+            vars(call).update(copy.deepcopy(made.attributes))
+        self.__dict__.update(response_json=recorded.raw, attributes=recorded.attributes)
+        self.__dict__.update(_recorded=recorded, _encoded=encoded, _wants_json=wants_json, _overrun=overrun)
 
     def stream(self, stream: bool) -> Iterable[Any]:
         """The chunks as they came; where the application stopped reading when they were recorded, no more."""
-        chunks = super().stream(stream)
-        return self._until_the_end(chunks) if self._unfinished else chunks
+        chunks = self.chunks or ()
+        return self._until_the_end(chunks) if self._recorded.unfinished else chunks
+
+    def exception(self) -> BaseException:
+        """The error, with its cause."""
+        assert isinstance(self.error, BaseException)
+        return self.error
+
+    def sent(self, before: Any) -> Any:
+        """What the plugin said it sent."""
+        return prompt_json.restored(self._recorded, before, self._encoded)
 
     def _until_the_end(self, chunks: Iterable[Any]) -> Iterator[Any]:
         yield from chunks
@@ -72,7 +89,9 @@ class RecordedReply(Reply):
     @property
     def outcome(self) -> Any:
         """What the history shows as the response: the text, or its data where these were asked for."""
-        text = super().outcome if self.error_after is not None else self.content
+        if self.error is not None and not self.content:
+            return None
+        text = self.content
         if self._wants_json:
             with contextlib.suppress(json.JSONDecodeError):
                 return json.loads(text)
@@ -80,8 +99,13 @@ class RecordedReply(Reply):
 
 
 def _pieces(event: schema.Event) -> Iterator[str | Event]:
-    traits = event.model_dump(exclude={"text", "chunks"}, exclude_defaults=True)
+    traits = event.model_dump(exclude={"text", "chunks", "later"}, exclude_defaults=True)
     lengths = event.chunks if event.chunks and sum(event.chunks) == len(event.text) else [len(event.text)]
     for length, end in zip(lengths, accumulate(lengths), strict=True):
         piece = event.text[end - length : end]
-        yield Event(**{"type": "text", **copy.deepcopy(traits)}, chunk=piece) if traits else piece
+        if event.later is not None:
+            completed = CompletedEvent(**{"type": "text", **copy.deepcopy(traits)}, chunk=piece)
+            completed.later = event.later
+            yield completed
+        else:
+            yield Event(**{"type": "text", **copy.deepcopy(traits)}, chunk=piece) if traits else piece

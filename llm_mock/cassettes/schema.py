@@ -133,6 +133,8 @@ class Event(_Strict):
     part_index: int | None = None
     message_index: int = 0
     provider_metadata: dict[str, Any] | None = None
+    later: dict[str, Any] | None = None
+    """Fields of the stream event that the plugin completed when the answer had ended."""
 
 
 class ToolCall(_Strict):
@@ -141,6 +143,8 @@ class ToolCall(_Strict):
     name: str
     arguments: dict[str, Any] = {}
     tool_call_id: str | None = None
+    attributes: dict[str, Any] = {}
+    """What the plugin put on it for the next turn."""
 
 
 class Usage(_Strict):
@@ -159,8 +163,14 @@ class Response(_Strict):
     attachments: list[Attachment] = []
     usage: Usage = Usage()
     resolved_model: str | None = None
-    raw: dict[str, Any] | list[Any] | None = pydantic.Field(default=None, alias="json")
+    raw: Any = pydantic.Field(default=None, alias="json")
     """The provider's payload."""
+    prompt_json: Any = None
+    """What the plugin says it sent."""
+    prompt_json_repeats: dict[str, int] = {}
+    """How many items each of its lists begins with that were sent by the call before; they are left out."""
+    attributes: dict[str, Any] = {}
+    """What else the plugin put on the response, under names of its own."""
     error: dict[str, Any] | None = None
     """The exception that was raised, after the events."""
     unfinished: bool = False

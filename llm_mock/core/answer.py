@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.events import Event, MadeToolCall, Wait
+from llm_mock.core.tool_calls import further_attributes
 
 if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
@@ -55,25 +56,25 @@ class Answer:
         if reply.reasoning is not None:
             yield Event("reasoning", reply.reasoning)
         for position, chunk in enumerate(reply.stream(stream)):
-            if error is not None and (not stream or position == reply.error_after):
+            if error is not None and not reply.is_recorded and (not stream or position == reply.error_after):
                 raise error
             yield chunk
+        if reply.tool_calls and (error is None or reply.is_recorded):
+            yield from _tool_calls(reply, self.record["number"])
         if error is not None:
             raise error
-        if reply.tool_calls:
-            yield from _tool_calls(reply, self.record["number"])
 
 
 def _tool_calls(reply: Reply, number: int) -> Iterator[Any]:
-    """The calls, each streamed as the providers do, unless the script did so itself."""
-    scripted = any(getattr(chunk, "tool_call_id", None) for chunk in reply.chunks or ())
+    """The calls, each streamed as the providers do, unless the script did so itself; recorded ones as they were."""
+    scripted = reply.is_recorded or any(getattr(chunk, "tool_call_id", None) for chunk in reply.chunks or ())
     for position, call in enumerate(reply.tool_calls, start=1):
-        call_id = call.tool_call_id or f"call_{number}_{position}"
+        call_id = call.tool_call_id if reply.is_recorded else call.tool_call_id or f"call_{number}_{position}"
         if not scripted:
             yield Event("tool_call_name", call.name, tool_call_id=call_id)
             text = getattr(call, "text", None) or json.dumps(call.arguments)
             yield Event("tool_call_args", text, tool_call_id=call_id)
-        yield MadeToolCall(call.name, copy.deepcopy(call.arguments), call_id)
+        yield MadeToolCall(call.name, copy.deepcopy(call.arguments), call_id, further_attributes(call))
 
 
 def _timed(events: Iterator[Any], waits: Sequence[float]) -> Iterator[Any]:

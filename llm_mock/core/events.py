@@ -60,15 +60,26 @@ class Event:
         return f"Event({given})"
 
 
+class CompletedEvent(Event):
+    """An event that was given, and that its plugin completed when the answer had ended."""
+
+    __slots__ = ("later",)
+    later: dict[str, Any]
+    """The fields as they were then."""
+
+
 class MadeToolCall:
     """A tool call of an answer, after its events."""
 
-    __slots__ = ("arguments", "name", "tool_call_id")
+    __slots__ = ("arguments", "attributes", "name", "tool_call_id")
 
-    def __init__(self, name: str, arguments: dict[str, Any], tool_call_id: str) -> None:
+    def __init__(
+        self, name: str, arguments: dict[str, Any], tool_call_id: str | None, attributes: dict[str, Any]
+    ) -> None:
         self.name = name
         self.arguments = arguments
         self.tool_call_id = tool_call_id
+        self.attributes = attributes
 
 
 class Wait(float):

@@ -19,6 +19,14 @@ def json_text(value: Any) -> str:
         raise InvalidReply(_not_json(value, error)) from None
 
 
+def is_json(value: Any) -> bool:
+    """Whether a value is one of JSON as it stands."""
+    try:
+        return bool(json.loads(json.dumps(value, allow_nan=False)) == value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+
+
 def _dump(value: Any) -> Any:
     if hasattr(type(value), "model_dump"):
         return value.model_dump(mode="json", by_alias=True)

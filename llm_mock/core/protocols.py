@@ -90,6 +90,12 @@ class Outcome(NamedTuple):
     """`input` and `output` (tokens) and `details`."""
     resolved_model: str | None
     raw: Any
+    sent: Any
+    """What the provider was sent, as far as its plugin tells."""
+    sent_before: Any
+    """The same of the call before, in a conversation."""
+    attributes: dict[str, Any]
+    """What else the plugin put on the response, under names of its own."""
 
 
 class Recorded(Protocol):

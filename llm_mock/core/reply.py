@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from llm_mock.core.events import is_event, text_of
@@ -82,6 +83,8 @@ class Reply:
     """Whether the answer is nothing but its text, in one piece or in chunks."""
     is_recorded = False
     """Whether a cassette holds the answer, which is then as the model gave it."""
+    attributes: Mapping[str, Any] = MappingProxyType({})
+    """What a provider's plugin put on the response, under names of its own."""
 
     def __init__(
         self,
@@ -173,6 +176,13 @@ class Reply:
         if self.response_json is not None:
             return copy.deepcopy(self.response_json)
         return None if self.data is UNSET else json.loads(self.content)
+
+    def sent(self, before: Any) -> Any:
+        """What the provider was sent for this answer; None where that is not known.
+
+        Args:
+            before: the same of the call before, in a conversation.
+        """
 
     @property
     def outcome(self) -> Any:

@@ -44,6 +44,12 @@ class BrokenToolCall(ToolCall):
         super().__init__(name, _object_or_raw(self.text), tool_call_id)
 
 
+def further_attributes(call: Any) -> dict[str, Any]:
+    """What a provider's plugin put on a tool call for the next turn, such as gemini's `thought_signature`."""
+    own = ("name", "arguments", "tool_call_id", "text")
+    return {name: copy.deepcopy(value) for name, value in vars(call).items() if name not in own}
+
+
 def _object_or_raw(text: str) -> dict[str, Any]:
     try:
         arguments = json.loads(text)

@@ -78,6 +78,7 @@ def decode_error() -> json.JSONDecodeError:
         QuotaError("used up", 3, None, {"limit": 5}),
         QuotaError.Daily("today"),
         SystemExit(2),
+        Awkward(3, where="here"),
         openai.OpenAIError("no key"),
     ],
     ids=lambda error: type(error).__name__,
@@ -94,14 +95,10 @@ def test_a_description_reads_well() -> None:
     assert describe(error) == {
         "class": "openai:InternalServerError",
         "message": str(error),
+        "url": "https://api.openai.com/v1/chat/completions",
         "status_code": 503,
-        "headers": {"retry-after": "2", "x-request-id": "req_mock"},
-        "body": {
-            "message": "The engine is currently overloaded, please try again later",
-            "type": "server_error",
-            "param": None,
-            "code": None,
-        },
+        "headers": {"x-request-id": "req_mock", "retry-after": "2", "content-type": "application/json"},
+        "content": error.response.text,
     }
 
 
@@ -117,8 +114,17 @@ def test_errors_of_the_http_library_are_made_again() -> None:
     status: Any = again(http.HTTPStatusError("502 Bad Gateway", request=request, response=response))
     assert (type(status), str(status)) == (http.HTTPStatusError, "502 Bad Gateway")
     assert (status.response.status_code, status.response.json()) == (502, {"why": "gateway"})
+    assert (status.request.method, str(status.request.url)) == ("GET", "https://example.com/")
     assert "secret" not in json.dumps(describe(status))
     assert type(again(http.ConnectTimeout("slow"))) is http.ConnectTimeout
+
+
+def test_what_was_described_before_contents_were_is_made_again() -> None:
+    described = {"class": "openai:RateLimitError", "message": "Slow down", "status_code": 429}
+    error: Any = rebuild({**described, "headers": {"retry-after": "2"}, "body": {"message": "Slow", "code": "x"}})
+    assert (str(error), error.code, error.body) == ("Slow down", "x", {"message": "Slow", "code": "x"})
+    assert error.response.json() == {"error": {"message": "Slow", "code": "x"}}
+    assert str(error.request.url) == "https://api.openai.com/v1/chat/completions"
 
 
 def test_a_connection_error_of_an_sdk_is_made_again() -> None:
@@ -140,7 +146,6 @@ def test_what_cannot_be_made_again_is_not_described() -> None:
         pass
 
     for error in (
-        Awkward(3, where="here"),
         Unspeakable(),
         Inner("x"),
         LocalOnly("x"),

@@ -12,7 +12,7 @@ from llm.models import ToolCall
 
 from llm_mock.boundaries.llm import recording, versions
 from llm_mock.core.answer import Answer
-from llm_mock.core.events import Event, MadeToolCall, Wait
+from llm_mock.core.events import CompletedEvent, Event, MadeToolCall, Wait
 from llm_mock.core.protocols import RealCall
 
 _STREAM_EVENT = versions.stream_event_class()
@@ -63,14 +63,36 @@ def _in_real_time(pieces: Iterator[Any]) -> Iterator[Any]:
 def _pieces(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
     """What `llm` is given, and in real time the waits; in virtual time the response's own clock goes on."""
     __tracebackhide__ = True
-    if answer.waits is None and answer.reply.is_text:
+    if answer.reply.is_recorded:
+        yield from _recorded(answer, stream, response)
+    elif answer.waits is None and answer.reply.is_text:
         yield from answer.reply.stream(stream)
+        _complete(response, answer)
     else:
         yield from _events(answer, stream, response)
+        _complete(response, answer)
+
+
+def _recorded(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
+    """The same of a recorded answer, with what its plugin told beside it, also before an error."""
+    __tracebackhide__ = True
+    sent_before = versions.sent_before(response)
+    completed: list[tuple[Any, dict[str, Any]]] = []
+    error = None
+    try:
+        yield from _events(answer, stream, response, completed)
+    except Exception as problem:
+        error = problem
+    for event, later in completed:
+        vars(event).update(later)
     _complete(response, answer)
+    response._prompt_json = answer.reply.sent(sent_before)
+    vars(response).update(copy.deepcopy(dict(answer.reply.attributes)))
+    if error is not None:
+        raise error
 
 
-def _events(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
+def _events(answer: Answer, stream: bool, response: Any, completed: Any = None) -> Iterator[Any]:
     __tracebackhide__ = True
     if _STREAM_EVENT is None and answer.reply.reasoning is not None:
         versions.require_llm("0.32", "Reply(reasoning=…)")
@@ -79,20 +101,26 @@ def _events(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
         if kind is str:
             yield event
         elif kind is MadeToolCall:
-            response.add_tool_call(ToolCall(event.name, event.arguments, event.tool_call_id))
+            call = ToolCall(event.name, event.arguments, event.tool_call_id)
+            vars(call).update(event.attributes)
+            response.add_tool_call(call)
         elif kind is not Wait:
-            yield from _stream_events(event)
+            given = _stream_event(event)
+            if kind is CompletedEvent and _STREAM_EVENT is not None:
+                completed.append((given, copy.deepcopy(event.later)))
+            if given is not None:
+                yield given
         elif answer.real_time:
             yield event
         elif response._start is not None:
             response._start -= event  # the clock of `duration_ms()`
 
 
-def _stream_events(event: Any) -> Iterator[Any]:
+def _stream_event(event: Any) -> Any:
+    """What `llm` is given for an event; None where this version of it has nothing for one."""
     if _STREAM_EVENT is not None:  # a copy, as `llm` numbers an event in place
-        yield _STREAM_EVENT(**vars(event)) if isinstance(event, Event) else copy.copy(event)
-    elif event.type == "text":
-        yield event.chunk
+        return _STREAM_EVENT(**vars(event)) if isinstance(event, Event) else copy.copy(event)
+    return event.chunk if event.type == "text" else None
 
 
 def _complete(response: Any, answer: Answer) -> None:

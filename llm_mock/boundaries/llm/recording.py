@@ -8,6 +8,7 @@ from typing import Any
 
 import llm
 
+from llm_mock.boundaries.llm import versions
 from llm_mock.boundaries.llm.executing import is_async, is_mock
 from llm_mock.boundaries.llm.names import registered_now
 from llm_mock.boundaries.llm.provider_classes import FOR_REAL
@@ -53,7 +54,8 @@ def _started(call: RealCall, response: Any) -> Any:
     except Exception as error:
         call.not_made(error)
         raise
-    call.watch(lambda: _outcome_of(response))
+    sent_before, known = versions.sent_before(response), {*dir(response)}
+    call.watch(lambda: _outcome_of(response, sent_before, known))
     return chunks
 
 
@@ -99,6 +101,14 @@ def _execute(model: Any, prompt: Any, stream: bool, response: Any, conversation:
     return model.execute(prompt, stream=stream, response=response, conversation=conversation, **arguments)
 
 
-def _outcome_of(response: Any) -> Outcome:
-    usage = {"input": response.input_tokens, "output": response.output_tokens, "details": response.token_details}
-    return Outcome(response._tool_calls, response.attachments, usage, response.resolved_model, response.response_json)
+def _outcome_of(response: Any, sent_before: Any, known: set[str]) -> Outcome:
+    return Outcome(
+        tool_calls=response._tool_calls,
+        attachments=response.attachments,
+        usage={"input": response.input_tokens, "output": response.output_tokens, "details": response.token_details},
+        resolved_model=response.resolved_model,
+        raw=response.response_json,
+        sent=response._prompt_json,
+        sent_before=sent_before,
+        attributes={name: value for name, value in vars(response).items() if name not in known and name[0] != "_"},
+    )

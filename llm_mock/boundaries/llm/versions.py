@@ -57,6 +57,12 @@ def given_messages(prompt: Any) -> list[Any]:
     return getattr(prompt, "_explicit_messages", None) or []
 
 
+def sent_before(response: Any) -> Any:
+    """What the plugin says was sent for the response before, in its conversation; None where it says nothing."""
+    earlier = response.conversation.responses if response.conversation else ()
+    return earlier[-1]._prompt_json if earlier else None
+
+
 def messages_of(prompt: Any, conversation: Any) -> list[dict[str, Any]]:
     """All that the model sees, described as `Request.messages` has it."""
     if not hasattr(prompt, "messages"):

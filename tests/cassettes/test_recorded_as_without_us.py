@@ -1,0 +1,63 @@
+"""A recorded answer is the provider's: without us, while it is recorded, and replayed in another process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cassettes.fidelity.run import KEY, WAYS
+from tests.cassettes.fidelity.scenarios import all_scenarios
+from tests.cassettes.fidelity.server import SECRETS, served
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("way", WAYS[::3])
+def test_nothing_public_differs_from_the_same_call_without_us(way: str, tmp_path: Path) -> None:
+    answers = {name.replace(" ", "-"): scenario.served for name, scenario in all_scenarios().items() if scenario.served}
+    with served(answers) as server:
+        without = seen("without", tmp_path, server.url, way)
+        server.asked.clear()
+        recording = seen("record", tmp_path, server.url, way)
+    replayed = seen("replay", tmp_path, server.url, way)
+
+    assert list(differences(without, recording)) == []
+    assert list(differences(without, replayed)) == []
+    cassettes = "".join(path.read_text() for path in tmp_path.glob("*.yaml"))
+    assert [secret for secret in (KEY, *SECRETS, *SECRETS.values()) if secret in cassettes] == []
+
+
+def seen(mode: str, folder: Path, url: str, way: str) -> Any:
+    """What a process of its own sees of every scenario."""
+    ours = ("PFLOW_TESTING", "LLM_MOCK")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    environment |= {"NO_PROXY": "127.0.0.1", "LLM_USER_PATH": str(folder), "PYTHONPATH": str(ROOT)}
+    process = subprocess.run(
+        [sys.executable, "-m", "tests.cassettes.fidelity.run", mode, folder, url, way],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert process.returncode == 0, process.stderr[-3000:]
+    return json.loads(process.stdout)
+
+
+def differences(one: Any, other: Any, where: str = "") -> Iterator[str]:
+    if isinstance(one, dict) and isinstance(other, dict):
+        for name in {**one, **other}:
+            yield from differences(one.get(name), other.get(name), f"{where}.{name}")
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for number, pair in enumerate(zip(one, other, strict=True)):
+            yield from differences(*pair, f"{where}[{number}]")
+    elif one != other or type(one) is not type(other):
+        yield f"{where}: {one!r:.400} | {other!r:.400}"
