@@ -56,7 +56,7 @@ class Request:
     conversation_id: str | None
     """The id of the conversation, if the call is part of one."""
     key: str | None = None
-    """The key of the call, as it was passed or assigned to the model."""
+    """The key that was passed with the call, or assigned to the model."""
     native: Any
     """What the library made of the call, for functions that reply: an `llm.Prompt`."""
 

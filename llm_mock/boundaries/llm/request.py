@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries.llm import versions
+from llm_mock.boundaries.llm.user_folder import stored_key
 from llm_mock.core.request import Request, plain
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class LLMRequest(Request):
         if passed:
             self.options.update(passed)
         self.passed = passed is not None
-        self.key = getattr(prompt.model, "key", None) or getattr(response, "_key", None)
+        passed_key = getattr(response, "_key", None)
+        self.key = getattr(prompt.model, "key", None) or (passed_key and stored_key(passed_key))
         self._conversation = conversation
 
     @property

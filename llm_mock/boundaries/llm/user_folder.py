@@ -84,3 +84,10 @@ def stored_keys(folder: str | None) -> list[str]:
     except (OSError, ValueError):
         return []
     return [key for key in keys.values() if isinstance(key, str)] if isinstance(keys, dict) else []
+
+
+def stored_key(name: str) -> str:
+    """The key that is stored under a name; a name under which there is none is the key itself."""
+    import llm
+
+    return llm.get_key(name, None) or name

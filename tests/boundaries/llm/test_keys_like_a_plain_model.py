@@ -1,0 +1,46 @@
+"""The key that a mocked model is called with is the one with which the plain model would be called."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import llm
+import pytest
+
+from tests.boundaries.llm.documented import check
+from tests.boundaries.llm.twins import KEYED, Scripted
+from tests.boundaries.llm.worlds import World, awaited, outcome
+
+
+def assigned(key: str | None, **passed: Any) -> str:
+    model = llm.get_model(KEYED)
+    model.key = key
+    return str(model.prompt("Hi", **passed).text())
+
+
+WAYS: dict[str, Callable[[], Any]] = {
+    "prompt": lambda: llm.get_model(KEYED).prompt("Hi", key="sk-passed").text(),
+    "conversation": lambda: llm.get_model(KEYED).conversation().prompt("Hi", key="sk-passed").text(),
+    "chain": lambda: llm.get_model(KEYED).chain("Hi", key="sk-passed").text(),
+    "async prompt": lambda: awaited(llm.get_async_model(KEYED).prompt("Hi", key="sk-passed").text()),
+    "async chain": lambda: awaited(llm.get_async_model(KEYED).chain("Hi", key="sk-passed").text()),
+    "assigned": lambda: assigned("sk-assigned"),
+    "assigned and passed": lambda: assigned("sk-assigned", key="sk-passed"),
+    "name of a stored key": lambda: llm.get_model(KEYED).prompt("Hi", key="work").text(),
+    "name of no stored key": lambda: llm.get_model(KEYED).prompt("Hi", key="sk-passed").text(),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_recorded_key_is_the_one_that_the_plain_model_is_given(tmp_path: Path, way: str) -> None:
+    def ask(world: World) -> dict[str, Any]:
+        (world.folder / "keys.json").write_text(json.dumps({"work": "sk-stored", "other": "sk-of-another"}))
+        world.script(KEYED, Scripted())
+        text = outcome(lambda: str(WAYS[way]()))
+        assert world.keys() != [None]
+        return {"text": text, "keys": world.keys()}
+
+    check(ask, tmp_path, f"key {way}")
