@@ -35,8 +35,7 @@ class LLMRequest(Request):
         self.tools = prompt.tools
         self.tool_results = prompt.tool_results
         self.attachments = prompt.attachments
-        given = prompt.options.model_fields_set
-        self.options = {name: plain(getattr(prompt.options, name)) for name in given} if given else {}
+        self.options = _given(prompt.options)
         passed: Mapping[str, Any] | None = getattr(response, "passed", None)  # None for a call made in another way
         if passed:
             self.options.update(passed)
@@ -69,3 +68,11 @@ class LLMRequest(Request):
     def system_message(self) -> str:
         """The system prompt, also where an earlier message of the conversation says it."""
         return self.system or versions.system_message_of(self.native)
+
+
+def _given(options: Any) -> dict[str, Any]:
+    """The options that were given; a prompt that somebody made by hand may have them in a dict."""
+    if isinstance(options, dict):
+        return {name: plain(value) for name, value in options.items()}
+    given = options.model_fields_set
+    return {name: plain(getattr(options, name)) for name in given} if given else {}

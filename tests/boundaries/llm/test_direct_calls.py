@@ -150,6 +150,13 @@ def test_a_batch_is_embedded_by_the_mock(items_as: Any, key: Any, mock_llm_calls
     assert mock_llm_calls.get_embedding_model("provider/embedding").call_history[0]["items"] == ["Hello"]
 
 
+def test_a_prompt_made_by_hand_may_have_its_options_in_a_dict(mock_llm_calls: MockGetModel) -> None:
+    model = Provider()
+    prompt = llm.Prompt("Hello", model, options={"temperature": 0.5})
+    "".join(model.execute(prompt, True, llm.Response(prompt, model, True), None))
+    assert mock_llm_calls.calls[0]["options"] == {"temperature": 0.5}
+
+
 def test_an_error_reaches_a_direct_call(mock_llm_responses: ResponseConfigurator) -> None:
     mock_llm_responses.set_error("provider/model", ConnectionError("down"))
     with pytest.raises(ConnectionError, match="down"):
