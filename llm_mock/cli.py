@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,10 +13,21 @@ import click
 from llm_mock import __version__
 from llm_mock.commands.errors import errors_told, not_writable, tell
 from llm_mock.errors import LLMMockError
+from llm_mock.support.numbers import MOST_REPETITIONS, MOST_RETRIES
 from llm_mock.support.redaction import KNOWN, redacted
 from llm_mock.support.text import shorten
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class _Finite(click.FloatRange):
+    """A number of a range, and no `nan` or `inf`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{number} is no finite number.", param, ctx)
+        return number
 
 
 @click.group()
@@ -43,6 +55,14 @@ def _role_options(command: Command) -> Command:
     return command
 
 
+_files_in = click.option(
+    "--files-in",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Where the files that cases name may lie; by default in the folder of their suite.",
+)
+
+
 def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> tuple[Path, ...]:
     from llm_mock.report.suite_outputs import FORMATS
     from llm_mock.support.files import check_writable
@@ -64,14 +84,18 @@ def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tupl
 @click.option("-v", "--verbose", is_flag=True, help="Show what came of each assertion.")
 @click.option("tag", "--tag", multiple=True, help="Only cases with this tag; repeatable, any of them will do.")
 @click.option("text", "-k", metavar="TEXT", help="Only cases with this in their name, in upper or lower case.")
-@click.option("--repeat", type=click.IntRange(min=1), metavar="N", help="Run each case N times.")
-@click.option("--threshold", type=click.FloatRange(0, 1), metavar="SHARE", help="How many of these must pass, 0 to 1.")
-@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="How many cases run at once.")
+@click.option("--repeat", type=click.IntRange(1, MOST_REPETITIONS), metavar="N", help="Run each case N times.")
+@click.option("--threshold", type=_Finite(0, 1, min_open=True), metavar="SHARE", help="How many must pass, at most 1.")
+@click.option("-j", "--jobs", type=click.IntRange(1, 1_000), default=1, metavar="N", help="How many cases at once.")
 @click.option(
-    "--retry", type=click.IntRange(min=0), default=0, metavar="N", help="Run a failed case up to N times more."
+    "--retry",
+    type=click.IntRange(0, MOST_RETRIES),
+    default=0,
+    metavar="N",
+    help="Run a failed case up to N times more.",
 )
 @click.option(
-    "--max-cost", type=click.FloatRange(min=0), metavar="DOLLARS", help="Start no further case once this much is spent."
+    "--max-cost", type=_Finite(min=0), metavar="DOLLARS", help="Start no further case once this much is spent."
 )
 @click.option(
     "output",
@@ -82,6 +106,7 @@ def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tupl
     callback=_checked_outputs,
     help="Write the results to a file that ends in .json, .xml (JUnit), .md or .html; repeatable.",
 )
+@_files_in
 def test(**options: Any) -> None:
     """Run suites of prompts against the agent of a role file, and check its answers.
 
@@ -126,8 +151,11 @@ def schema(kind: str) -> None:
 
 @main.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
-def validate(files: tuple[Path, ...]) -> None:
+@_files_in
+def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
     """Check suites, roles and plain-language tests without running them.
+
+    The tools of plain-language tests are started with the plugins of their project, and none is called.
 
     Exit codes: 0, all are right. 1, one is wrong.
     """
@@ -136,7 +164,7 @@ def validate(files: tuple[Path, ...]) -> None:
     wrong = False
     for path in files:
         try:
-            click.echo(redacted(f"{path}: {validated(path)}"))
+            click.echo(redacted(f"{path}: {validated(path, files_in)}"))
         except LLMMockError as error:
             wrong = True
             tell("Error", str(error))

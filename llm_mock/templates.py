@@ -17,6 +17,11 @@ from typing import TYPE_CHECKING, Any
 from llm_mock.core.json_text import json_text
 from llm_mock.core.reply import Reply, as_answer
 from llm_mock.core.tool_calls import ToolCall
+from llm_mock.errors import InvalidReply
+from llm_mock.support.numbers import is_whole
+from llm_mock.support.text import described
+
+__tracebackhide__ = True
 
 if TYPE_CHECKING:
     import llm
@@ -129,6 +134,8 @@ def truncated(content: Any, *, after: int | None = None, **details: Any) -> Repl
         details: what else `Reply` takes.
     """
     whole = content if isinstance(content, str) else json_text(content)
+    if after is not None and not is_whole(after):
+        raise InvalidReply(f"after={described(after)}: give a whole number of characters from 0.")
     text = whole[: len(whole) // 2 if after is None else after]
     payload = {"content": text, "role": "assistant", "finish_reason": "length"}
     return Reply(text, **{"invalid": True, "response_json": payload, **details})
@@ -141,6 +148,8 @@ def long_answer(words: int = 1000, **details: Any) -> Reply:
         words: how many words.
         details: what else `Reply` takes.
     """
+    if not is_whole(words):
+        raise InvalidReply(f"words={described(words)}: give a whole number from 0.")
     paragraph = [f"{word} " for word in " ".join(SENTENCES).split()]
     paragraph[-1] = paragraph[-1].rstrip() + "\n\n"
     chunks = list(islice(cycle(paragraph), words))

@@ -14,9 +14,11 @@ import pydantic
 from llm_mock.agents.servers import CLIServer, Configuration, MCPServer, Server, Variables
 from llm_mock.errors import InvalidAgent, InvalidFile
 from llm_mock.support import yaml_files
+from llm_mock.support.numbers import is_whole
 from llm_mock.support.redaction import Redactor
 from llm_mock.support.text import shorten
 
+__tracebackhide__ = True  # of the `__init__` that `dataclass` writes, too
 RETRIES = 3
 MAX_TURNS = 10
 SKILL_FILE = "SKILL.md"
@@ -50,7 +52,6 @@ class Provider:
     """How often a turn is asked for again after a rate limit (429), a connection error or a server error (5xx)."""
 
     def __post_init__(self) -> None:
-        __tracebackhide__ = True
         if not isinstance(self.model, str) or not self.model:
             raise _bad_value("Provider", "model", self.model, "the id of a model")
         if not isinstance(self.options, Mapping):
@@ -86,7 +87,6 @@ class Skill:
         Raises:
             InvalidFile: it cannot be read, or its front matter is not valid YAML; the message names the line.
         """
-        __tracebackhide__ = True
         file = Path(path)
         file = file / SKILL_FILE if file.is_dir() else file
         text = yaml_files.read(file).replace("\r\n", "\n") + "\n"
@@ -131,7 +131,6 @@ class Agent(Configuration):
     """What reports and the ids of tests call the agent; by default its model and skill."""
 
     def __post_init__(self) -> None:
-        __tracebackhide__ = True
         if isinstance(self.provider, str):
             object.__setattr__(self, "provider", Provider(self.provider))
         if not isinstance(self.provider, Provider):
@@ -170,7 +169,6 @@ class Agent(Configuration):
 
 
 def _all_of(kind: type, name: str, given: Any) -> tuple[Any, ...]:
-    __tracebackhide__ = True
     listed = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else None
     for server in (given,) if listed is None else listed:
         if listed is None or not isinstance(server, kind):
@@ -179,8 +177,7 @@ def _all_of(kind: type, name: str, given: Any) -> tuple[Any, ...]:
 
 
 def _check_number(owner: str, name: str, value: Any, least: int) -> None:
-    __tracebackhide__ = True
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if not is_whole(value, least):
         raise _bad_value(owner, name, value, f"a whole number from {least}")
 
 

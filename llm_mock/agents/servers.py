@@ -12,9 +12,11 @@ from typing import Any
 
 from llm_mock.errors import InvalidServer
 from llm_mock.support.interpolation import whole_reference
+from llm_mock.support.numbers import LONGEST, is_number, is_whole
 from llm_mock.support.redaction import REDACTED, Redactor, is_secret_name
 from llm_mock.support.text import shorten, shorten_name
 
+__tracebackhide__ = True  # of the `__init__` that `dataclass` writes, too
 OUTPUT_LIMIT = 100_000
 """How many bytes of the output of a command-line tool are kept unless said otherwise."""
 
@@ -103,7 +105,6 @@ class MCPServer(Configuration):
     """Seconds that its process has to end after SIGTERM, which it gets a second after its standard input ended."""
 
     def __post_init__(self) -> None:
-        __tracebackhide__ = True
         _set(self, command=_words(self, self.command), args=tuple(map(str, self.args)))
         tools = [self.tools] if isinstance(self.tools, str) else self.tools
         _set(self, cwd=_folder(self), tools=None if tools is None else tuple(tools))
@@ -151,7 +152,6 @@ class CLIServer(Configuration):
     """What the model is told about the tool; None is a sentence that names the command."""
 
     def __post_init__(self) -> None:
-        __tracebackhide__ = True
         if not isinstance(self.name, str) or not self.name:
             raise _bad_value(self, "name", "a text")
         _set(self, command=_words(self, self.command), cwd=_folder(self))
@@ -163,7 +163,7 @@ class CLIServer(Configuration):
             raise InvalidServer(f"{self.name}: description is {shorten(self.description)}; give a text.")
         if not self.command:
             raise InvalidServer(f"CLIServer({self.name!r}): give the command that it runs.")
-        if isinstance(self.max_output, bool) or not isinstance(self.max_output, int) or self.max_output < 1:
+        if not is_whole(self.max_output, 1):
             given = f"max_output of CLIServer({self.name!r}) is {shorten(self.max_output)}"
             raise InvalidServer(f"{given}; give a number of bytes from 1.")
         _set(self, env=_variables(self, "env"))
@@ -184,7 +184,6 @@ def _set(configuration: Any, **values: Any) -> None:
 
 
 def _words(server: Any, command: Any) -> tuple[str, ...]:
-    __tracebackhide__ = True
     if isinstance(command, str):
         try:
             return tuple(shlex.split(command))
@@ -198,7 +197,6 @@ def _words(server: Any, command: Any) -> tuple[str, ...]:
 
 
 def _variables(server: Any, name: str) -> Variables:
-    __tracebackhide__ = True
     given = getattr(server, name)
     if not isinstance(given, Mapping):
         raise _bad_value(server, name, "a mapping of names to texts")
@@ -210,19 +208,19 @@ def _variables(server: Any, name: str) -> Variables:
 
 
 def _folder(server: Any) -> Path | None:
-    __tracebackhide__ = True
     if not isinstance(server.cwd, (str, os.PathLike, type(None))):
         raise _bad_value(server, "cwd", "a path")
     return None if server.cwd is None else Path(server.cwd)
 
 
 def _check_seconds(server: Server, *names: str) -> None:
-    __tracebackhide__ = True
     for name in names:
         value = getattr(server, name)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+        if not is_number(value, most=LONGEST) or not value:
             where = f"{name} of the server {shorten_name(server.label)!r}"
-            raise InvalidServer(f"{where} is {shorten(value)}; give a number of seconds above 0.")
+            raise InvalidServer(
+                f"{where} is {shorten(value)}; give a number of seconds above 0, and at most {LONGEST:,}."
+            )
 
 
 def _bad_value(server: Any, name: str, wanted: str) -> InvalidServer:

@@ -12,6 +12,7 @@ from llm_mock.behaviour.provider_errors import provider_error
 from llm_mock.core.reply import DEFAULT_REPLY, Reply
 from llm_mock.errors import LLMMockError, UnknownMisbehaviour
 from llm_mock.support.locks import Lock
+from llm_mock.support.numbers import is_whole
 from llm_mock.support.text import shorten
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Misbehaviour:
                 f"There is no misbehaviour {shorten(name)}. Did you mean {near[0]!r}? "
                 "The command `llm-mock misbehaviours` lists them all."
             )
-        if times is not None and (not isinstance(times, int) or times < 1):
+        if times is not None and not is_whole(times, 1):
             raise UnknownMisbehaviour(
                 f"times={times!r}: a misbehaviour needs at least one call; leave it out for every call."
             )

@@ -23,6 +23,8 @@ from llm_mock.support.yaml_files import read as read_text
 
 LARGEST_INLINE = 4096
 """The size in bytes up to which an attachment that came back is kept in the file itself."""
+LARGEST_CASSETTE = 1_000_000_000
+"""How many bytes a cassette may have."""
 HEADER = "# Recorded by pytest-llm-mock. To record it anew: pytest --llm-mock-record=rewrite\n"
 VOLATILE = {
     *("id", "tool_call_id", "call_id", "request_id", "system_fingerprint"),
@@ -76,7 +78,7 @@ def read(path: Path, key: Key, tolerant: bool = False) -> Content:
         tolerant: take a damaged cassette as empty; it is about to be replaced.
     """
     try:
-        text = read_text(path)
+        text = read_text(path, LARGEST_CASSETTE)
         _check_end(path, text)
         try:
             return _read_call_by_call(path, text, key)
@@ -185,7 +187,7 @@ def _contents(document: Document, position: int, call: schema.Call) -> Iterator[
 def _attached(document: Document, attachment: schema.Attachment, where: list[str | int]) -> bytes:
     try:
         if attachment.file is not None:
-            content = (document.path.parent / Path(attachment.file).name).read_bytes()
+            content = files.read_file(document.path.parent / Path(attachment.file).name, LARGEST_CASSETTE)
         else:
             content = base64.b64decode(attachment.content or "", validate=True)
     except (OSError, ValueError) as error:

@@ -45,6 +45,7 @@ class Options:
     retry: int
     max_cost: float | None
     output: tuple[Path, ...]
+    files_in: Path | None
 
 
 def run_suites(options: Options) -> int:
@@ -89,7 +90,7 @@ class _Run:
         suites = []
         for name in self.options.suite:
             with self._errors_told_here():
-                suites.append(load_suite(name))
+                suites.append(load_suite(name, files_in=self.options.files_in))
         if not self.options.tag and self.options.text is None:
             for suite in suites:
                 if not suite.cases:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from llm_mock.specs.loading import is_spec, load_spec
 from llm_mock.specs.models import TestSpec
+from llm_mock.specs.tool_check import problems_with_tools, tools_of_project
+from llm_mock.specs.tools_server import find_project_root
 from llm_mock.suites.loading import load_suite
 from llm_mock.suites.role import load_role
 from llm_mock.suites.schema import TestSuiteDefinition
@@ -20,20 +23,32 @@ NEITHER = (
 )
 
 
-def validated(path: Path) -> str:
+def validated(path: Path, files_in: Path | None) -> str:
     """What a file is, such as `suite 'greeting', 3 cases`; InvalidFile where it is wrong."""
     document = yaml_files.load(path)
     content: Any = document.data
     kind = content.get("kind") if isinstance(content, dict) else None
     if kind == "TestSuite":
-        suite = load_suite(path)
+        suite = load_suite(path, files_in=files_in)
         return f"suite {suite.metadata.name!r}, {count(len(suite.cases), 'case')}"
     if kind == "Agent":
         return f"role {load_role(path).name!r}"
     if is_spec(content):
         spec = load_spec(path)
+        if problems := list(problems_with_tools(spec, _tools(find_project_root(path), path))):
+            raise document.errors(problems)
         return f"plain-language test {spec.test.name!r}, {count(len(spec.steps), 'step')}"
     raise document.error(NEITHER)
+
+
+_tools_of_roots: dict[Path, Mapping[str, Any]] = {}
+
+
+def _tools(root: Path, path: Path) -> Mapping[str, Any]:
+    """The tools of a project, whose server is started once."""
+    if root not in _tools_of_roots:
+        _tools_of_roots[root] = tools_of_project(path)
+    return _tools_of_roots[root]
 
 
 def format_of(kind: str) -> dict[str, Any]:

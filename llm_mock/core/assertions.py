@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.records import CallRecord, calls_made, schema_text
 from llm_mock.errors import InvalidMock
+from llm_mock.support.numbers import is_whole
 from llm_mock.support.schemas import schema_name
 from llm_mock.support.text import described, shorten_name
 
@@ -41,9 +42,12 @@ def assert_llm_called_times(mock_llm_calls: Mock, model_name: str, times: int) -
     Raises:
         AssertionError: it was called more or less often. The message shows the prompts there were.
         InvalidMock: what was passed is no mock.
+        ValueError: `times` is no such number.
     """
     __tracebackhide__ = True
     _check_mock(mock_llm_calls)
+    if not is_whole(times):
+        raise ValueError(f"times is {described(times)}; give a whole number from 0.")
     calls = mock_llm_calls.calls_of(model_name)
     if len(calls) != times:
         made = calls_made(calls) if calls else _other_models(model_name, mock_llm_calls.calls)

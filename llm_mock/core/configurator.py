@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from llm_mock.core.matchers import Matchers, TextMatcher
 from llm_mock.core.reply import Reply, as_answer, exception_from
 from llm_mock.core.script import QueuedReply, Script
 from llm_mock.errors import InvalidReply, QueuedReplyNotAllowed
+from llm_mock.support.numbers import is_whole
 from llm_mock.support.schemas import schema_name
-from llm_mock.support.text import described
+from llm_mock.support.text import described, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.core.latency import Latency
@@ -70,7 +72,7 @@ class ResponseConfigurator:
             )
         return self._names.model_id(name)
 
-    def set(self, model: str, response: Any, *, schema: Any = None) -> None:
+    def set(self, /, model: str, response: Any, *, schema: Any = None, **unknown: NoReturn) -> None:
         """Set the standing answer of a model; it replaces the one set before.
 
         Args:
@@ -80,9 +82,11 @@ class ResponseConfigurator:
                 of one (class name or `title`). By default whatever is asked for.
 
         Raises:
-            InvalidReply: the response can be no reply.
+            InvalidReply: the response can be no reply, or something else was given.
         """
         __tracebackhide__ = True
+        if unknown:
+            raise InvalidReply(_not_of_set(next(iter(unknown))))
         self.script.standing[self.model_id_of(model), schema_name(schema)] = as_answer(response)
         self._changed()
 
@@ -121,7 +125,7 @@ class ResponseConfigurator:
             options: options and their values, among others perhaps.
 
         Raises:
-            InvalidReply: the response can be no reply, or `times` is below 1.
+            InvalidReply: the response can be no reply, or what the call must be like makes no sense.
             QueuedReplyNotAllowed: this mock serves the whole run.
         """
         __tracebackhide__ = True
@@ -130,8 +134,8 @@ class ResponseConfigurator:
                 f"add({model!r}, …) in pytest_llm_mock_configure: a queued reply is used up by one test, so which one "
                 "would depend on their order. Use set() here, and add() in the test."
             )
-        if not isinstance(times, int) or times < 1:
-            raise InvalidReply(f"times={times!r}: a queued reply is used at least once.")
+        if not is_whole(times, 1):
+            raise InvalidReply(f"times={times!r}: a queued reply is used at least once; give a whole number from 1.")
         matchers = Matchers(prompt, system, tools, turn, attachments, options)
         model_id, schema = self.model_id_of(model), schema_name(schema)
         self.script.queue(QueuedReply(model_id, schema, as_answer(response), times, matchers, optional))
@@ -199,3 +203,14 @@ class ResponseConfigurator:
                 f"set({model!r}, reply, schema={given})."
             )
         self.set(model, response)
+
+
+def _not_of_set(keyword: str) -> str:
+    """What to say of an argument that `set` does not take."""
+    takes = f"set() takes no {shorten_name(keyword)}=, only schema=."
+    if keyword not in inspect.signature(ResponseConfigurator.add).parameters:
+        return f"{takes} A standing answer is for every call of the model; add() takes what a call must be like."
+    return (
+        f"{takes} A reply for some calls is queued: add(…, {keyword}=…). A standing answer that depends on the call is "
+        "a function of the prompt: set(model, lambda prompt: …)."
+    )

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from llm_mock.errors import InvalidLatency
+from llm_mock.support.numbers import LONGEST, is_number, is_whole
 from llm_mock.support.text import described
+
+__tracebackhide__ = True  # of the `__init__` that `dataclass` writes, too
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,10 @@ class Latency:
             _check("chunks_per_second", self.chunks_per_second, "a number above 0, or None", lambda number: number > 0)
         if self.timeout is not None:
             _check("timeout", self.timeout, "seconds above 0, or None", lambda number: number > 0)
-        if not isinstance(self.seed, int):
+        if not is_whole(self.seed, least=-(10**30), most=10**30):
             raise InvalidLatency(f"Latency(seed={described(self.seed)}): give a whole number.")
+        if not isinstance(self.real_time, bool):
+            raise InvalidLatency(f"Latency(real_time={described(self.real_time)}): give True or False.")
 
     def waits(self, sizes: list[int], call_number: int) -> list[float]:
         """The seconds before each piece of a reply.
@@ -68,7 +73,6 @@ class Latency:
 
 def checked_latency(latency: Any) -> Latency:
     """What was given as a latency."""
-    __tracebackhide__ = True
     if not isinstance(latency, Latency):
         raise InvalidLatency(
             f"This is not a latency: {described(latency)}. Give a Latency(first_chunk=…, chunks_per_second=…, …)."
@@ -77,7 +81,7 @@ def checked_latency(latency: Any) -> Latency:
 
 
 def _check(name: str, value: Any, wanted: str, fits: Callable[[float], bool]) -> None:
-    __tracebackhide__ = True
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not (number and math.isfinite(value) and fits(value)):
+    if not (is_number(value, -math.inf) and fits(value)):
         raise InvalidLatency(f"Latency({name}={described(value)}): give {wanted}.")
+    if (1 / value if name == "chunks_per_second" else value) > LONGEST:
+        raise InvalidLatency(f"Latency({name}={described(value)}): nothing may take longer than {LONGEST:,} seconds.")

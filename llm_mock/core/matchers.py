@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from llm_mock.errors import InvalidReply
+from llm_mock.support.numbers import is_whole
 from llm_mock.support.redaction import redacted
-from llm_mock.support.text import compact, shorten
+from llm_mock.support.text import compact, described, shorten
 
 if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
@@ -29,11 +32,16 @@ class Matchers:
         attachments: Iterable[str] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.prompt = prompt
-        self.system = system
-        self.tools = None if tools is None else [tools] if isinstance(tools, str) else list(tools)
+        __tracebackhide__ = True
+        if turn is not None and not is_whole(turn, 1):
+            raise InvalidReply(f"turn={described(turn)}: give a whole number from 1.")
+        if options is not None and not isinstance(options, Mapping):
+            raise InvalidReply(f"options={described(options)}: give a mapping of names to values, as {{'seed': 1}}.")
+        self.prompt = _text_matcher("prompt", prompt)
+        self.system = _text_matcher("system", system)
+        self.tools = _names("tools", [tools] if isinstance(tools, str) else tools, "the names of tools, as ['search']")
         self.turn = turn
-        self.attachments = None if attachments is None else list(attachments)
+        self.attachments = _names("attachments", attachments, "the types of all attachments, as ['image/png']")
         self.options = None if options is None else dict(options)
 
     def misses(self, call: CallRecord) -> Iterator[str]:
@@ -70,6 +78,38 @@ class Matchers:
             if value is not None:
                 parts.append(f"{name} {value if isinstance(value, int) else shorten(value)}")
         return ", ".join(parts)
+
+
+def _text_matcher(name: str, matcher: Any) -> Any:
+    """What is to be said of a text, which may be None."""
+    __tracebackhide__ = True
+    pattern = matcher.pattern if isinstance(matcher, re.Pattern) else matcher
+    if pattern is None or isinstance(pattern, str):
+        return matcher
+    wanted = f"give a text that the {name} contains, a compiled pattern of text, or a function of the text"
+    if not callable(matcher):
+        raise InvalidReply(f"{name}={described(matcher)}: {wanted}.")
+    if inspect.iscoroutinefunction(matcher):
+        raise InvalidReply(f"{name}={compact(matcher)} is async: {wanted} that is not.")
+    try:
+        inspect.signature(matcher).bind("")
+    except ValueError:  # some functions of C do not say what they take
+        pass
+    except TypeError as error:
+        raise InvalidReply(f"{name}={compact(matcher)} cannot be called with the text ({error}): {wanted}.") from None
+    return matcher
+
+
+def _names(matcher: str, given: Any, wanted: str) -> list[str] | None:
+    __tracebackhide__ = True
+    if given is None:
+        return None
+    names = None if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) else list(given)
+    for name in (given,) if names is None else names:
+        if not isinstance(name, str) or names is None:
+            shown = compact(name) if callable(name) else described(name)
+            raise InvalidReply(f"{matcher}={shown if names is None else f'[{shown}]'}: give {wanted}.")
+    return names
 
 
 def _fits(matcher: TextMatcher, text: str) -> bool:

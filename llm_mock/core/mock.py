@@ -100,7 +100,8 @@ class Mock:
         Args:
             name: id or alias.
         """
-        asked = self.folder is not None or not self.history.is_empty
+        __tracebackhide__ = True
+        asked = self.folder is not None or not self.history.is_empty or not isinstance(name, str)
         return self.calls_of_id(self.responses.model_id_of(name)) if asked else []
 
     def calls_of_id(self, model_id: str) -> list[CallRecord]:

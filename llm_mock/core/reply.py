@@ -12,6 +12,7 @@ from llm_mock.core.events import is_event, text_of
 from llm_mock.core.json_text import json_text
 from llm_mock.core.tool_calls import checked_tool_calls
 from llm_mock.errors import InvalidReply
+from llm_mock.support.numbers import is_whole
 from llm_mock.support.text import described, shorten, shorten_name
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class Reply:
             )
         if error is not None:
             exception_from(error)
-        if error_after is not None and (error is None or not isinstance(error_after, int) or error_after < 0):
+        if error_after is not None and (error is None or not is_whole(error_after)):
             raise InvalidReply(
                 f"error_after={error_after!r} counts the chunks before error: give an error too, and a number from 0."
             )
@@ -272,12 +273,20 @@ def _checked_chunks(chunks: Iterable[Any]) -> tuple[Any, ...]:
 
 def _check_usage(usage: Any) -> None:
     __tracebackhide__ = True
+    if usage is None:
+        return
     known = {"input_tokens", "output_tokens", "details"}
     right = hasattr(usage, "input") and hasattr(usage, "output")
     if isinstance(usage, Mapping):
         usage = dict(usage)
         right = bool(usage) and usage.keys() <= known
-    if usage is not None and not right:
+        tokens = {name: usage.get(name) for name in ("input_tokens", "output_tokens")}
+    else:
+        tokens = {name: getattr(usage, name, None) for name in ("input", "output")}
+    for name, number in tokens.items():
+        if right and number is not None and not is_whole(number):
+            raise InvalidReply(f"{name} of the usage is {described(number)}: give a whole number from 0.")
+    if not right:
         raise InvalidReply(
             f"This is not usage: {described(usage)}. Give an llm.Usage, or a dict with input_tokens, output_tokens "
             "and, if wanted, details."

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from llm_mock.core.records import call_line
 from llm_mock.cost.prices import amount, cost_of, how_to_price, tokens_of
 from llm_mock.errors import InvalidBudget
+from llm_mock.support.numbers import is_whole
 from llm_mock.support.text import columns, described, shorten_name
 from llm_mock.support.text import dollars as money
 
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
     from llm_mock.core.records import CallRecord
 
+__tracebackhide__ = True  # of comprehensions, too
 SHOWN_CALLS = 20
+MOST_TOKENS = 10**18
 
 
 class Used(NamedTuple):
@@ -45,7 +48,6 @@ class Bills:
     """What calls used, by default with what they cost (see `cost_of`); its text is a table of them."""
 
     def __init__(self, calls: Iterable[CallRecord], mock: Any = None, with_cost: bool = True) -> None:
-        __tracebackhide__ = True
         self._with_cost = with_cost
         self._calls = [(call, cost_of(call, mock) if with_cost else None) for call in calls]
         self.tokens = sum(tokens_of(call) for call, _ in self._calls)
@@ -73,7 +75,6 @@ class Budget(NamedTuple):
 
     def broken(self, calls: Iterable[CallRecord], mock: Any) -> str | None:
         """What to say of calls that exceed this budget; None where they keep it."""
-        __tracebackhide__ = True
         bills = Bills(calls, mock, with_cost=self.cost is not None)
         if unknown := bills.unknown_models:
             return unknown_prices(unknown, bills)
@@ -92,7 +93,6 @@ class Budget(NamedTuple):
 
 def budget_from(where: str, cost: Any, tokens: Any) -> Budget:
     """A budget as a marker or the ini (`where`, for the message) gives it; a wrong value is an `InvalidBudget`."""
-    __tracebackhide__ = True
     return Budget(
         None if cost is None else amount(cost, f"the cost of {where}"),
         None if tokens is None else _whole_number(tokens, f"the tokens of {where}"),
@@ -101,8 +101,7 @@ def budget_from(where: str, cost: Any, tokens: Any) -> Budget:
 
 def _whole_number(value: Any, what: str) -> int:
     """A number of tokens from 0, such as 5000 or "5000"."""
-    __tracebackhide__ = True
-    if isinstance(value, bool) or not str(value).isdecimal():
+    if not is_whole(value, most=MOST_TOKENS) and not (isinstance(value, str) and value.isdecimal() and len(value) < 19):
         raise InvalidBudget(
             f"This is not a number of tokens: {described(value)}, given as {what}. Write a whole number from 0."
         )
@@ -129,7 +128,6 @@ def assert_cost_below(mock_llm_calls: Mock, dollars: Any, model: str | None = No
         InvalidBudget: `dollars` is not an amount.
         MissingExtra: a price is not configured, and `genai-prices` is not installed.
     """
-    __tracebackhide__ = True
     limit = amount(dollars, "assert_cost_below")
     bills = Bills(_calls(mock_llm_calls, model), mock_llm_calls)
     if unknown := bills.unknown_models:
@@ -150,7 +148,6 @@ def assert_tokens_below(mock_llm_calls: Mock, tokens: int, model: str | None = N
         AssertionError: they took as many or more. The message shows the calls.
         InvalidBudget: `tokens` is not a whole number from 0.
     """
-    __tracebackhide__ = True
     limit = _whole_number(tokens, "assert_tokens_below")
     bills = Bills(_calls(mock_llm_calls, model), with_cost=False)
     if bills.tokens >= limit:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from llm_mock.core.records import CallRecord
 
+__tracebackhide__ = True  # of comprehensions, too
 MILLION = 1_000_000
 FREE = ":free"
 """How OpenRouter's ids of free models end. Any other model that has no price for text has an unknown one."""
@@ -53,7 +54,6 @@ def cost_of(call: CallRecord, mock: Any = None) -> Decimal | None:
     The prices of the mock, by default of the active one, come first. A call that used no tokens, because it failed,
     costs nothing. Without a price and without `genai-prices` it is a `MissingExtra`.
     """
-    __tracebackhide__ = True
     return _cost(call["model_id"], call["input_tokens"] or 0, call["output_tokens"] or 0, call["timestamp"], mock)
 
 
@@ -66,7 +66,6 @@ def cost_of_usage(model_id: str, usage: llm.Usage, timestamp: str) -> Decimal | 
 
 
 def _cost(model_id: str, input: int, output: int, timestamp: str, mock: Any) -> Decimal | None:
-    __tracebackhide__ = True
     if not input and not output:
         return Decimal(0)
     prices: Prices = getattr(mock or active(), "prices", ())
@@ -78,7 +77,6 @@ def _cost(model_id: str, input: int, output: int, timestamp: str, mock: Any) -> 
 
 def _provider_cost(model_id: str, input: int, output: int, timestamp: str) -> Decimal | None:
     """What the provider asks. `openrouter/openai/gpt-4o` is the model `openai/gpt-4o` of the provider openrouter."""
-    __tracebackhide__ = True
     if not available():
         raise MissingExtra(no_price_library(model_id))
     from genai_prices import Usage, calc_price
@@ -118,7 +116,6 @@ def how_to_price(model: str) -> str:
 
 def price(model: str, input: Any, output: Any) -> tuple[str, Price]:
     """An entry of the prices of a project: of a model id or a glob of ids, US dollars for a million tokens."""
-    __tracebackhide__ = True
     return model, Price(amount(input, f"the price of {model!r}"), amount(output, f"the price of {model!r}"))
 
 
@@ -140,10 +137,9 @@ def _price_from(line: str) -> tuple[str, Price]:
 
 def amount(value: Any, what: str) -> Decimal:
     """A number of dollars from 0, exactly as it was written; anything else is an `InvalidBudget`."""
-    __tracebackhide__ = True
     try:
         dollars = Decimal(str(value))
-    except InvalidOperation:
+    except (InvalidOperation, ValueError):  # ValueError: a number of more digits than Python writes
         dollars = Decimal("NaN")
     if isinstance(value, bool) or not dollars.is_finite() or dollars < 0:
         raise InvalidBudget(

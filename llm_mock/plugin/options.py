@@ -55,6 +55,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("llm_mock_max_tokens", "How many tokens the calls of the run may take together.", default="")
     parser.addini("llm_mock_prices", "Prices, each model = input output, US dollars a million.", type="linelist")
     parser.addini("llm_mock_suites", "Suites to collect, and their role, each GLOB = ROLE.", type="linelist")
+    parser.addini("llm_mock_files_in", "Where files that suites name may lie (default: beside them).", default="")
     parser.addini("llm_mock_spec_driver", f"Who does plain-language tests: {' or '.join(DRIVERS)}.", default="llm")
     parser.addini("llm_mock_spec_model", "The model that does plain-language tests.", default="")
     parser.addini("llm_mock_allowed_hosts", "Globs of hosts that plain-language tests may reach.", type="args")

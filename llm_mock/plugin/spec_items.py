@@ -21,6 +21,7 @@ from llm_mock.specs.failure import LLMTestFailed
 from llm_mock.specs.loading import load_spec
 from llm_mock.specs.models import StepResult, TestSpec
 from llm_mock.specs.runner import run_llm_test
+from llm_mock.support.numbers import LONGEST
 
 FOLDER = "llm"
 """Where plain-language tests are, at any depth of the project."""
@@ -38,8 +39,8 @@ class SpecCollector:
         driver, timeout = config.getini("llm_mock_spec_driver"), config.getoption("--llm-timeout")
         if driver not in DRIVERS:
             raise pytest.UsageError(f"llm_mock_spec_driver: {driver!r} must be one of {', '.join(DRIVERS)}")
-        if timeout is not None and timeout < 1:
-            raise pytest.UsageError(f"--llm-timeout: {timeout} must be a number of seconds from 1")
+        if timeout is not None and not 1 <= timeout <= LONGEST:
+            raise pytest.UsageError(f"--llm-timeout: {timeout} must be a number of seconds from 1 to {LONGEST:,}")
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         if file_path.suffix not in (".yaml", ".yml") or not _is_test(file_path, parent):

@@ -28,13 +28,17 @@ class SuiteCollector:
     def __init__(self, config: pytest.Config) -> None:
         self._role_of: dict[Path, Path] = {}
         folder = config.inipath.parent if config.inipath else config.rootpath
+        files_in = config.getini("llm_mock_files_in")
+        self._files_in = folder / files_in if files_in else None
         for line in config.getini(INI):
             files, role = _suites_and_role(line, folder)
             self._role_of.update(dict.fromkeys(files, role))
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         role = self._role_of.get(file_path.resolve())
-        return None if role is None else SuiteFile.from_parent(parent, path=file_path, role=role)
+        return (
+            None if role is None else SuiteFile.from_parent(parent, path=file_path, role=role, files_in=self._files_in)
+        )
 
 
 def _suites_and_role(line: str, folder: Path) -> tuple[Sequence[Path], Path]:
@@ -58,9 +62,10 @@ def _suites_and_role(line: str, folder: Path) -> tuple[Sequence[Path], Path]:
 class SuiteFile(YAMLFile):
     """A suite file; its cases, which are run with a role, are its tests."""
 
-    def __init__(self, *, role: Path, **kwargs: Any) -> None:
+    def __init__(self, *, role: Path, files_in: Path | None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._role = role
+        self._files_in = files_in
 
     def tests(self) -> Iterator[pytest.Item]:
         """The cases."""
@@ -68,7 +73,7 @@ class SuiteFile(YAMLFile):
         from llm_mock.suites.runner import load_suite
 
         role = load_role(self._role)
-        for case in load_suite(self.path).cases:
+        for case in load_suite(self.path, files_in=self._files_in).cases:
             yield SuiteItem.from_parent(self, name=case.name, case=case, role=role, line=case.line, tags=case.tags)
 
 

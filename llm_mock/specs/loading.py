@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from llm_mock.errors import InvalidFile
 from llm_mock.specs.models import PARTS, Step, TestSpec
 from llm_mock.specs.references import problem_with, references_in
 from llm_mock.specs.steps import Place, every_step
@@ -38,9 +38,8 @@ def load_spec(path: str | Path) -> TestSpec:
     if document.data.get("kind") == "TestSuite":
         raise document.error(f"this is a suite (kind: TestSuite), which `llm-mock test` runs; {_SHAPE}", ["kind"])
     spec = document.as_model(TestSpec)
-    problems = [str(document.error(problem, place)) for place, problem in _problems(spec)]
-    if problems:
-        raise InvalidFile("\n".join(problems))
+    if problems := list(islice(_problems(spec), yaml_files.MOST_PROBLEMS)):
+        raise document.errors(problems)
     spec._path = document.path
     places = [place for part in PARTS for place, _, _ in every_step(getattr(spec, part), (part,))]
     spec._lines = {place: document.line_of(place) for place in (("test",), ("verdict",), *places)}
@@ -58,7 +57,7 @@ def _count_repeated(steps: Sequence[Step]) -> int:
 
 
 def _problems(spec: TestSpec) -> Iterator[tuple[Place, str]]:
-    saved: list[str] = []
+    saved: dict[str, None] = {}
     for part in PARTS:
         if (number := _count_repeated(getattr(spec, part))) > MOST_STEPS:
             shown = shorten_name(f"{number:,}")
@@ -66,10 +65,10 @@ def _problems(spec: TestSpec) -> Iterator[tuple[Place, str]]:
         for place, _, step in every_step(getattr(spec, part), (part,)):
             yield from ((place + inner, problem) for inner, problem in _problems_of(step, saved))
             if step.save_as:
-                saved.append(step.save_as)
+                saved[step.save_as] = None
 
 
-def _problems_of(step: Step, saved: Sequence[str]) -> Iterator[tuple[Place, str]]:
+def _problems_of(step: Step, saved: Collection[str]) -> Iterator[tuple[Place, str]]:
     if step.tool and step.steps:
         what_to_do = f"make the call of {shorten_name(step.tool)!r} the first of the nested steps"
         yield (), f"a step has tool or steps, not both; {what_to_do}"

@@ -8,7 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import pydantic
 from pydantic import ConfigDict, Field, PrivateAttr
 
+from llm_mock.support.numbers import LONGEST, MOST_REPETITIONS, MOST_RETRIES
 from llm_mock.support.text import shorten, shorten_name
+from llm_mock.support.validation import Number, Seconds, Text, Whole
 
 PARTS = {"setup": "setup: ", "steps": "", "teardown": "teardown: "}
 """The lists of steps, in the order in which they are done, and the beginnings of the names of their results."""
@@ -27,38 +29,38 @@ class _Strict(pydantic.BaseModel):
 class TestMeta(_Strict):
     """What a test is called, and how it is treated."""
 
-    name: Annotated[str, Field(min_length=1)]
+    name: Text
     """Shown in pytest's output."""
     description: str = ""
-    tags: list[str] = []
+    tags: list[Text] = []
     """Each becomes a marker of pytest."""
-    timeout: Annotated[int, Field(gt=0)] = 120
+    timeout: Annotated[Whole, Field(gt=0, le=LONGEST)] = 120
     """Seconds that the whole test may take."""
 
 
 class Step(_Strict):
     """One step: a call of a tool, or steps that are repeated."""
 
-    name: str = ""
-    tool: str = ""
+    name: Text = ""
+    tool: Text = ""
     """The name of the tool."""
     args: dict[str, Any] = {}
     """Its arguments. `${name}` and `${name.key.0}` stand for results that were saved."""
-    expect: str = ""
+    expect: Text = ""
     """What should come of it, in plain language, for the model."""
-    analyze: str = ""
+    analyze: Text = ""
     """What the model should look at."""
-    save_as: str = ""
+    save_as: Text = ""
     """The name under which the result is kept."""
-    repeat: Annotated[int, Field(ge=1)] = 1
+    repeat: Annotated[Whole, Field(ge=1, le=MOST_REPETITIONS)] = 1
     """How often the step, or its nested steps, are done."""
     steps: list[Step] = []
     """Nested steps."""
-    retry: Annotated[int, Field(ge=0)] = 0
+    retry: Annotated[Whole, Field(ge=0, le=MOST_RETRIES)] = 0
     """How often a call that failed is made again."""
-    retry_delay: Annotated[float, Field(ge=0)] = 1.0
+    retry_delay: Annotated[Number, Field(ge=0, le=LONGEST)] = 1.0
     """Seconds before it is made again."""
-    timeout: Annotated[float, Field(gt=0)] | None = None
+    timeout: Seconds | None = None
     """Seconds that one call may take; by default what is left of the test's."""
 
     def is_nested(self) -> bool:
@@ -69,8 +71,8 @@ class Step(_Strict):
 class VerdictSpec(_Strict):
     """When the test passes and when it fails, in plain language."""
 
-    pass_if: str
-    fail_if: str
+    pass_if: Text
+    fail_if: Text
 
 
 class TestSpec(_Strict):
@@ -79,7 +81,7 @@ class TestSpec(_Strict):
     test: TestMeta
     setup: list[Step] = []
     """Done before the steps; one that fails ends the test."""
-    steps: list[Step]
+    steps: Annotated[list[Step], Field(min_length=1)]
     teardown: list[Step] = []
     """Always done."""
     verdict: VerdictSpec

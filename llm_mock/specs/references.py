@@ -10,7 +10,8 @@ from typing import Any
 
 from llm_mock.errors import UnknownReference
 from llm_mock.support import interpolation
-from llm_mock.support.text import nearest, shorten, shorten_name
+from llm_mock.support.interpolation import LARGEST_TEXT
+from llm_mock.support.text import listed, nearest, shorten, shorten_name
 
 _FORM = re.compile(r"[^\W\d]\w*(?:\.[^.\s]+)*")
 
@@ -31,7 +32,22 @@ def resolved(value: Any, saved: Mapping[str, Any]) -> Any:
         whole = interpolation.whole_reference(text)
         return interpolation.interpolated(text, inserted) if whole is None else _found(whole, saved)
 
-    return interpolation.map_texts(value, in_text)
+    found = interpolation.map_texts(value, in_text)
+    if _size(found, LARGEST_TEXT) > LARGEST_TEXT:
+        raise UnknownReference(f"with the saved results there are more than {LARGEST_TEXT:,} characters")
+    return found
+
+
+def _size(value: Any, most: int) -> int:
+    """About how many characters a JSON value has; one that is larger than that is not looked at to its end."""
+    if isinstance(value, str):
+        return len(value)
+    size = 1
+    for item in _inside(value).values() if isinstance(value, (Mapping, list)) else ():
+        size += _size(item, most - size)
+        if size > most:
+            break
+    return size
 
 
 def references_in(value: Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
@@ -55,7 +71,7 @@ def problem_with(reference: str, saved: Collection[str]) -> str | None:
         return f"{written} is no reference such as ${{name.key.0}}; write ${written} if that text is meant"
     if name in saved:
         return None
-    there = f"saved by then: {', '.join(dict.fromkeys(saved))}" if saved else "nothing is saved by then"
+    there = f"saved by then: {listed([*saved])}" if saved else "nothing is saved by then"
     return (
         f"{written} refers to {shorten_name(name)!r}, which no earlier step saves{nearest(name, saved)} "
         f"({there}); write ${written} if that text is meant"
@@ -71,13 +87,18 @@ def _found(reference: str, saved: Mapping[str, Any]) -> Any:
         if isinstance(value, str):
             with contextlib.suppress(ValueError, RecursionError):
                 value = json.loads(value)
-        inside = {str(position): item for position, item in enumerate(value)} if isinstance(value, list) else value
+        inside = _inside(value)
         if not isinstance(inside, Mapping) or key not in inside:
             written = f"${{{shorten_name(reference)}}}"
             there = _content(key, value)
             raise UnknownReference(f"{written}: there is no {shorten_name(key)!r} in {shorten_name(done)}; {there}")
         value, done = inside[key], f"{done}.{key}"
     return value
+
+
+def _inside(value: Any) -> Any:
+    """What a list holds, by positions; anything else as it is."""
+    return {str(position): item for position, item in enumerate(value)} if isinstance(value, list) else value
 
 
 def _content(missing: str, value: Any) -> str:

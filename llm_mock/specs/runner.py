@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,9 +14,11 @@ from llm_mock.specs.allowed_hosts import ANY, LOOPBACK, AllowedHosts
 from llm_mock.specs.drivers import Driver, DryRun, Task
 from llm_mock.specs.models import PARTS, StepResult, TestSpec, Verdict
 from llm_mock.specs.steps import Deadline, Report, Steps, calls_of, named
+from llm_mock.specs.tool_check import unknown_tool
 from llm_mock.specs.tools_server import RunningTools, find_project_root, tools_server
+from llm_mock.support.numbers import LONGEST, is_number
 from llm_mock.support.redaction import redacted
-from llm_mock.support.text import nearest, shorten_name
+from llm_mock.support.text import shorten, shorten_name
 
 TEARDOWN_TIME = 10.0
 """Seconds that a teardown has, however little is left of the test's."""
@@ -56,8 +58,11 @@ def run_llm_test(
         ServerError: the tools cannot be started, as a plugin is broken.
         DriverError: the driver cannot judge.
         LLMMockError: the mock has no answer for its model.
+        ValueError: the timeout makes no sense.
     """
     __tracebackhide__ = True
+    if timeout is not None and not (is_number(timeout, most=LONGEST) and timeout):
+        raise ValueError(f"timeout is {shorten(timeout)}; give a number of seconds above 0, and at most {LONGEST:,}.")
     if driver is None:
         from llm_mock.specs.llm_driver import LLMDriver
 
@@ -107,7 +112,7 @@ class _Run:
             for name, step in calls_of(getattr(self.spec, part), prefix):
                 if step.tool not in tools:
                     unknown.setdefault(step.tool, name)
-        details = {tool: _unknown_tool(tool, tools) for tool in unknown}
+        details = {tool: unknown_tool(tool, tools) for tool in unknown}
         return [StepResult(name=name, status="fail", details=details[tool]) for tool, name in unknown.items()]
 
     def _before_teardown(self, driver: Driver) -> Verdict:
@@ -144,11 +149,6 @@ class _Run:
 
     def _failed(self, reason: str, steps: list[StepResult]) -> Verdict:
         return Verdict(verdict="FAIL", reason=reason, steps=list(steps), issues=[reason])
-
-
-def _unknown_tool(tool: str, known: Collection[str]) -> str:
-    near = nearest(tool, known) or "."
-    return f"There is no tool {shorten_name(tool)!r}{near} The tools are {', '.join(known)}."
 
 
 def _with_problems(verdict: Verdict, problems: Sequence[str]) -> Verdict:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.errors import TimeIsUp, UnknownReference
+from llm_mock.errors import LLMMockError, TimeIsUp
 from llm_mock.specs.models import SHOWN_OUTPUT, Step, StepResult
 from llm_mock.specs.references import name_in, references_in, resolved
 from llm_mock.support.text import call_text, shorten, shorten_name
@@ -98,7 +98,7 @@ class Steps:
     def _call(self, step: Step, name: str) -> None:
         try:
             arguments = resolved(step.args, self.saved)
-        except UnknownReference as error:
+        except LLMMockError as error:
             self._add(name, "fail", str(error))
             return
         called = call_text(step.tool, arguments)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import pydantic
 
-from llm_mock.errors import InvalidFile
+from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.suites.schema import Assertion, Defaults, TestCase, TestSuiteDefinition, Turn
 from llm_mock.support import yaml_files
 from llm_mock.support.interpolation import NAME, interpolated, map_texts, references_in, whole_reference
@@ -18,6 +19,10 @@ from llm_mock.support.validation import described, problems_of
 
 SHOWN_VALUES = 60
 """How many characters of the values of a row stand in the name of its case."""
+LARGEST_SUITE = 50_000_000
+"""How many characters the texts of all cases may have together, when files, rows and variables are in them."""
+SIZE_OF_PART = 100
+"""For how many of these an assertion or a variable of a case counts."""
 _ASSERTION: pydantic.TypeAdapter[Assertion] = pydantic.TypeAdapter(Assertion)
 
 Place = tuple[str | int, ...]
@@ -31,30 +36,77 @@ def case_label(name: Any, position: int) -> str:
     return f"case {shorten(name, 80)}" if isinstance(name, str) and name else f"case {position + 1}"
 
 
-def expand(suite: TestSuiteDefinition, folder: Path) -> tuple[TestSuiteDefinition, list[Problem]]:
-    """The suite with cases that are runnable as they stand, and what is wrong with it; its files lie in the folder."""
+def expand(
+    suite: TestSuiteDefinition, folder: Path, files_in: Path | None = None
+) -> tuple[TestSuiteDefinition, list[Problem]]:
+    """The suite with cases that are runnable as they stand, and what is wrong with it.
+
+    The names of its files are relative to the folder; they must lie in it, or in `files_in`.
+    """
+    files = _Files(folder, files_in or folder)
     problems = [*_bad_variables(("defaults", "variables"), suite.defaults.variables)]
     made: list[tuple[int, TestCase]] = []
+    size = _Size()
     for position, case in enumerate(suite.cases):
-        expansion = _Expansion(position, case, suite.defaults, folder)
-        made += [(position, runnable) for runnable in expansion.cases()]
         owner = case_label(case.name, position)
+        try:
+            expansion = _Expansion(position, case, suite.defaults, files, size)
+            made += [(position, runnable) for runnable in expansion.cases()]
+        except LLMMockError as error:
+            problems.append((("cases", position), f"{owner}: {error}"))
+            break  # as the others may be as large
         problems += [(location, f"{owner}: {text}") for location, text in expansion.problems]
     problems += _bad_names(made)
     cases = tuple(case for _, case in made)
     return suite.model_copy(update={"defaults": Defaults(), "cases": cases}), list(dict.fromkeys(problems))
 
 
+class _Files(NamedTuple):
+    """The files that cases name: relative to a folder, and in one that may be another."""
+
+    folder: Path
+    allowed: Path
+
+    def read(self, name: str) -> str:
+        path = self.folder / name
+        try:
+            is_allowed = path.resolve().is_relative_to(self.allowed.resolve())
+        except (OSError, RuntimeError, ValueError):  # what cannot be read, either
+            is_allowed = True
+        if not is_allowed:
+            raise InvalidFile(
+                f"{name} lies outside of {self.allowed}: put it there, or allow a folder that has both, "
+                "by --files-in FOLDER or ini llm_mock_files_in"
+            )
+        return yaml_files.read(path).replace("\r\n", "\n").removesuffix("\n")
+
+
+class _Size:
+    """How large a suite becomes: a small file may ask for more than there is memory, by rows, variables and files."""
+
+    def __init__(self) -> None:
+        self._left = LARGEST_SUITE
+
+    def add(self, characters: int) -> None:
+        self._left -= characters
+        if self._left < 0:
+            shown = f"{LARGEST_SUITE // 1_000_000} million characters"
+            raise LLMMockError(f"with its rows, variables and files the suite has more than {shown} here")
+
+
 class _Variables:
     """Replaces `${name}` in texts by values; without any, texts stay as they are."""
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
+    def __init__(self, values: Mapping[str, Any], size: _Size) -> None:
         self.values = values
+        self._size = size
         self.unknown: dict[str, None] = {}
         """Names that were asked for and are not known, in order."""
 
     def in_text(self, text: str) -> str:
-        return interpolated(text, self._replacement) if self.values else text
+        replaced = interpolated(text, self._replacement) if self.values else text
+        self._size.add(len(replaced))
+        return replaced
 
     def in_turn(self, turn: Turn) -> dict[str, str | None]:
         texts = {"prompt": turn.prompt, "expected_output": turn.expected_output}
@@ -97,10 +149,11 @@ def _text_of(value: Any) -> str:
 class _Expansion:
     """What becomes of one case, and what is wrong with it."""
 
-    def __init__(self, position: int, case: TestCase, defaults: Defaults, folder: Path) -> None:
+    def __init__(self, position: int, case: TestCase, defaults: Defaults, files: _Files, size: _Size) -> None:
         self._where: Place = ("cases", position)
         self._defaults = defaults
-        self._folder = folder
+        self._files = files
+        self._size = size
         self.problems = list(_bad_shape(self._where, case))
         turns = tuple(self._with_files((*self._where, "turns", n), turn) for n, turn in enumerate(case.turns))
         self._case = self._with_files(self._where, case).model_copy(update={"turns": turns})
@@ -108,11 +161,13 @@ class _Expansion:
     def cases(self) -> list[TestCase]:
         """The case, or one for each of its rows."""
         case, shared = self._case, {**self._defaults.variables, **self._case.variables}
-        rows = [_Variables({**shared, **row}) for row in case.rows or ({},)]
+        self._size.add(len(case.rows) * (len(shared) + 1) * SIZE_OF_PART)
+        rows = [_Variables({**shared, **row}, self._size) for row in case.rows or ({},)]
         names = _row_names(case) if case.rows else [case.name]
         cases = [self._runnable(name, variables) for name, variables in zip(names, rows, strict=True)]
         known = list(dict.fromkeys([*shared, *(key for row in case.rows for key in row)]))
-        for name in dict.fromkeys(name for variables in rows for name in variables.unknown):
+        unknown = dict.fromkeys(name for variables in rows for name in variables.unknown)
+        for name in islice(unknown, yaml_files.SHOWN_PROBLEMS):
             self.problems.append((self._where, _unknown_variable(name, known)))
         return cases
 
@@ -127,10 +182,12 @@ class _Expansion:
 
     def _content(self, where: Place, name: str) -> str:
         try:
-            return yaml_files.read(self._folder / name).replace("\r\n", "\n").removesuffix("\n")
+            text = self._files.read(name)
         except InvalidFile as error:
             self.problems.append((where, f"{where[-1]}: {shorten_name(str(error), 500)}"))
             return ""
+        self._size.add(len(text))
+        return text
 
     def _runnable(self, name: str, variables: _Variables) -> TestCase:
         case, defaults = self._case, self._defaults
@@ -155,6 +212,7 @@ class _Expansion:
         )
 
     def _assertions(self, where: Place, given: Sequence[Assertion], variables: _Variables) -> list[Assertion]:
+        self._size.add(len(given) * SIZE_OF_PART)
         if not variables.values:
             return list(given)
         return [self._assertion((*where, "assertions", n), each, variables) for n, each in enumerate(given)]

@@ -15,11 +15,12 @@ from llm_mock.support.validation import Location, described
 _SHAPE = "a suite holds apiVersion, kind: TestSuite, metadata and cases"
 
 
-def load_suite(path: str | Path) -> TestSuiteDefinition:
+def load_suite(path: str | Path, *, files_in: str | Path | None = None) -> TestSuiteDefinition:
     """Read a suite, and make every case runnable as it stands.
 
     Args:
-        path: the YAML file. The files that its cases name lie beside it.
+        path: the YAML file. The files that its cases name lie in its folder.
+        files_in: another folder in which these files may lie.
 
     Returns:
         The suite: each case has `prompt` or `turns`, and all that the defaults give it; a case with rows became one for
@@ -41,7 +42,7 @@ def load_suite(path: str | Path) -> TestSuiteDefinition:
     suite._path = document.path
     for position, case in enumerate(suite.cases):
         case._line = document.line_of(("cases", position))
-    suite, problems = expand(suite, document.path.parent)
+    suite, problems = expand(suite, document.path.parent, None if files_in is None else Path(files_in))
     if problems:
         raise document.errors(problems)
     return suite
@@ -50,7 +51,7 @@ def load_suite(path: str | Path) -> TestSuiteDefinition:
 def expanded(suite: TestSuiteDefinition) -> TestSuiteDefinition:
     """A suite that was made in Python as `load_suite` returns one; one that is so already stays as it is.
 
-    The files that its cases name lie beside its own file, or in the working directory.
+    The files that its cases name lie in the folder of its own file, or in the working directory.
     """
     __tracebackhide__ = True
     suite, problems = expand(suite, suite.path.parent if suite.path else Path())

@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field
 
 from llm_mock.errors import InvalidFile
 from llm_mock.support.text import nearest, shorten, shorten_name
+from llm_mock.support.validation import Number, Seconds, Text, Whole
 from llm_mock.support.yaml_files import Document
 
 TOOL_TYPES = ("mcp", "cli")
@@ -34,14 +35,14 @@ class _Part(pydantic.BaseModel):
 
 
 class _Metadata(_Part):
-    name: Annotated[str, Field(min_length=1)]
+    name: Text
 
 
 class Model(_Part):
     provider: str | None
-    name: Annotated[str, Field(min_length=1)]
-    temperature: float | None = None
-    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    name: Text
+    temperature: Annotated[Number, Field(ge=0)] | None = None
+    max_tokens: Annotated[Whole, Field(ge=1)] | None = None
 
     @pydantic.model_validator(mode="before")
     @classmethod
@@ -72,7 +73,7 @@ class Tool(_Part):
     command: str = ""
     cwd: str | None = None
     env: dict[str, str] = {}
-    timeout: Annotated[float, Field(gt=0)] = 60.0
+    timeout: Seconds = 60.0
     # of MCP servers
     transport: str = "stdio"
     args: tuple[str, ...] = ()
@@ -101,7 +102,7 @@ class Tool(_Part):
 
 
 class _Guardrails(_Part):
-    max_request_limit: Annotated[int, Field(ge=1)] | None = None
+    max_request_limit: Annotated[Whole, Field(ge=1)] | None = None
 
 
 class _Spec(_Part):

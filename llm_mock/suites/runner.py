@@ -24,11 +24,13 @@ from llm_mock.suites.results import CaseResult as CaseResult
 from llm_mock.suites.results import SuiteResult as SuiteResult
 from llm_mock.suites.role import Role, resolve_model
 from llm_mock.suites.schema import TestCase, TestSuiteDefinition
+from llm_mock.support.numbers import MOST_REPETITIONS, MOST_RETRIES, is_number, is_whole
 from llm_mock.support.text import dollars, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.model import MockLLMModel
 
+MOST_JOBS = 1_000
 INTERRUPT_SECONDS = 0.2
 """How long an interrupt may go unseen while cases run in threads."""
 
@@ -54,7 +56,7 @@ def run_case(
         dry_run: have the model answer what the case expects. The servers of the agent are started nevertheless.
         model_override: the model that is asked instead of the agent's; None is the agent's own.
         repeat: how often the case is run; by default as it says itself, else once.
-        threshold: the share of these runs that must pass, from 0 to 1; by default as it says itself, else all.
+        threshold: the share of these runs that must pass, above 0, at most 1; by default as it says itself, else all.
         retry: how often a run that failed is run again; only the last one counts.
         get_model: in a dry run, gives the model of an id, whose mock then sees the calls.
 
@@ -91,7 +93,7 @@ def run_suite(
         dry_run: have the model answer what each case expects; see `run_case`.
         model_override: the model that is asked instead of the agent's; None is the agent's own.
         repeat: how often each case is run; by default as it says itself, else once.
-        threshold: the share of these runs that must pass, from 0 to 1; by default as the case says, else all.
+        threshold: the share of these runs that must pass, above 0, at most 1; by default as the case says, else all.
         jobs: how many cases run at once, in threads.
         retry: how often a run that failed is run again; only the last one counts.
         max_cost: US dollars; when the cases have cost so much, no further one is started.
@@ -143,11 +145,12 @@ def run_suite(
 
 def _check_numbers(repeat: int | None, threshold: float | None, retry: int, jobs: int) -> None:
     __tracebackhide__ = True
-    for name, value, least in (("repeat", repeat, 1), ("retry", retry, 0), ("jobs", jobs, 1)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-            raise ValueError(f"{name} is {shorten(value)}; give a whole number from {least}.")
-    if threshold is not None and not 0 <= threshold <= 1:
-        raise ValueError(f"threshold is {shorten(threshold)}; give a share from 0 to 1.")
+    ranges = ("repeat", repeat, 1, MOST_REPETITIONS), ("retry", retry, 0, MOST_RETRIES), ("jobs", jobs, 1, MOST_JOBS)
+    for name, value, least, most in ranges:
+        if value is not None and not is_whole(value, least, most):
+            raise ValueError(f"{name} is {shorten(value)}; give a whole number from {least} to {most:,}.")
+    if threshold is not None and not (is_number(threshold, most=1) and threshold):
+        raise ValueError(f"threshold is {shorten(threshold)}; give a share above 0, and at most 1.")
 
 
 def _agent_of(agent: Agent | Role, live: bool) -> Agent:

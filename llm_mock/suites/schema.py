@@ -25,6 +25,8 @@ from llm_mock.suites.assertion_types.texts import IContainsAssertion as IContain
 from llm_mock.suites.assertion_types.texts import JSONAssertion as JSONAssertion
 from llm_mock.suites.assertion_types.texts import RegexAssertion as RegexAssertion
 from llm_mock.suites.assertion_types.texts import StartsWithAssertion as StartsWithAssertion
+from llm_mock.support.numbers import MOST_REPETITIONS
+from llm_mock.support.validation import Text, Whole
 
 Assertion = Annotated[
     ContainsAssertion
@@ -45,6 +47,8 @@ Assertion = Annotated[
     Field(discriminator="type"),
 ]
 
+Repeat = Annotated[Whole, Field(ge=1, le=MOST_REPETITIONS)]
+
 
 class Turn(StrictModel):
     """One thing that the user says in a conversation, and what is expected of the answer."""
@@ -61,13 +65,13 @@ class Turn(StrictModel):
 class Defaults(StrictModel):
     """What holds for all cases that do not say otherwise."""
 
-    tags: tuple[str, ...] = ()
+    tags: tuple[Text, ...] = ()
     """Added to the tags of each case."""
     variables: Mapping[str, Any] = {}
     """Those of a case go before them."""
     assertions: tuple[Assertion, ...] = ()
     """Put before those of each case; in a case of several turns they hold for the last."""
-    repeat: Annotated[int, Field(ge=1)] = 1
+    repeat: Repeat = 1
     threshold: Threshold = 1.0
 
 
@@ -76,17 +80,17 @@ class TestCase(Turn):
 
     __test__: ClassVar[bool] = False
 
-    name: Annotated[str, Field(min_length=1)]
+    name: Text
     """Unique in the suite."""
     turns: tuple[Turn, ...] = ()
     """Instead of `prompt`: what the user says, one after the other."""
-    tags: tuple[str, ...] = ()
+    tags: tuple[Text, ...] = ()
     variables: Mapping[str, Any] = {}
     """`${name}` in prompts, expected outputs and the texts of assertions is replaced; `$${name}` stands for `${name}`.
     Where a case has no variables at all, nothing is replaced."""
     rows: Annotated[tuple[Mapping[str, Any], ...], Field(min_length=1)] = ()
     """Variables of several cases, which this one is made into: `name[first value]`, or what `${…}` in `name` gives."""
-    repeat: Annotated[int, Field(ge=1)] | None = None
+    repeat: Repeat | None = None
     """How often the case is run; by default once."""
     threshold: Threshold | None = None
     """The share of these runs that must pass for the case to pass; by default all."""
@@ -106,7 +110,7 @@ class TestCase(Turn):
 class Metadata(StrictModel):
     """What a suite is called."""
 
-    name: Annotated[str, Field(min_length=1)]
+    name: Text
     description: str = ""
 
 

@@ -1,14 +1,38 @@
-"""Writing files."""
+"""Reading and writing files."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
+import stat
 import threading
 from pathlib import Path
 
 from llm_mock.support.leftovers import hold, remove_leftovers
+
+LARGEST_FILE = 20_000_000
+"""How many bytes a file may have that a person wrote: a suite, a role, a test, and what they name."""
+
+
+def read_file(path: Path, largest: int = LARGEST_FILE) -> bytes:
+    """The content of a regular file.
+
+    Raises:
+        OSError: it cannot be read, is larger, or is no file with an end, such as a pipe, which may never come to one.
+    """
+    with open(path, "rb", opener=_open_without_waiting) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file, but a pipe or a device")
+        if status.st_size > largest:
+            raise OSError(errno.EFBIG, f"it is larger than {largest // 1_000_000:,} MB")
+        return file.read(status.st_size)
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # else a pipe waits for who writes into it
 
 
 def write_atomically(path: Path, content: str | bytes, mode: int = 0o666, durable: bool = True) -> None:

@@ -6,6 +6,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from llm_mock.errors import LLMMockError
+
+LARGEST_TEXT = 20_000_000
+"""How many characters a text may have in which references are replaced."""
 NAME = re.compile(r"[A-Za-z_]\w*")
 _REFERENCE = re.compile(r"\$(\$?)\{([^{}]*)\}")
 
@@ -22,13 +26,24 @@ def whole_reference(text: str) -> str | None:
 
 
 def interpolated(text: str, replacement: Callable[[str], str | None]) -> str:
-    """A text with each reference replaced by what a function makes of its name; None leaves it as it is."""
+    """A text with each reference replaced by what a function makes of its name; None leaves it as it is.
+
+    Raises:
+        LLMMockError: it would be longer than `LARGEST_TEXT`.
+    """
+    length = len(text)
 
     def replace(match: re.Match[str]) -> str:
+        nonlocal length
         if match[1]:
             return match[0][1:]
         replaced = replacement(match[2])
-        return match[0] if replaced is None else replaced
+        if replaced is None:
+            return match[0]
+        length += len(replaced)
+        if length > LARGEST_TEXT:
+            raise LLMMockError(f"with its references replaced a text has more than {LARGEST_TEXT:,} characters")
+        return replaced
 
     return _REFERENCE.sub(replace, text)
 

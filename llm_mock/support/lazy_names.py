@@ -6,6 +6,8 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from llm_mock.errors import MissingExtra
+
 
 def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """What a package assigns to `__getattr__` and `__dir__`.
@@ -22,7 +24,10 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str]
         if name not in place_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         place = place_of[name]
-        module = importlib.import_module(place if place.startswith("llm_mock.") else f"{package}.{place}")
+        try:
+            module = importlib.import_module(place if place.startswith("llm_mock.") else f"{package}.{place}")
+        except MissingExtra as error:
+            raise error.with_traceback(None) from None  # where in the package it was noticed helps nobody
         value = getattr(module, name)
         setattr(importlib.import_module(package), name, value)
         return value

@@ -9,6 +9,7 @@ import json
 import signal
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from llm_mock.support.redaction import redacted
 SHOWN_CHARACTERS = 120
 SHOWN_TEXT = 2_000
 SHOWN_LINES = 40
+SHOWN_NAMES = 50
+COMPARED_NAMES, COMPARED_CHARACTERS = 500, 200
+"""How many names, and how much of one, are compared for the nearest: to compare two takes long."""
 
 
 def shorten(value: Any, length: int = SHOWN_CHARACTERS) -> str:
@@ -56,6 +60,8 @@ def described(value: Any) -> str:
     """What was given where something else was wanted: small values as they are, other objects by their type."""
     if isinstance(value, type):
         return f"the class {value.__qualname__}"
+    if isinstance(value, int) and abs(value) >= 10**4000:  # Python does not write it
+        return "a number of thousands of digits"
     if value is None or isinstance(value, (str, bytes, int, float, dict, list)):
         return shorten(value) if isinstance(value, (dict, list)) else repr(value)
     return f"an object of type {type(value).__qualname__}"
@@ -144,10 +150,16 @@ def nearest(unknown: str, known: Iterable[str]) -> str:
     """How a message goes on where one name may be meant by another; nothing where none is near."""
     import difflib
 
-    near = difflib.get_close_matches(unknown, list(known), n=1)
+    near = difflib.get_close_matches(unknown[:COMPARED_CHARACTERS], list(islice(known, COMPARED_NAMES)), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def suggestion(unknown: str, known: Sequence[str]) -> str:
     """How a message goes on about a name that is not known: the nearest known one, or all."""
-    return nearest(unknown, known) or (f"; known are {', '.join(known)}" if known else "")
+    return nearest(unknown, known) or (f"; known are {listed(known)}" if known else "")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names with commas between, the first of many."""
+    more = f" and {len(names) - SHOWN_NAMES:,} more" if len(names) > SHOWN_NAMES else ""
+    return ", ".join(names[:SHOWN_NAMES]) + more

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import pydantic
 
+from llm_mock.support.numbers import LONGEST
 from llm_mock.support.text import nearest, shorten, suggestion
 
+Whole = Annotated[int, pydantic.Field(strict=True)]
+"""A whole number in a file; true is none, as it would be for pydantic."""
+Number = Annotated[float, pydantic.Field(strict=True, allow_inf_nan=False)]
+"""A finite number in a file."""
+Seconds = Annotated[Number, pydantic.Field(gt=0, le=LONGEST)]
+"""A time limit in a file."""
+Text = Annotated[str, pydantic.Field(pattern=r"\S")]
+"""A text in a file that is more than spaces."""
 Location = Sequence[str | int]
 """Keys and positions that lead to a part of a file."""
 QUOTABLE = (bool, int, float, datetime.date)
@@ -19,7 +29,8 @@ SHOWN_NUMBER = 10**20
 _WANTED = {
     **dict.fromkeys(("string_type", "string_unicode"), "text"),
     **dict.fromkeys(("int_type", "int_parsing", "int_from_float", "int_parsing_size"), "a whole number"),
-    **dict.fromkeys(("float_type", "float_parsing", "finite_number"), "a number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number"),
+    "finite_number": "a finite number",
     **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
     **dict.fromkeys(("tuple_type", "list_type"), "a list"),
     **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "a mapping (key: value)"),
@@ -28,8 +39,8 @@ _LIMITS: dict[str, Callable[[Any], str]] = {
     "greater_than": lambda limits: f"should be more than {limits['gt']:g}",
     "greater_than_equal": lambda limits: f"should be at least {limits['ge']:g}",
     "less_than": lambda limits: f"should be less than {limits['lt']:g}",
-    "less_than_equal": lambda limits: f"should be at most {limits['le']:g}",
-    **dict.fromkeys(("too_short", "string_too_short"), lambda _: "should not be empty"),
+    "less_than_equal": lambda limits: f"should be at most {limits['le']:,g}",
+    **dict.fromkeys(("too_short", "string_too_short", "string_pattern_mismatch"), lambda _: "should not be empty"),
 }
 
 
@@ -92,6 +103,8 @@ def described(value: Any) -> str:
         return "empty"
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float) and not math.isfinite(value):
+        return {math.inf: ".inf", -math.inf: "-.inf"}.get(value, ".nan")
     if isinstance(value, (int, float)):
         return f"the number {value}" if abs(value) < SHOWN_NUMBER else "a number"
     if isinstance(value, str):

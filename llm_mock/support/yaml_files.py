@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from itertools import accumulate, chain
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +13,8 @@ import pydantic
 import yaml
 
 from llm_mock.errors import InvalidFile
+from llm_mock.support.files import LARGEST_FILE, read_file
+from llm_mock.support.text import shorten
 from llm_mock.support.validation import Location, Problem, problems_of
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ TOO_DEEP = "it is nested too deep"
 LARGEST_NUMBER = 10**4000
 """Python does not write larger ones as text."""
 SHOWN_PROBLEMS = 50
+MOST_PROBLEMS = 1_000
+"""How many problems are put into words, of which the first in the file are shown."""
 
 Model = TypeVar("Model", bound=pydantic.BaseModel)
 Owner = Callable[[Location], tuple[str, int]]
@@ -47,13 +51,25 @@ class Document:
     path: Path
     data: Any
     _root: yaml.Node | None
+    _parts: dict[yaml.Node, dict[str, tuple[yaml.Node, int]]] = field(default_factory=dict)
+    """Of mappings that were asked for: each key with its value and its line. To search them each time takes long."""
 
     def line_of(self, location: Iterable[str | int]) -> int:
         """The line, from 1, of the part that keys and positions lead to; as far as they lead anywhere."""
         node, line = self._root, 1
         for step in location:
-            node, line = _child(node, step, line)
+            node, line = self._child(node, step, line)
         return line
+
+    def _child(self, node: yaml.Node | None, step: str | int, line: int) -> tuple[yaml.Node | None, int]:
+        if isinstance(node, yaml.MappingNode):
+            if node not in self._parts:
+                self._parts[node] = {key.value: (value, key.start_mark.line + 1) for key, value in node.value[::-1]}
+            return self._parts[node].get(str(step), (None, line))
+        if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+            child = node.value[step]
+            return child, child.start_mark.line + 1
+        return None, line
 
     def error(self, problem: str, location: Iterable[str | int] = ()) -> InvalidFile:
         """The error to raise for a problem at a place of the file."""
@@ -68,15 +84,20 @@ class Document:
         try:
             return model.model_validate(self.data)
         except pydantic.ValidationError as error:
-            found = list(problems_of(error, model.model_json_schema()))
-        raise self.errors((problem.location, placed(problem, owner)) for problem in found) from None
+            found = list(islice(problems_of(error, model.model_json_schema()), MOST_PROBLEMS))
+            total = error.error_count()
+        raise self.errors([(problem.location, placed(problem, owner)) for problem in found], total) from None
 
-    def errors(self, problems: Iterable[tuple[Location, str]]) -> InvalidFile:
-        """The error to raise for problems at places of the file: a line for each, in the order of the file."""
+    def errors(self, problems: Sequence[tuple[Location, str]], total: int = 0) -> InvalidFile:
+        """The error to raise for problems at places of the file: a line for each, in the order of the file.
+
+        `total` says how many there are, where these are not all.
+        """
         found = sorted(((self.line_of(location), text) for location, text in problems), key=lambda problem: problem[0])
-        lines = [f"{self.path}:{line}: {text}" for line, text in found]
-        more = [f"{self.path}: … and {len(lines) - SHOWN_PROBLEMS} more problems"] if lines[SHOWN_PROBLEMS:] else []
-        return InvalidFile("\n".join(lines[:SHOWN_PROBLEMS] + more))
+        lines = [f"{self.path}:{line}: {text}" for line, text in found[:SHOWN_PROBLEMS]]
+        if (left := max(total, len(found)) - len(lines)) > 0:
+            lines.append(f"{self.path}: … and {left} more problems")
+        return InvalidFile("\n".join(lines))
 
 
 def placed(problem: Problem, owner: Owner | None = None) -> str:
@@ -84,17 +105,6 @@ def placed(problem: Problem, owner: Owner | None = None) -> str:
     name, steps = owner(problem.location) if owner else ("", 0)
     place = "" if problem.names_place else ".".join(map(str, problem.location[steps:]))
     return ": ".join(filter(None, (name, place, problem.text)))
-
-
-def _child(node: yaml.Node | None, step: str | int, line: int) -> tuple[yaml.Node | None, int]:
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            if key.value == str(step):
-                return value, key.start_mark.line + 1
-    elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-        child = node.value[step]
-        return child, child.start_mark.line + 1
-    return None, line
 
 
 class _Loader(SafeLoader):
@@ -126,10 +136,10 @@ def _refusal(problem: str, part: Any) -> yaml.MarkedYAMLError:
 _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_number)
 
 
-def read(path: Path) -> str:
-    """Read a text file, or raise an InvalidFile."""
+def read(path: Path, largest: int = LARGEST_FILE) -> str:
+    """Read a text file of at most so many bytes, or raise an InvalidFile."""
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return read_file(path, largest).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise InvalidFile(f"{path}:{line}: is not UTF-8 text: {error.reason} at byte {error.start}") from None
@@ -151,7 +161,7 @@ def parse(path: Path, text: str) -> Document:
             root = loader.get_single_node()
             if "&" in text:
                 _check_aliases(root)
-            data = None if root is None else loader.construct_document(root)
+            data = None if root is None else _constructed(loader, root)
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
@@ -161,10 +171,41 @@ def parse(path: Path, text: str) -> Document:
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise InvalidFile(f"{path}:{line}: is not valid YAML: {error.reason}") from None
-    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        # a value that is not of the type that its tag says; the constructors of PyYAML do not look first
-        raise InvalidFile(f"{path}: is not valid YAML: {error}") from None
     return Document(path, data, root)
+
+
+PLAIN_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
+NOT_CONSTRUCTED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What the constructors of PyYAML raise for a value that is not what its tag says: they do not look first."""
+
+
+def _constructed(loader: _Loader, root: yaml.Node) -> Any:
+    try:
+        return loader.construct_document(root)
+    except NOT_CONSTRUCTED:
+        part = next(filter(_is_wrong, _every_tagged(root)), root)
+    raise _refusal(f"{_shown(part)} is no {part.tag.rpartition(':')[2]}", part)
+
+
+def _shown(part: yaml.Node) -> str:
+    return shorten(part.value, 60) if isinstance(part, yaml.ScalarNode) else "this"
+
+
+def _every_tagged(node: yaml.Node) -> Iterator[yaml.Node]:
+    """The parts of a document that may be other than their tag says: all but plain mappings and lists."""
+    if node.tag not in PLAIN_TAGS or isinstance(node, yaml.ScalarNode):
+        yield node
+    for child in _children(node):
+        yield from _every_tagged(child)
+
+
+def _is_wrong(part: yaml.Node) -> bool:
+    """Whether a part cannot be constructed on its own."""
+    try:
+        _Loader("").construct_document(part)
+    except NOT_CONSTRUCTED:
+        return True
+    return False
 
 
 def _check_nesting(text: str) -> None:

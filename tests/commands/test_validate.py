@@ -62,7 +62,7 @@ def test_all_examples_are_right() -> None:
             ":3: unknown key 'nam'; did you mean 'name'?",
         ),
         ("apiVersion: llm-mock/v1\nkind: Agent\nmetadata: {name: x}\n", "'spec' is missing"),
-        ("test: {name: x}\nsteps: []\nverdict: {pass_if: y}\n", ":3: 'fail_if' is missing"),
+        ("test: {name: x}\nsteps: [{expect: x}]\nverdict: {pass_if: y}\n", ":3: 'fail_if' is missing"),
         ("kind: [a]\n", ":1: is no suite"),
         ("apiVersion: llm-mock/v1\nkind: \x07\n", "is not valid YAML"),
     ],
@@ -121,3 +121,32 @@ def test_a_schema_of_something_else_is_wrong_usage() -> None:
     result = CliRunner().invoke(main, ["schema", "role"])
     assert result.exit_code == 2
     assert "'suite', 'spec'" in result.stderr
+
+
+def test_tools_and_arguments_that_there_are_not_are_named_with_near_ones(tmp_path: Path) -> None:
+    pytest.importorskip("mcp")
+    plugins = tmp_path / "tests" / "llm" / "plugins"
+    plugins.mkdir(parents=True)
+    (plugins / "shop.py").write_text(
+        "from llm_mock.specs import LLMPlugin\n\nclass ShopPlugin(LLMPlugin):\n"
+        "    async def buy(self, item: str, number: int = 1) -> str:\n"
+        "        raise SystemExit('no tool is called')\n"
+    )
+    (tmp_path / "pyproject.toml").touch()
+    path = plugins.parent / "test.yaml"
+    path.write_text(
+        "test: {name: x}\nsetup: [{tool: slep, args: {seconds: 1}}]\nsteps:\n- tool: http_get\n  args: {ulr: x}\n"
+        "- steps:\n  - tool: shop_buy\n    args:\n      item: x\n      numbr: 2\n"
+        "- {tool: shop_by}\n- {tool: shop_buy}\nverdict: {pass_if: x, fail_if: y}\n"
+    )
+    result = validate(path)
+    tools = "The tools are http_get, http_post, sleep, assert_equals, assert_true, compare_values, shop_buy."
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.replace(f"{path}:", "").splitlines() == [
+        f"Error: 2: There is no tool 'slep'; did you mean 'sleep'? {tools}",
+        "5: the tool 'http_get' has no argument 'ulr'; did you mean 'url'?",
+        "5: the tool 'http_get' needs the argument 'url'",
+        "10: the tool 'shop_buy' has no argument 'numbr'; did you mean 'number'?",
+        f"11: There is no tool 'shop_by'; did you mean 'shop_buy'? {tools}",
+        "12: the tool 'shop_buy' needs the argument 'item'",
+    ]

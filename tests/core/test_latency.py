@@ -366,6 +366,10 @@ def test_a_timeout_in_real_time_comes_when_it_is_over() -> None:
         ({"jitter": 1.5}, "Latency(jitter=1.5): give a fraction from 0 to 1."),
         ({"jitter": True}, "Latency(jitter=True): give a fraction from 0 to 1."),
         ({"seed": "x"}, "Latency(seed='x'): give a whole number."),
+        ({"seed": True}, "Latency(seed=True): give a whole number."),
+        ({"real_time": 1}, "Latency(real_time=1): give True or False."),
+        ({"first_chunk": 1e30}, "Latency(first_chunk=1e+30): nothing may take longer than 86,400 seconds."),
+        ({"chunks_per_second": 1e-9}, "Latency(chunks_per_second=1e-09): nothing may take longer than 86,400 seconds."),
         ({"timeout": 0}, "Latency(timeout=0): give seconds above 0, or None."),
     ],
 )

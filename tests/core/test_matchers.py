@@ -136,3 +136,49 @@ def test_a_default_response_that_was_given_is_a_configured_reply(strict: MockGet
 def test_a_mistake_in_add_is_refused(arguments: dict[str, Any]) -> None:
     with pytest.raises((TypeError, InvalidReply)):
         create_mock_get_model().add("m", "x", **arguments)
+
+
+async def later(text: str) -> bool:
+    return bool(text)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        ({"prompt": 5}, "prompt=5: give a text that the prompt contains, a compiled pattern of text, or a function"),
+        ({"prompt": re.compile(b"x")}, "prompt=an object of type Pattern: give a text"),
+        ({"system": ["x"]}, 'system=["x"]: give a text that the system contains'),
+        ({"prompt": lambda: True}, "prompt=test_what_no_call_can_be_like_is_refused_by_add.<locals>"),
+        ({"prompt": later}, "prompt=later() is async: give a text"),
+        ({"tools": [later]}, "tools=[later()]: give the names of tools, as ['search']."),
+        ({"tools": 5}, "tools=5: give the names of tools"),
+        ({"turn": 0}, "turn=0: give a whole number from 1."),
+        ({"turn": True}, "turn=True: give a whole number from 1."),
+        ({"turn": "1"}, "turn='1': give a whole number from 1."),
+        ({"attachments": "image/png"}, "attachments='image/png': give the types of all attachments"),
+        ({"options": "x"}, "options='x': give a mapping of names to values"),
+        ({"times": "2"}, "times='2': a queued reply is used at least once; give a whole number from 1."),
+        ({"times": 0}, "times=0: a queued reply"),
+        ({"times": True}, "times=True: a queued reply"),
+    ],
+)
+def test_what_no_call_can_be_like_is_refused_by_add(wanted: dict[str, Any], message: str) -> None:
+    mock = create_mock_get_model()
+    with pytest.raises(InvalidReply) as caught:
+        mock.add("m", "x", **wanted)
+    assert str(caught.value).startswith(message.partition("=test_")[0])
+    assert mock("m").prompt("anything").json() == {"success": True}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"prompt": "x"}, "set() takes no prompt=, only schema=. A reply for some calls is queued: add(…, prompt=…)."),
+        ({"times": 2}, "add(…, times=…)"),
+        ({"schemas": "x"}, "set() takes no schemas=, only schema=. A standing answer is for every call of the model"),
+    ],
+)
+def test_set_says_what_it_does_not_take(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidReply) as caught:
+        create_mock_get_model().set("m", "x", **given)
+    assert message in str(caught.value)

@@ -100,9 +100,9 @@ def test_a_whole_file_is_read(write: Write) -> None:
 
 
 def test_the_least_file_has_the_defaults_of_the_rest(write: Write) -> None:
-    spec = load_spec(str(write("test: {name: t}\nsteps: []\nverdict: {pass_if: p, fail_if: f}\n")))
+    spec = load_spec(str(write("test: {name: t}\nsteps: [{expect: x}]\nverdict: {pass_if: p, fail_if: f}\n")))
     assert (spec.test.description, spec.test.tags, spec.test.timeout) == ("", [], 120)
-    assert (spec.setup, spec.steps, spec.teardown) == ([], [], [])
+    assert (spec.setup, len(spec.steps), spec.teardown) == ([], 1, [])
 
 
 def test_a_test_knows_its_file_and_the_lines_of_its_parts(write: Write) -> None:
@@ -144,11 +144,14 @@ def test_a_file_of_several_kinds_of_problems_names_them_all(problem: Callable[[s
         ("just text", "FILE:1: this is 'just text'; a plain-language test"),
         ("a: 1\nkind: TestSuite\n", "FILE:2: this is a suite (kind: TestSuite), which `llm-mock test` runs"),
         ("test: [", "is not valid YAML"),
-        ("steps: []", "FILE:1: 'test' is missing\nFILE:1: 'verdict' is missing"),
+        ("steps: [{expect: x}]", "FILE:1: 'test' is missing\nFILE:1: 'verdict' is missing"),
         (with_steps("steps:\n  - tol: x"), "FILE:3: unknown key 'tol'; did you mean 'tool'?"),
         (with_steps("steps:\n  - tool: x\n    repeat: 0"), "FILE:4: steps.0.repeat: "),
         (with_steps("steps: x"), "FILE:2: steps: "),
-        ("test: {name: t, timeout: -1}\nsteps: []\nverdict: {pass_if: p, fail_if: f}", "FILE:1: test.timeout: "),
+        (
+            "test: {name: t, timeout: -1}\nsteps: [{expect: x}]\nverdict: {pass_if: p, fail_if: f}",
+            "FILE:1: test.timeout: ",
+        ),
     ],
 )
 def test_a_file_that_is_no_test_is_refused_with_its_line(

@@ -107,7 +107,9 @@ def test_after_an_interrupt_the_teardown_is_not_waited_for_as_long_as_the_test_h
     monkeypatch.setattr(runner, "TEARDOWN_TIME", 0.5)
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        project.run("steps: []\nteardown: [{tool: shop_wait_for_ever}]", driver=Scripted(KeyboardInterrupt()))
+        project.run(
+            "steps: [{expect: x}]\nteardown: [{tool: shop_wait_for_ever}]", driver=Scripted(KeyboardInterrupt())
+        )
     assert time.monotonic() - start < 30
     assert project.journal == ["sell pear", "wait", "cleanup"]
 

@@ -147,11 +147,6 @@ def test_several_assertions_are_evaluated_in_order() -> None:
         ),
         ({"calls": ["send", "search"]}, False, "Tool calls: send was expected, not search(query="),
         ({"calls": ["search", "send", "stop"]}, False, "Tool calls: stop was not called then; called: search, send"),
-        (
-            {"calls": [], "mode": "superset", "type": "not_tool_calls"},
-            False,
-            "The tool calls match (superset) (unexpec",
-        ),
         ({"calls": ["stop"], "mode": "superset", "type": "not_tool_calls"}, True, "Tool calls: stop was not called"),
         ({"type": "max_tokens", "value": 812}, True, "Took 812 tokens, at most 812"),
         ({"type": "max_tokens", "value": 500}, False, "Took 812 tokens, more than 500"),
@@ -529,7 +524,6 @@ def embedding(mock_llm_calls: MockGetModel) -> MockEmbeddingModel:
             True,
             "Output is similar to 'Rain is falling.': 1.000, at least",
         ),
-        ({"value": ""}, False, "Output is not similar to '': 0.000, less than 0.8"),
     ],
 )
 def test_meanings_are_compared(

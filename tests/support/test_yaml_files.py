@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
+import pydantic
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -77,6 +80,13 @@ PIECES = (
         ("\n".join(["- &0 [x]", *(f"- &{n} [*{n - 1}]" for n in range(1, 500))]), 300, "it is nested too deep"),
         (f"a: 1\nb: {'9' * 5_000}\n", 2, "this is no whole number, or too large a one"),
         ("a: 1\nb: !!int x\n", 2, "this is no whole number, or too large a one"),
+        ("a: 1\nb: !!bool maybe\n", 2, "'maybe' is no bool"),
+        ("a: 1\nb: {c: 2026-13-45}\n", 2, "'2026-13-45' is no timestamp"),
+        ("a: 1\nb: [!!float x]\n", 2, "'x' is no float"),
+        ("a: 1\n!!bool maybe: 2\n", 2, "'maybe' is no bool"),
+        ("a: 1\nb: !!set [x]\n", 2, "this is no set"),
+        ("a: 1\nb: !!map x\n", 2, "'x' is no map"),
+        ("a: 1\nb: !!python/object:os.system {}\n", 2, "could not determine a constructor"),
     ],
 )
 def test_what_is_no_yaml_is_one_error_with_its_line(tmp_path: Path, text: str, line: int, problem: str) -> None:
@@ -97,6 +107,43 @@ def test_what_is_no_text_is_an_error(tmp_path: Path, content: bytes | None, prob
         path.write_bytes(content)
     with pytest.raises(InvalidFile, match=problem):
         load(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_a_file_that_may_have_no_end_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(InvalidFile, match="cannot be read: it is no regular file, but a pipe or a device"):
+            load(path)
+
+
+def test_a_file_may_have_20_megabytes(tmp_path: Path) -> None:
+    with (tmp_path / "file.yaml").open("wb") as file:
+        file.truncate(20_000_001)
+    with pytest.raises(InvalidFile, match="cannot be read: it is larger than 20 MB"):
+        load(tmp_path / "file.yaml")
+
+
+class Empty(pydantic.BaseModel):
+    """A model that knows one key."""
+
+    model_config = pydantic.ConfigDict(extra="forbid")
+    name: str = ""
+
+
+def test_many_problems_are_counted_and_the_first_are_shown(tmp_path: Path) -> None:
+    path = tmp_path / "file.yaml"
+    path.write_text("".join(f"nam{number}: 1\n" for number in range(60_000)))
+    started = time.process_time()
+    with pytest.raises(InvalidFile) as caught:
+        load(path).as_model(Empty)
+    lines = str(caught.value).splitlines()
+    assert (lines[0], lines[49]) == (
+        f"{path}:1: unknown key 'nam0'; did you mean 'name'?",
+        f"{path}:50: unknown key 'nam49'; did you mean 'name'?",
+    )
+    assert lines[50:] == [f"{path}: … and 59950 more problems"]
+    assert time.process_time() - started < 8  # of the processor; it took 12 s when each key was searched among all
 
 
 def test_every_part_has_its_line(tmp_path: Path) -> None:
@@ -129,7 +176,7 @@ def test_whatever_was_done_to_a_file_it_is_read_or_refused(tmp_path: Path, chang
 
 def problem_of(path: Path) -> str:
     try:
-        storage.read(path)
+        storage.read(path, lambda request: request.prompt)
     except InvalidFile as error:
         return str(error)
     return "none"

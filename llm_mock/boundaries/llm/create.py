@@ -30,4 +30,5 @@ def create_mock_get_model(
         >>> get_model("gpt-4o-mini").prompt("Is there one?").json()
         {'found': True}
     """
+    __tracebackhide__ = True
     return MockGetModel(responses, side_effect)

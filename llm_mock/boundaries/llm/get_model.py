@@ -67,6 +67,7 @@ class MockGetModel(Mock):
             standing_only: refuse queued replies.
             settings: how calls are decided and checked; by default as the parent has it.
         """
+        __tracebackhide__ = True
         self._at_boundary = at_boundary
         names = LLMNames() if at_boundary else None
         super().__init__(ModelBehaviour(), parent, names=names, standing_only=standing_only, settings=settings)
@@ -96,6 +97,7 @@ class MockGetModel(Mock):
 
     def __call__(self, name: str | None = None, _skip_async: bool = False) -> MockLLMModel:
         """What an application calls as `llm.get_model`; without a name it is `llm`'s default model."""
+        __tracebackhide__ = True
         if name is None:
             import llm
 
@@ -135,6 +137,7 @@ class MockGetModel(Mock):
         Raises:
             llm.UnknownModelError: the name was made unknown by `set_unknown`.
         """
+        __tracebackhide__ = True
         return cast("MockLLMModel", self.hand_out("model", name, self.responses.model_id_of(name)))
 
     def get_async_model(self, name: str) -> AsyncMockLLMModel:
@@ -143,6 +146,7 @@ class MockGetModel(Mock):
         Raises:
             llm.UnknownModelError: the name was made unknown by `set_unknown`.
         """
+        __tracebackhide__ = True
         return cast("AsyncMockLLMModel", self.hand_out("async_model", name, self.responses.model_id_of(name)))
 
     def get_embedding_model(self, name: str) -> MockEmbeddingModel:
@@ -151,9 +155,12 @@ class MockGetModel(Mock):
         Raises:
             llm.UnknownModelError: the name was made unknown by `set_unknown`.
         """
+        __tracebackhide__ = True
         return cast("MockEmbeddingModel", self.hand_out("embedding_model", name, self._embedding_model_id(name)))
 
     def _embedding_model_id(self, name: str) -> str:
+        __tracebackhide__ = True
+        self.responses.model_id_of(name)  # which says what is no name
         entry = find_registered(name, EMBEDDING_MODELS) if self._at_boundary else None
         return name if entry is None else id_of(entry)
 

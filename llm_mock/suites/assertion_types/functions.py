@@ -19,6 +19,7 @@ import pydantic
 from llm_mock.agents.result import Finding
 from llm_mock.errors import LLMMockError
 from llm_mock.suites.assertion_types.base import BaseAssertion, Outcome, RunContext, reported, reported_error
+from llm_mock.support.files import read_file
 from llm_mock.support.text import shorten_name, shown_path, suggestion
 
 _loaded: dict[Path, tuple[bytes, ModuleType]] = {}
@@ -43,6 +44,8 @@ class PythonAssertion(BaseAssertion):
         module, _, name = function.rpartition(":")
         if not module.strip() or not name.isidentifier():
             raise ValueError("should be file.py:function or package.module:function")
+        if module.endswith(".py") and (Path(module).is_absolute() or ".." in Path(module).parts):
+            raise ValueError(f"{module!r} lies outside of the suite's folder; name a module: package.module:{name}")
         return function
 
     def check(self, output: str, context: RunContext) -> Outcome:
@@ -103,6 +106,8 @@ def _function(reference: str, folder: Path) -> Callable[..., Any]:
     """The function; the message of the LLMMockError where there is none goes on after the reference."""
     name, _, function = reference.rpartition(":")
     path = (folder / name).resolve() if name.endswith(".py") else None
+    if path is not None and not path.is_relative_to(folder.resolve()):
+        raise LLMMockError(f": {name} leads to {path}, outside of the suite's folder")
     try:
         with _loading, _importable(folder):
             module = _from_module(name) if path is None else _from_file(path)
@@ -134,7 +139,7 @@ def _importable(folder: Path) -> Iterator[None]:
 def _from_file(path: Path) -> ModuleType:
     """A file as a module of its own, which leaves no compiled file beside it; a file that changed is loaded again."""
     try:
-        source = path.read_bytes()
+        source = read_file(path)
     except OSError as error:
         raise LLMMockError(f": {path} cannot be read: {error.strerror}") from None
     if path not in _loaded or _loaded[path][0] != source:

@@ -13,9 +13,10 @@ from llm_mock.cost.prices import cost_of_usage
 from llm_mock.suites.assertion_types.base import BaseAssertion, Outcome, RunContext, quoted, reported, reported_error
 from llm_mock.support.json_in_text import json_objects_in
 from llm_mock.support.text import shorten_name
+from llm_mock.support.validation import Number, Text
 
-Threshold = Annotated[float, Field(ge=0, le=1)]
-"""A share, from 0 to 1."""
+Threshold = Annotated[Number, Field(gt=0, le=1)]
+"""A share, above 0, which everything reaches, and at most 1."""
 _ROUNDING = 1e-9
 """By how much the similarity of a text with itself may be below 1."""
 _INSTRUCTIONS = (
@@ -32,10 +33,10 @@ class SimilarAssertion(BaseAssertion):
     skipped_dry = "it asks an embedding model"
 
     type: Literal["similar", "not_similar"] = "similar"
-    value: str
+    value: Text
     threshold: Threshold = 0.8
     """The least similarity; `not_similar` wants less."""
-    model: str | None = None
+    model: Text | None = None
     """An embedding model of `llm`; by default the one that `llm` has as its default."""
 
     def check(self, output: str, context: RunContext) -> Outcome:
@@ -63,8 +64,8 @@ class LLMJudgeAssertion(BaseAssertion):
     skipped_dry = "it asks a model"
 
     type: Literal["llm_judge", "not_llm_judge"] = "llm_judge"
-    criteria: str
-    model: str | None = None
+    criteria: Text
+    model: Text | None = None
     """The model that judges; by default the one of the role."""
 
     def check(self, output: str, context: RunContext) -> Outcome:

@@ -12,6 +12,7 @@ from pydantic import Field
 from llm_mock.agents.result import AgentResult, Mode
 from llm_mock.suites.assertion_types.base import BaseAssertion, Outcome, RunContext, StrictModel
 from llm_mock.support.text import dollars, shorten, shorten_name, suggestion
+from llm_mock.support.validation import Number, Text, Whole
 
 
 class _RunAssertion(BaseAssertion):
@@ -30,7 +31,7 @@ class _RunAssertion(BaseAssertion):
 class ExpectedToolCall(StrictModel):
     """A tool call that is expected: its name, and arguments of which it may have more."""
 
-    name: str
+    name: Text
     arguments: dict[str, Any] = Field(default={})
 
 
@@ -48,6 +49,12 @@ class ToolCallsAssertion(_RunAssertion):
     calls: Annotated[tuple[ExpectedToolCall, ...], Field(json_schema_extra=_or_name)]
     """The calls; the name of a tool alone stands for a call with any arguments."""
     mode: Mode = "strict"
+
+    @pydantic.model_validator(mode="after")
+    def _can_fail(self) -> ToolCallsAssertion:
+        if not self.calls and self.mode == "superset":
+            raise ValueError("no calls, mode superset: every run has at least none; name some, or leave the mode out")
+        return self
 
     @pydantic.field_validator("calls", mode="before")
     @classmethod
@@ -79,7 +86,7 @@ class MaxTokensAssertion(_RunAssertion):
     skipped_dry = "only a real model takes tokens"
 
     type: Literal["max_tokens"] = "max_tokens"
-    value: Annotated[int, Field(ge=0)]
+    value: Annotated[Whole, Field(ge=0)]
 
     def _check_run(self, result: AgentResult) -> Outcome:
         tokens = (result.usage.input or 0) + (result.usage.output or 0)
@@ -93,7 +100,7 @@ class MaxLatencyAssertion(_RunAssertion):
     skipped_dry = "only a real model takes time"
 
     type: Literal["max_latency"] = "max_latency"
-    value: Annotated[float, Field(gt=0)]
+    value: Annotated[Number, Field(gt=0)]
     """Seconds."""
 
     def _check_run(self, result: AgentResult) -> Outcome:
@@ -106,7 +113,7 @@ class MaxCostAssertion(_RunAssertion):
     skipped_dry = "only a real model costs something"
 
     type: Literal["max_cost"] = "max_cost"
-    value: Annotated[float, Field(ge=0)]
+    value: Annotated[Number, Field(ge=0)]
     """US dollars."""
 
     def _check_run(self, result: AgentResult) -> Outcome:

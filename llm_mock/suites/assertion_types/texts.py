@@ -15,7 +15,11 @@ from llm_mock.support import schemas
 from llm_mock.support.redaction import redacted
 from llm_mock.support.text import shorten_name
 
-Texts = Annotated[tuple[str, ...], Field(min_length=1)]
+SomeText = Annotated[str, Field(min_length=1)]
+"""Not the empty text, which is in every output."""
+Texts = Annotated[tuple[SomeText, ...], Field(min_length=1)]
+_NO_ANCHORS = re.compile(r"\\[^AZbB]|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P?<\w")
+"""Parts of a pattern that hold no place fast, though they may look so."""
 
 
 class _Comparison(BaseAssertion):
@@ -34,7 +38,7 @@ class ContainsAssertion(_Comparison):
     """The output has a text in it."""
 
     type: Literal["contains", "not_contains"] = "contains"
-    value: str
+    value: SomeText
     """The text."""
 
     def check(self, output: str, context: RunContext) -> Outcome:
@@ -46,7 +50,7 @@ class IContainsAssertion(BaseAssertion):
     """The output has a text in it, in upper or lower case."""
 
     type: Literal["icontains", "not_icontains"] = "icontains"
-    value: str
+    value: SomeText
 
     def check(self, output: str, context: RunContext) -> Outcome:
         return ContainsAssertion(value=self.value, case_insensitive=True).check(output, context)
@@ -92,7 +96,7 @@ class StartsWithAssertion(_Comparison):
     """The output begins with a text."""
 
     type: Literal["starts_with", "not_starts_with"] = "starts_with"
-    value: str
+    value: SomeText
 
     def check(self, output: str, context: RunContext) -> Outcome:
         if self._folded(output).startswith(self._folded(self.value)):
@@ -116,11 +120,23 @@ class RegexAssertion(BaseAssertion):
             place = getattr(error, "pos", None)
             where = "" if place is None else f" (position {place})"
             raise ValueError(f"{pattern!r} is no regular expression: {getattr(error, 'msg', error)}{where}") from None
+        if _matches_everything(pattern):
+            raise ValueError(f"{pattern!r} matches every output; give a pattern that something does not match")
         return pattern
 
     def check(self, output: str, context: RunContext) -> Outcome:
         found = re.search(self.pattern, output) is not None
         return Outcome(found, f"Output {'matches' if found else 'does not match'} pattern {quoted(self.pattern)}")
+
+
+def _matches_everything(pattern: str) -> bool:
+    """Whether a pattern is found in any text: it may be empty, and nothing in it holds it to a place."""
+    if not re.search(pattern, ""):
+        return False
+    places = _NO_ANCHORS.sub("", pattern)
+    if re.search(r"\(\?<?[=!]|\\[bB]|\(\?>|[*+?}]\+", places):
+        return False
+    return not (re.search(r"\^|\\A", places) and re.search(r"\$|\\Z", places))
 
 
 class JSONAssertion(BaseAssertion):

@@ -1,0 +1,127 @@
+"""What is given to the mock and makes no sense is refused where it is given, in words and without a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import llm
+import pytest
+
+from llm_mock import (
+    InvalidBudget,
+    InvalidReply,
+    Misbehaviour,
+    MockGetModel,
+    Reply,
+    UnknownMisbehaviour,
+    assert_llm_called_times,
+    assert_tokens_below,
+    create_mock_get_model,
+    templates,
+)
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize("tokens", [-1, True, 1.5, NAN, "1"], ids=str)
+@pytest.mark.parametrize("key", ["input_tokens", "output_tokens"])
+def test_tokens_of_a_usage_are_whole_numbers(key: str, tokens: Any) -> None:
+    with pytest.raises(InvalidReply, match=f"{key} of the usage is .*: give a whole number from 0"):
+        Reply("x", usage={key: tokens})
+    with pytest.raises(InvalidReply, match=f"{key} of the usage is"):
+        templates.classification("spam", usage={key: tokens})
+
+
+def test_those_of_llm_too() -> None:
+    with pytest.raises(InvalidReply, match="input of the usage is -3: give a whole number from 0"):
+        Reply("x", usage=llm.Usage(input=-3, output=1))
+    assert Reply("x", usage=llm.Usage(input=None, output=1)).usage.output == 1
+
+
+@pytest.mark.parametrize(
+    ("give", "error"),
+    [
+        (lambda number: Reply("x", error=ValueError("x"), error_after=number), InvalidReply),
+        (lambda number: templates.long_answer(number), InvalidReply),
+        (lambda number: Misbehaviour("rate-limit", number or 0), UnknownMisbehaviour),
+        (lambda number: assert_llm_called_times(create_mock_get_model(), "m", number), ValueError),
+        (lambda number: assert_tokens_below(create_mock_get_model(), number), InvalidBudget),
+        (lambda number: create_mock_get_model().set_price("m", number, 1), InvalidBudget),
+    ],
+    ids=["error_after", "words", "times of a misbehaviour", "calls", "tokens", "price"],
+)
+@pytest.mark.parametrize("number", [-1, True, NAN, "x"], ids=str)
+def test_what_is_counted_is_a_number(give: Callable[[Any], Any], error: type[Exception], number: Any) -> None:
+    with pytest.raises(error):
+        give(number)
+
+
+def test_a_template_is_cut_after_a_number_of_characters() -> None:
+    with pytest.raises(InvalidReply, match="after=-1: give a whole number of characters from 0"):
+        templates.truncated("Hello", after=-1)
+
+
+def test_a_price_of_more_digits_than_python_writes_is_none() -> None:
+    with pytest.raises(InvalidBudget):
+        create_mock_get_model().set_price("m", 10**5_000, 1)
+
+
+NAMED: dict[str, Callable[[MockGetModel, Any], Any]] = {
+    "get_model": lambda mock, name: mock.get_model(name),
+    "get_async_model": lambda mock, name: mock.get_async_model(name),
+    "get_embedding_model": lambda mock, name: mock.get_embedding_model(name),
+    "set": lambda mock, name: mock.set(name, "x"),
+    "add": lambda mock, name: mock.add(name, "x"),
+    "set_error": lambda mock, name: mock.set_error(name, ValueError),
+    "set_unknown": lambda mock, name: mock.set_unknown(name),
+    "set_latency": lambda mock, name: mock.set_latency(name, None),
+    "set_price": lambda mock, name: mock.set_price(name, 1, 1),
+    "calls_of": lambda mock, name: mock.calls_of(name),
+    "assert_llm_called_times": lambda mock, name: assert_llm_called_times(mock, name, 0),
+}
+
+
+@pytest.mark.parametrize("function", NAMED)
+@pytest.mark.parametrize("name", [None, 5, ["m"], b"m"], ids=str)
+def test_what_is_no_name_of_a_model_is_said_wherever_one_is_given(
+    function: str, name: Any, mock_llm_responses: MockGetModel
+) -> None:
+    for mock in (create_mock_get_model(), mock_llm_responses):
+        with pytest.raises(InvalidReply, match="This is not the name of a model: "):
+            NAMED[function](mock, name)
+
+
+def test_an_embedding_model_of_no_name_is_unknown() -> None:
+    with pytest.raises(llm.UnknownModelError, match="Unknown model: None"):
+        llm.get_embedding_model(None)  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from llm_mock import Latency; Latency(first_chunk=-1)",
+        "from llm_mock import create_mock_get_model; create_mock_get_model(3)",
+        "from llm_mock import create_mock_get_model; create_mock_get_model().get_embedding_model(3)",
+        "from llm_mock import create_mock_get_model; create_mock_get_model().add('m', 'x', turn=0)",
+        "from llm_mock import Reply; Reply('x', usage={'input_tokens': -1})",
+        "from llm_mock.agents import MCPServer; MCPServer('x', call_timeout=-1)",
+        "from llm_mock.agents import Agent; Agent('m', max_turns=True)",
+        "import sys; sys.modules['genai_prices'] = None\n"
+        "    from llm_mock import assert_cost_below, create_mock_get_model as made; get = made({'m': 'x'})\n"
+        "    get('m').prompt('x'); assert_cost_below(get, 1)",
+        "import sys; sys.modules['tenacity'] = None; sys.modules.pop('llm_mock.agents.retry', None)\n"
+        "    sys.modules.pop('llm_mock.agents.run', None)\n"
+        "    import llm_mock.agents; vars(llm_mock.agents).pop('aitest_run', None)\n"
+        "    from llm_mock.agents import aitest_run",
+    ],
+    ids=["Latency", "create", "embedding", "add", "Reply", "MCPServer", "Agent", "cost", "extra"],
+)
+def test_a_failure_shows_no_code_of_the_mock(code: str, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(f"def test_it():\n    {code}\n")
+    result = pytester.runpytest_subprocess("-p", "no:xdist")
+    result.assert_outcomes(failed=1)
+    shown = result.stdout.str()
+    assert "llm_mock/" not in shown
+    assert "importlib" not in shown
+    assert "<string>" not in shown
