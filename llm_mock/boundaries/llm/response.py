@@ -13,6 +13,7 @@ import llm.models
 
 from llm_mock.boundaries.llm import versions
 from llm_mock.boundaries.llm.provider_classes import noted_function
+from llm_mock.errors import LLMMockError
 
 if TYPE_CHECKING:
     from llm_mock.core.answer import Answer
@@ -105,6 +106,11 @@ def _with_mock_responses(function: Any) -> Any:
     To change the class of a response that was made already would make all that `llm` does with it slower by a quarter.
     """
     names = {**vars(llm.models), "Response": MockResponse}
+    if not isinstance(function, FunctionType):
+        raise LLMMockError(
+            "llm.Model is replaced as a whole, and no model was used before, so the mock cannot derive from it. "
+            "Patch llm.get_model or llm.Model.prompt instead."
+        )
     copied = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
     copied.__kwdefaults__ = function.__kwdefaults__
     return copied

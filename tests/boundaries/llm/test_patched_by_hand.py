@@ -195,6 +195,24 @@ def test_a_patch_may_be_there_when_a_run_first_uses_a_model(pytester: pytest.Pyt
     pytester.runpytest_subprocess().assert_outcomes(passed=2)
 
 
+def test_a_class_of_llm_that_is_replaced_as_a_whole_is_named(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        from unittest.mock import patch
+        import llm, pytest
+
+        def test_replaced(mock_llm_responses):
+            with patch("llm.Model"), pytest.raises(Exception, match="llm.Model is replaced as a whole"):
+                llm.get_model("nobody/knows").prompt("Hi")
+
+        def test_afterwards(mock_llm_responses):
+            mock_llm_responses.set("*", "from the mock")
+            assert llm.get_model("nobody/knows").prompt("Hi").text() == "from the mock"
+        """
+    )
+    pytester.runpytest_subprocess().assert_outcomes(passed=2)
+
+
 def test_a_model_of_ones_own_is_beside_the_patches() -> None:
     with patch.object(openai_models.Chat, "execute"):
         assert MockLLMModel("gpt-4o-mini", "own answer").prompt("Hi").text() == "own answer"
