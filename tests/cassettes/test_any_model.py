@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import AsyncGenerator, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from llm_mock.cassettes import Cassette, CassetteConfig
 from llm_mock.cassettes.record_modes import RecordMode
 from llm_mock.core.active import activate, active
 from llm_mock.errors import CassetteMiss, InvalidFile, LLMMockError
+from llm_mock.support.redaction.known import Known
 
 Execute = Callable[[Any, Any], Iterator[Any]]
 PNG = b"\x89PNG\r\n\x1a\n0000"
@@ -301,6 +303,36 @@ def test_a_secret_of_the_machine_on_which_it_was_recorded_may_be_another_one_els
     for other in ("Use , or another!", "Use another, or another", 'Use "x", or "y"', "Use them " * 10_000):
         with pytest.raises(CassetteMiss):
             run(lambda other=other: ask(other, never), "none")
+
+
+STORED, PROVIDERS_KEY = "Lw6yQf1aZm4oXc8pRj3e", "sk-proj-AbCdEf4hIjKlMnOp7rSt"
+
+
+@pytest.mark.parametrize("known_later", [True, False])
+@pytest.mark.parametrize("known_at_first", [True, False])
+@pytest.mark.parametrize("where", ["Use {}", "Get https://x.net/?key={} there", "Send Bearer {}"])
+def test_a_prompt_with_secrets_is_found_on_any_machine(
+    run: Run, monkeypatch: pytest.MonkeyPatch, where: str, known_at_first: bool, known_later: bool
+) -> None:
+    prompt = f"{where.format(STORED)} and {PROVIDERS_KEY}."
+    for known, mode, executed in ((known_at_first, "once", echo), (known_later, "none", never)):
+        machine = Known({"SOME_TOKEN": STORED} if known else {})
+        monkeypatch.setattr("llm_mock.cassettes.cassette.KNOWN", machine)
+        assert run(partial(ask, prompt, executed), mode).startswith("You said: ")
+        assert run.problems == []
+    assert PROVIDERS_KEY not in run.path.read_text()
+    assert not known_at_first or STORED not in run.path.read_text()
+
+
+def test_a_secret_that_comes_in_pieces_is_not_recorded_and_the_other_pieces_are(run: Run) -> None:
+    pieces = ["It ", f"is {PROVIDERS_KEY[:9]}", PROVIDERS_KEY[9:15], PROVIDERS_KEY[15:], ", so", " there."]
+
+    def use(executed: Execute) -> list[str]:
+        return list(Scripted(executed).prompt("Hi"))
+
+    assert run(lambda: use(lambda prompt, response: iter(pieces)), "once") == pieces
+    replayed = run(lambda: use(never), "none")
+    assert [piece for piece in replayed if piece] == ["It ", "is [redacted]", ", so", " there."]
 
 
 def test_a_variable_that_only_the_replaying_machine_has_changes_nothing(
