@@ -77,7 +77,7 @@ class Known:
             with self._lock:
                 while self._sources:
                     self.hide(*self._sources.pop()())
-        self.hide(*(value for name, value in self._environment.items() if is_secret_name(name)))
+        self.hide(*(self._environment.get(name, "") for name in self._environment if is_secret_name(name)))
         return self.forms
 
 
