@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from llm_mock.core.threads import refuse_if_left_over
 from llm_mock.errors import RealModelCall
 
 if TYPE_CHECKING:
@@ -44,8 +45,15 @@ class _State:
 
 
 def active() -> Any:
-    """The mock that answers at this moment, a `Mock`; None when real models are left alone."""
-    mock = None if _State.live else _State.mock
+    """The mock that answers at this moment, a `Mock`; None when real models are left alone.
+
+    Raises:
+        RealModelCall: they are left alone for a live test, and this thread is of another one.
+    """
+    if _State.live:
+        refuse_if_left_over()
+        return None
+    mock = _State.mock
     return mock.mock() if type(mock) is Pending else mock
 
 

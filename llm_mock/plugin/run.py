@@ -13,8 +13,9 @@ import pytest
 from llm_mock.boundaries import TESTING_VARIABLE
 from llm_mock.boundaries.llm import user_folder
 from llm_mock.boundaries.llm.attach import attach
-from llm_mock.core.active import Pending, activate, pointer, set_live, set_passthrough, set_refusal
+from llm_mock.core.active import Pending, activate, is_live, pointer, set_live, set_passthrough, set_refusal
 from llm_mock.core.settings import Settings
+from llm_mock.core.threads import set_test
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.options import boolean, choice, settings_of
 from llm_mock.support.redaction import KNOWN
@@ -135,10 +136,12 @@ def mock_of_test() -> Iterator[Pending]:
     parent = pointer()
     pending = Pending(lambda: _new_mock(parent=parent.mock() if isinstance(parent, Pending) else parent))
     activate(pending)
+    set_test(None if is_live() else os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0])
     try:
         yield pending
     finally:
         activate(parent)
+        set_test(None)
         mock = pending.made
         if mock is not None and mock.calls and mock.parent is not None:
             mock.parent.history.add_totals(mock.calls)

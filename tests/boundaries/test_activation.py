@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -86,3 +89,18 @@ except ImportError as error:
     print(error)
 """
     assert run_python(code, PFLOW_TESTING="1").stdout == "No module named 'llm'\n"
+
+
+ASK = "import llm; print(llm.get_model('gpt-4o-mini').prompt('hi').text())"
+
+
+def test_an_emptied_environment_needs_the_variable_alone() -> None:
+    answer = subprocess.check_output([sys.executable, "-c", ASK], env={"PFLOW_TESTING": "1"}, text=True, timeout=60)
+    assert answer == '{"success": true}\n'
+
+
+def test_a_process_that_skips_the_pth_files_is_mocked_once_they_are_read() -> None:
+    code = f"import site, sys; site.addsitedir(sys.argv[1]); {ASK}"
+    command = [sys.executable, "-S", "-c", code, sysconfig.get_paths()["purelib"]]
+    answer = subprocess.check_output(command, env={"PFLOW_TESTING": "1"}, text=True, timeout=60)
+    assert answer == '{"success": true}\n'
