@@ -71,6 +71,7 @@ def test_an_assertion_that_says_nothing_is_an_error(tmp_path: Path, assertion: s
         r"type: regex, pattern: '^$'",
         r"type: regex, pattern: '^(?!.*secret)'",
         r"type: regex, pattern: '^[a-z]*$'",
+        "type: regex, pattern: '[[a]'",
         r"type: regex, pattern: '\A\d*\Z'",
         "type: regex, pattern: '.+'",
         "type: equals, value: ''",

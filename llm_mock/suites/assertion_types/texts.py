@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NoReturn
 
@@ -115,7 +116,9 @@ class RegexAssertion(BaseAssertion):
     @classmethod
     def _compiles(cls, pattern: str) -> str:
         try:
-            re.compile(pattern)
+            with warnings.catch_warnings():  # Python warns of some that may mean another thing one day
+                warnings.simplefilter("ignore")
+                re.compile(pattern)
         except (re.error, OverflowError, RecursionError) as error:
             place = getattr(error, "pos", None)
             where = "" if place is None else f" (position {place})"
