@@ -126,7 +126,7 @@ def test_what_is_no_suite_is_an_error_with_its_line(tmp_path: Path, text: str, p
             '  prompt_file: "a\\0b"\n',
             "6: case 'one': prompt_file: {folder}/a\\x00b: cannot be read: embedded null byte",
         ),
-        ("  prompt_file: binary\n", "6: case 'one': prompt_file: {folder}/binary: is not UTF-8 text"),
+        ("  prompt_file: binary\n", "6: case 'one': prompt_file: {folder}/binary:1: is not UTF-8 text"),
         ("  prompt: ${nmae}\n  variables: {name: x}\n", "5: case 'one': ${nmae} is no variable; did you mean 'name'?"),
         ("  prompt: ${a}\n  rows: [{a: 1}, {b: 1}]\n", "5: case 'one': ${a} has no value in every row"),
         ("  prompt: x\n- name: one\n  prompt: y\n", "7: the name 'one' stands twice, and the case at line 5 has it"),
@@ -207,7 +207,7 @@ def test_of_very_many_problems_the_first_are_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [".", "missing.yaml", "binary.yaml"])
 def test_what_is_no_text_file_is_an_error_with_its_path(tmp_path: Path, name: str) -> None:
     (tmp_path / "binary.yaml").write_bytes(bytes(range(256)))
-    assert problem_of(tmp_path / name).startswith(f"{tmp_path / name}: ")
+    assert problem_of(tmp_path / name).startswith(f"{tmp_path / name}:")
 
 
 def test_a_very_large_file_is_read_in_seconds(tmp_path: Path) -> None:

@@ -241,7 +241,7 @@ def test_what_is_no_role_is_told_so(given: str, instead: str, message: str, tmp_
         (b"", "1: the file is empty; a role has the keys apiVersion, kind, metadata and spec"),
         (b"- a\n", "1: the file holds a list; a role has"),
         (b"Hello\n", "1: the file holds a single value; a role has"),
-        (b"\xff\xfe\x00", " is not UTF-8 text"),
+        (b"\xff\xfe\x00", "1: is not UTF-8 text"),
         (b"a: \0", "1: is not valid YAML"),
     ],
 )
