@@ -107,6 +107,11 @@ def pytest_configure(config: pytest.Config) -> None:
     configure_standing_answers(config)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    run_of(session.config).start_tests()
+
+
 def pytest_make_parametrize_id(val: object) -> str | None:
     """Agents, and what they are made of, name themselves."""
     name = getattr(type(val), "llm_mock_id", None)

@@ -58,6 +58,16 @@ class CallRecord(TypedDict):
     """Whether a reply was configured for the call; if not, it was answered by default."""
     misbehaviour: NotRequired[str]
     """What the model did wrong in the call, where it was made to; see `mock.misbehave`."""
+    api: NotRequired[str]
+    """Over HTTP: which API was called, such as `chat.completions`, `responses`, `messages` or `generate_content`."""
+    sdk: NotRequired[str]
+    """Over HTTP: what the client calls itself."""
+    stream: NotRequired[bool]
+    """Over HTTP: whether the answer was to be streamed."""
+    tool_choice: NotRequired[str]
+    """Over HTTP: which tool had to be called: its name, or `required`, `auto` or `none`."""
+    finish_reason: NotRequired[str]
+    """Over HTTP: why the answer ended, in the words of OpenAI's Chat Completions."""
 
 
 Totals = dict[str, int]
@@ -115,7 +125,7 @@ def new_record(request: Request) -> CallRecord:
     if request.attachments:
         described = described_attachments(request.attachments, hashed=False)
         kwargs["attachments"] = [{"type": None, **attachment} for attachment in described]
-    return {
+    record: CallRecord = {
         "timestamp": now(),
         "number": 0,
         "model_id": request.model_id,
@@ -131,6 +141,9 @@ def new_record(request: Request) -> CallRecord:
         "output_tokens": None,
         "configured": True,
     }
+    if more := request.on_the_wire():
+        record.update(more)  # type: ignore[typeddict-item]
+    return record
 
 
 def schema_text(name: str | None) -> str:

@@ -52,6 +52,8 @@ class Reply:
         attachments: `llm.Attachment` objects that the model returns.
         usage: an `llm.Usage`, or a mapping with `input_tokens` and `output_tokens`. By default one token for every
             four characters of prompt and answer, rounded up.
+        finish_reason: why the answer ends, where a provider is asked over HTTP: `length`, `content_filter`, …, in the
+            words of OpenAI's Chat Completions. By default `stop`, or `tool_calls`.
         resolved_model: the id of the model that answered, where it is not the one that was asked.
         response_json: the provider's raw payload, which `response.json()` then returns. By default `data`.
         error: an exception (or its class) that is raised instead of the answer, or after `error_after` chunks of it.
@@ -74,6 +76,7 @@ class Reply:
     notes: tuple[str, ...]
     estimated_tokens: int
     usage: Any
+    finish_reason: str | None
     resolved_model: str | None
     response_json: Any
     error: BaseException | type[BaseException] | None
@@ -97,6 +100,7 @@ class Reply:
         reasoning: str | None = None,
         attachments: Iterable[Any] = (),
         usage: Any = None,
+        finish_reason: str | None = None,
         resolved_model: str | None = None,
         response_json: Any = None,
         error: BaseException | type[BaseException] | None = None,
@@ -126,7 +130,7 @@ class Reply:
         fields["tool_calls"] = checked_tool_calls(tool_calls)
         fields["latency"] = None if latency is None else _checked_latency(latency)
         fields["notes"] = tuple(getattr(error, "__notes__", ()))
-        fields.update(reasoning=reasoning, attachments=tuple(attachments), invalid=invalid)
+        fields.update(finish_reason=finish_reason, reasoning=reasoning, attachments=tuple(attachments), invalid=invalid)
         fields["chunks"] = None if chunks is None else _checked_chunks(chunks)
         fields["content"] = json_text(data) if given["data"] else text or "".join(map(text_of, self.chunks or ()))
         fields["estimated_tokens"] = estimate_tokens(len(self.content))

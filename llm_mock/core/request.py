@@ -76,6 +76,10 @@ class Request:
         """The system prompt, also where an earlier message of the conversation says it."""
         return self.system
 
+    def on_the_wire(self) -> dict[str, Any]:
+        """What the record says of a call that came over HTTP: `api`, `sdk`, `stream` and `tool_choice`."""
+        return {}
+
     def describe(self) -> dict[str, Any]:
         """All of it as JSON values: `conversation`, `messages`, `schema` and `tools`."""
         return {

@@ -48,6 +48,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("llm_mock_generate", "Answer schemas with generated instances (default: false).", type="bool")
     parser.addini("llm_mock_schema", "A reply that breaks the schema: warn (default), error or off.", default="warn")
     parser.addini("llm_mock_real_models", "A real model that executes: answer (default) or refuse.", default="answer")
+    parser.addini("llm_mock_http", "HTTP requests to providers: answer (default), refuse or off.", default="answer")
+    parser.addini("llm_mock_hosts", "Further hosts of providers, such as localhost:11434.", type="args")
     parser.addini("llm_mock_passthrough", "Globs of the ids of models that run for real.", type="args")
     parser.addini("llm_mock_record", "The record mode of cassettes (default: none).", default="none")
     parser.addini("llm_mock_unused_recordings", "Recorded calls not asked for: report or error.", default="report")

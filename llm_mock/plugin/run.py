@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from llm_mock.boundaries import TESTING_VARIABLE
+from llm_mock.boundaries.http import attach as http
+from llm_mock.boundaries.http import keys
+from llm_mock.boundaries.http.door import MODES, set_mode
+from llm_mock.boundaries.http.providers import set_hosts
 from llm_mock.boundaries.llm import user_folder
 from llm_mock.boundaries.llm.attach import attach
 from llm_mock.core.active import Pending, activate, is_live, pointer, set_live, set_passthrough, set_refusal
@@ -38,6 +42,8 @@ class TestRun:
         passthrough: globs of the ids of models that run for real.
         refuse_real_models: refuse to execute a real model, instead of answering for it.
         settings: how calls are decided and checked.
+        http: what becomes of HTTP requests to providers: `answer`, `refuse` or `off`.
+        hosts: further hosts that are providers.
         within_opted_out_run: this is for one test of a run that is not mocked.
     """
 
@@ -49,8 +55,11 @@ class TestRun:
         passthrough: Sequence[str] = (),
         refuse_real_models: bool = False,
         settings: Settings | None = None,
+        http: str = "answer",
+        hosts: Sequence[str] = (),
         within_opted_out_run: bool = False,
     ) -> None:
+        self._http, self._hosts = http, hosts
         self._within_opted_out_run = within_opted_out_run
         self.pending = Pending(lambda: _new_mock(standing_only=True, settings=settings)) if mocked else None
         """The mock of the whole run; None where models are left alone."""
@@ -73,7 +82,7 @@ class TestRun:
     def start(self) -> None:
         """Set everything up, once."""
         self._environment = {
-            name: os.environ.get(name) for name in (TESTING_VARIABLE, user_folder.USER_FOLDER_VARIABLE)
+            name: os.environ.get(name) for name in (TESTING_VARIABLE, user_folder.USER_FOLDER_VARIABLE, *keys.VARIABLES)
         }
         self.user_environment: Mapping[str, str | None] = self._environment
         """The variables of the person who runs the tests; a worker is told them by its controller."""
@@ -82,6 +91,7 @@ class TestRun:
         self._previous_mock = activate(self.pending)
         self._previous_passthrough = set_passthrough(self._passthrough)
         self._previous_refusal = set_refusal(self._refuse_real_models)
+        self._previous_http = set_mode(self._http), set_hosts(self._hosts)
         self._previous_folder = user_folder.set_user_folder(self._folder)
         if self._folder is None:
             os.environ[TESTING_VARIABLE] = "0"
@@ -91,6 +101,13 @@ class TestRun:
             os.environ[TESTING_VARIABLE] = "1"
         os.environ.setdefault(TESTING_VARIABLE, "1")
         attach()
+        http.attach()
+        keys.attach()
+
+    def start_tests(self) -> None:
+        """From now on code that looks for a provider's key finds one, unless there is a real one."""
+        if self.pending is not None and self._http == "answer":
+            os.environ.update(keys.missing_keys())
 
     def stop(self) -> None:
         """Put back what was there before `start`.
@@ -103,6 +120,9 @@ class TestRun:
         activate(self._previous_mock)
         set_passthrough(self._previous_passthrough)
         set_refusal(self._previous_refusal)
+        mode, hosts = self._previous_http
+        set_mode(mode)
+        set_hosts(hosts)
         user_folder.set_user_folder(self._previous_folder)
         _set_environment(self._environment)
         if self._folder is not None:
@@ -197,4 +217,5 @@ def new_run(config: pytest.Config, mocked: bool, within_opted_out_run: bool = Fa
     """A run as the configuration wants it, not started."""
     refuse = choice(config, "llm_mock_real_models", "answer", "refuse") == "refuse"
     passthrough = config.getini("llm_mock_passthrough")
-    return TestRun(mocked, passthrough, refuse, settings_of(config), within_opted_out_run)
+    http_mode, hosts = choice(config, "llm_mock_http", *MODES), config.getini("llm_mock_hosts")
+    return TestRun(mocked, passthrough, refuse, settings_of(config), http_mode, hosts, within_opted_out_run)

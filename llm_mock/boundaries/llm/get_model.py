@@ -73,8 +73,8 @@ class MockGetModel(Mock):
         super().__init__(ModelBehaviour(), parent, names=names, standing_only=standing_only, settings=settings)
         self.parent: MockGetModel | None = parent
         self.folder: SharedFolder | None = None
-        self.models: dict[str, MockLLMModel] = {}
-        """Every model that was asked for or called, by its id."""
+        self._models: dict[str, MockLLMModel] = {}
+        self._called: dict[str, None] = {}
         self._answering: Any = active if at_boundary else self.itself
         self._handed_out: dict[tuple[str, str], Any] = {}
         if responses is not None and not isinstance(responses, Mapping):
@@ -112,7 +112,15 @@ class MockGetModel(Mock):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     def __repr__(self) -> str:
-        return f"<MockGetModel: {len(self.models)} models, {len(self.calls)} calls>"
+        calls = self.calls
+        return f"<MockGetModel: {len({*self._models, *self._called})} models, {len(calls)} calls>"
+
+    @property
+    def models(self) -> dict[str, MockLLMModel]:
+        """Every model that was asked for or called, by its id."""
+        for model_id in [name for name in self._called if name not in self._models]:
+            self.hand_out("model", model_id, model_id)
+        return self._models
 
     def set_price(self, model: str, input: Any, output: Any) -> None:
         """Say what a model costs, before the price that its provider asks.
@@ -186,7 +194,7 @@ class MockGetModel(Mock):
             with self._lock:
                 model = self._handed_out.setdefault((kind, model_id), new)
                 if kind == "model":
-                    self.models[model_id] = model
+                    self._models[model_id] = model
         return model
 
     def _new_model(self, kind: str, model_id: str) -> Any:
@@ -225,14 +233,14 @@ class MockGetModel(Mock):
     def forget_models(self) -> None:
         """Hand out new models from now on, with the same replies and history."""
         with self._lock:
-            self.models.clear()
+            self._models.clear()
+            self._called.clear()
             self._handed_out.clear()
         if self.parent is not None:
             self.parent.forget_models()
 
     def _note_model(self, model_id: str) -> None:
-        if model_id not in self.models:
-            self.hand_out("model", model_id, model_id)
+        self._called[model_id] = None  # a model of `llm` is made when somebody looks: an SDK may have called it
 
     def environment(self, **variables: str) -> dict[str, str]:
         """The environment for a process that is to be mocked by this mock, and to report to it.
@@ -293,5 +301,6 @@ class MockGetModel(Mock):
         """Forget all models and calls, and all that was configured."""
         with self._lock:
             super().reset()
-            self.models.clear()
+            self._models.clear()
+            self._called.clear()
             self._handed_out.clear()

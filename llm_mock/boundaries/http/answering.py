@@ -1,0 +1,156 @@
+"""A request comes in, the mock is asked, and a response goes out: the same for every library and for the server."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from llm_mock.boundaries.http.errors import NOT_TO_BE_RETRIED, ConnectionFails, WireError, on_the_wire
+from llm_mock.boundaries.http.pieces import Exchange, collected
+from llm_mock.boundaries.http.wire import WireRequest, WireResponse, event_stream, json_response
+from llm_mock.core.answer import Answer
+from llm_mock.core.events import Wait
+from llm_mock.core.protocols import RealCall
+from llm_mock.errors import LLMMockError, RealModelCall
+
+if TYPE_CHECKING:
+    from llm_mock.boundaries.http.protocols.protocol import Protocol
+    from llm_mock.boundaries.http.request import HTTPRequest
+    from llm_mock.core.mock import Mock
+
+CONVERSATIONS = ((re.compile(r"/chat/completions$"), "openai_chat"),)
+"""The APIs that a model is asked for an answer by: how their paths end, and their modules in `protocols`."""
+ERRORS = {"anthropic": "anthropic_messages", "google": "gemini", "mistral": "mistral_chat"}
+"""Whose words a provider uses for an error, where no API says so; otherwise OpenAI's."""
+
+
+class Asked(NamedTuple):
+    """A request that asks a model for an answer."""
+
+    protocol: Protocol
+    request: HTTPRequest
+
+
+def read(sent: WireRequest, provider: str) -> Asked | WireResponse:
+    """What is asked; or the response at once, where no model is to be asked for an answer.
+
+    Args:
+        sent: the request.
+        provider: as `provider_of` names it.
+    """
+    protocol = _protocol_of(sent, provider)
+    if protocol is None:
+        return _unknown_path(sent, provider)
+    try:
+        return Asked(protocol, protocol.read(sent))
+    except WireError as error:
+        return error_response(protocol, error)
+
+
+def respond(asked: Asked, mock: Mock) -> WireResponse:
+    """Have a mock answer. What cannot be an answer is an error in the provider's words.
+
+    Raises:
+        ConnectionFails: the reply is that the connection fails.
+    """
+    try:
+        return _response(asked, mock.answer(asked.request))
+    except Exception as error:
+        return _failed(asked.protocol, error)
+
+
+async def respond_async(asked: Asked, mock: Mock) -> WireResponse:
+    """The asynchronous twin of `respond`: a reply function may be a coroutine function."""
+    try:
+        return _response(asked, await mock.answer_async(asked.request))
+    except Exception as error:
+        return _failed(asked.protocol, error)
+
+
+def refuse(sent: WireRequest, asked: Asked, mock: Mock) -> WireResponse:
+    """Refuse a call of a provider, where the project wants that, and note it for the test to fail with."""
+    model = asked.request.model_id
+    message = (
+        f"A call of the model {model!r} was about to reach {sent.host}{sent.path}. Ini llm_mock_http = refuse refuses "
+        "it; with llm_mock_http = answer the mock answers it. To reach the provider, mark the test with "
+        "@pytest.mark.llm_live."
+    )
+    mock.note_problem(message)
+    return error_response(asked.protocol, cast("WireError", on_the_wire(RealModelCall(message))))
+
+
+def _protocol_of(sent: WireRequest, provider: str) -> Protocol | None:
+    if sent.method != "POST":
+        return None
+    name = next((name for ending, name in CONVERSATIONS if ending.search(sent.path)), None)
+    if name == "openai_chat" and provider == "mistral":
+        name = ERRORS[provider]
+    return None if name is None else _module(name)
+
+
+@functools.cache
+def _module(name: str) -> Protocol:
+    module: Any = importlib.import_module(f"{__package__}.protocols.{name}")
+    return cast("Protocol", module.PROTOCOL)
+
+
+def _words_of(provider: str) -> Protocol:
+    return _module(ERRORS.get(provider, "openai_chat"))
+
+
+def _unknown_path(sent: WireRequest, provider: str) -> WireResponse:
+    from llm_mock.core.active import active
+
+    message = (
+        f"{sent.method} {sent.path} of {sent.host} was asked for, which llm_mock does not know how to answer; nothing "
+        "was sent. To reach the provider, mark the test with @pytest.mark.llm_live."
+    )
+    if mock := active():
+        mock.note_problem(message)
+    return error_response(_words_of(provider), WireError(404, message, headers=NOT_TO_BE_RETRIED))
+
+
+def error_response(protocol: Protocol, error: WireError) -> WireResponse:
+    """An error as the provider words it."""
+    return json_response(protocol.error_body(error), error.status, error.headers)
+
+
+def _failed(protocol: Protocol, error: Exception) -> WireResponse:
+    wire_error = on_the_wire(error)
+    if isinstance(wire_error, ConnectionFails):
+        raise wire_error from None
+    return error_response(protocol, wire_error)
+
+
+def _response(asked: Asked, answered: Answer | RealCall) -> WireResponse:
+    if not isinstance(answered, Answer):
+        problem = LLMMockError(
+            "This test has a cassette, which records what applications ask through `llm`; calls of an SDK are not "
+            "recorded yet. Configure a reply for this call."
+        )
+        answered.not_made(problem)
+        raise problem
+    exchange = Exchange(asked.request, answered)
+    if asked.request.stream:
+        return event_stream(_streamed(asked.protocol, exchange))
+    whole = collected(exchange)
+    response = json_response(asked.protocol.whole(exchange, whole))
+    if whole.seconds and answered.real_time:
+        return response._replace(body=[Wait(whole.seconds), cast("bytes", response.body)])
+    return response
+
+
+def _streamed(protocol: Protocol, exchange: Exchange) -> Iterator[bytes | Wait]:
+    """The stream; an error within it is an event of it, or the end of the connection."""
+    try:
+        for piece in protocol.stream(exchange):
+            if type(piece) is not Wait or exchange.answer.real_time:
+                yield piece
+    except Exception as error:
+        wire_error = on_the_wire(error)
+        if isinstance(wire_error, ConnectionFails):
+            raise wire_error from None
+        yield protocol.error_event(wire_error)

@@ -1,0 +1,22 @@
+"""Attaches to HTTP libraries once a process, each when something imports it; it imports none itself."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from types import ModuleType
+
+from llm_mock.boundaries.attaching import when_imported
+
+LIBRARIES = {"httpcore": "httpcore", "httpcore2": "httpcore"}
+"""The libraries, and the modules of `transports` that attach to them."""
+
+
+def attach() -> None:
+    """Answer requests to providers from now on, as `door.py` decides."""
+    for library, transport in LIBRARIES.items():
+        when_imported(library, functools.partial(_attach_to, transport))
+
+
+def _attach_to(transport: str, library: ModuleType) -> None:
+    importlib.import_module(f"{__package__}.transports.{transport}").attach(library)

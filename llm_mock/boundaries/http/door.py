@@ -1,0 +1,83 @@
+"""Whether a request is answered by the mock, and with what: what every HTTP library asks, sync or async."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from llm_mock.boundaries.for_real import is_for_real
+from llm_mock.boundaries.http.providers import provider_of
+from llm_mock.core.active import active, is_mocked, passes_through
+
+if TYPE_CHECKING:
+    from llm_mock.boundaries.http.answering import Asked
+    from llm_mock.boundaries.http.wire import WireRequest, WireResponse
+
+MODES = ("answer", "refuse", "off")
+
+
+class _State:
+    """What the project wants of requests to providers."""
+
+    mode = "answer"
+
+
+def set_mode(mode: str) -> str:
+    """Answer requests to providers, refuse them, or (`off`) leave them alone. Returns what was set before."""
+    previous, _State.mode = _State.mode, mode
+    return previous
+
+
+def answers() -> bool:
+    """Whether the mock answers at this moment, in place of every provider."""
+    return _State.mode == "answer" and is_mocked() and not is_for_real()
+
+
+def guarded_provider(host: str, port: int | None) -> str | None:
+    """The provider that a request goes to, where the mock has to look at it; None where it is left alone."""
+    provider = provider_of(host, port)
+    if provider is None or _State.mode == "off" or not is_mocked() or is_for_real():
+        return None
+    return provider
+
+
+def response_to(sent: WireRequest, provider: str) -> WireResponse | None:
+    """The response to a request; None where its model passes through, and the library is to send it.
+
+    Raises:
+        ConnectionFails: the connection is to fail.
+    """
+    from llm_mock.boundaries.http import answering
+
+    asked = _asked(sent, provider)
+    return answering.respond(asked, active()) if isinstance(asked, answering.Asked) else asked
+
+
+async def response_to_async(sent: WireRequest, provider: str) -> WireResponse | None:
+    """The asynchronous twin of `response_to`."""
+    from llm_mock.boundaries.http import answering
+
+    asked = _asked(sent, provider)
+    return await answering.respond_async(asked, active()) if isinstance(asked, answering.Asked) else asked
+
+
+def _asked(sent: WireRequest, provider: str) -> Asked | WireResponse | None:
+    from llm_mock.boundaries.http import answering
+
+    asked = answering.read(sent, provider)
+    if not isinstance(asked, answering.Asked):
+        return asked
+    if passes_through(asked.request.model_id):
+        return None
+    return answering.refuse(sent, asked, active()) if _State.mode == "refuse" else asked
+
+
+async def sleep(seconds: float) -> None:
+    """Wait, in asyncio or in trio."""
+    trio = sys.modules.get("trio")
+    if trio is not None and trio.lowlevel.in_trio_run():
+        await trio.sleep(seconds)
+        return
+    import asyncio
+
+    await asyncio.sleep(seconds)

@@ -1,0 +1,108 @@
+"""What a failing call is on the wire: a status with a body, or a connection that fails."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from llm_mock.errors import LLMMockError
+
+NOT_TO_BE_RETRIED = {"x-should-retry": "false"}
+"""What the SDKs take for a no, where they would try again."""
+
+
+class WireError(Exception):
+    """A response of the provider that says what went wrong.
+
+    Args:
+        status: the HTTP status.
+        message: what the provider says.
+        type: the provider's word for it; None is that of the status.
+        code: a further word, where the provider has one.
+        headers: further headers.
+        body: the whole JSON body, where an error of an SDK brought one.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        type: str | None = None,
+        code: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        body: Any = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.type = type
+        self.code = code
+        self.headers = dict(headers or {})
+        self.body = body
+
+
+class ConnectionFails(Exception):
+    """There is no answer, but an error of the HTTP library.
+
+    Args:
+        kind: `connect` (no connection), `dropped` (closed within the answer) or `timeout`.
+        message: what the library says.
+    """
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+def on_the_wire(error: Exception) -> WireError | ConnectionFails:
+    """What a scripted exception is on the wire: as near as can be what the SDK makes that exception of.
+
+    An exception of an SDK that has a response is that response. Its timeouts and connection errors, and those of
+    Python, are ones of the HTTP library. An `llm.ModelError` that names a status has it. All else is a status 500
+    that no SDK tries again, as is a status 400 for what the mock itself refuses.
+    """
+    if isinstance(error, (WireError, ConnectionFails)):
+        return error
+    if isinstance(error, LLMMockError):
+        return WireError(400, str(error), headers=NOT_TO_BE_RETRIED)
+    response = getattr(error, "response", None) or getattr(error, "raw_response", None)
+    status = getattr(response, "status_code", None) or getattr(error, "status_code", None)
+    if isinstance(status, int) and 400 <= status < 600:
+        return _status_error(error, status, response)
+    names = {base.__name__ for base in type(error).__mro__}
+    if isinstance(error, TimeoutError) or any("Timeout" in name for name in names):
+        return ConnectionFails("timeout", str(error))
+    if names & {"RemoteProtocolError", "ReadError", "IncompleteRead", "ProtocolError"}:
+        return ConnectionFails("dropped", str(error))
+    if isinstance(error, ConnectionError) or any("Connect" in name for name in names):
+        return ConnectionFails("connect", str(error))
+    if named := re.match(r"Error code: ([45]\d\d) - (.*)", str(error), re.DOTALL):
+        return WireError(int(named[1]), named[2])
+    return WireError(500, f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+
+
+def _status_error(error: Exception, status: int, response: Any) -> WireError:
+    headers = {name: value for name, value in dict(getattr(response, "headers", None) or {}).items() if _matters(name)}
+    try:
+        body = response.json()
+    except Exception:  # no body, or none that is JSON
+        body = None
+    said = body.get("error", body) if isinstance(body, dict) else None
+    if not isinstance(said, dict):
+        return WireError(status, str(getattr(error, "message", "") or error), headers=headers)
+    message, kind, code = (said.get(name) for name in ("message", "type", "code"))
+    return WireError(
+        status,
+        str(message or error),
+        type=kind if isinstance(kind, str) else None,
+        code=code if isinstance(code, str) else None,
+        headers=headers,
+        body=body,
+    )
+
+
+def _matters(header: str) -> bool:
+    """Whether a header says something, beyond how the body is sent."""
+    return header.lower() not in ("content-length", "content-type", "content-encoding", "transfer-encoding")

@@ -1,0 +1,136 @@
+"""What an answer is made of on the wire: its events, with a structured one where the SDK looks for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from llm_mock.boundaries.http.request import HTTPRequest, Tool
+from llm_mock.core.answer import Answer
+from llm_mock.core.events import Event, MadeToolCall, Wait
+from llm_mock.core.reply import UNSET, Reply
+
+
+class Exchange:
+    """A call and its answer, for a protocol to write down.
+
+    Args:
+        request: what was asked.
+        answer: what is answered.
+    """
+
+    def __init__(self, request: HTTPRequest, answer: Answer) -> None:
+        self.request = request
+        self.answer = answer
+        self.number = answer.record["number"]
+        self.model = answer.reply.resolved_model or request.model_id
+        self.created = int(time.time())
+        self.called: list[str] = []
+        """The names of the tools that the answer has called so far."""
+
+    def finish_reason(self, otherwise: str) -> str:
+        """Why the answer ends, in the words of Chat Completions; noted in the record of the call."""
+        reason = self.answer.record["finish_reason"] = self.answer.reply.finish_reason or otherwise
+        return reason
+
+    @property
+    def input_tokens(self) -> int:
+        """The tokens of what was asked."""
+        return self.answer.record["input_tokens"] or 0
+
+    @property
+    def output_tokens(self) -> int:
+        """The tokens of the answer."""
+        return self.answer.record["output_tokens"] or 0
+
+    def pieces(self, stream: bool) -> Iterator[str | Event | Wait]:
+        """The answer: text as `str`, `Event`s (`reasoning`, `tool_call_name`, `tool_call_args`), and waits.
+
+        Args:
+            stream: whether the text comes in pieces.
+
+        Raises:
+            Exception: the error of the reply, where it comes.
+        """
+        tool = _tool_for(self.answer.reply, self.request)
+        if tool is not None:
+            self.called.append(tool)
+            call_id = f"call_{self.number}_1"
+            yield Event("tool_call_name", tool, tool_call_id=call_id)
+            yield Event("tool_call_args", self.answer.reply.content, tool_call_id=call_id)
+            return
+        for event in self.answer.events(stream):
+            if isinstance(event, MadeToolCall):
+                continue  # its events came before it
+            if getattr(event, "type", None) == "text":
+                yield event.chunk
+                continue
+            if getattr(event, "type", None) == "tool_call_name":
+                self.called.append(event.chunk)
+            yield event
+
+
+class ToolCallText(NamedTuple):
+    """A tool call of an answer that is not streamed."""
+
+    id: str
+    name: str
+    arguments: str
+    """Its arguments in JSON; of a broken call another text."""
+
+
+class Whole(NamedTuple):
+    """An answer that is not streamed."""
+
+    text: str
+    reasoning: str
+    tool_calls: list[ToolCallText]
+    seconds: float
+    """How long it takes."""
+
+
+def collected(exchange: Exchange) -> Whole:
+    """The answer in one piece.
+
+    Raises:
+        Exception: the error of the reply.
+    """
+    text, reasoning, seconds = [], [], 0.0
+    calls: dict[str, list[str]] = {}
+    for piece in exchange.pieces(stream=False):
+        if isinstance(piece, str):
+            text.append(piece)
+        elif isinstance(piece, Wait):
+            seconds += piece
+        elif piece.type == "reasoning":
+            reasoning.append(piece.chunk)
+        elif piece.type in ("tool_call_name", "tool_call_args"):
+            calls.setdefault(piece.tool_call_id or "", ["", ""])[piece.type == "tool_call_args"] += piece.chunk
+    tool_calls = [ToolCallText(call_id, name, arguments) for call_id, (name, arguments) in calls.items()]
+    return Whole("".join(text), "".join(reasoning), tool_calls, seconds)
+
+
+def _tool_for(reply: Reply, request: HTTPRequest) -> str | None:
+    """The tool whose arguments a structured reply is meant to be; None where it is the text of the answer.
+
+    A tool that must be called; else, where no schema is asked for and the tool's result is not there yet, one that is
+    named or made for structured answers: its properties are those of the reply.
+    """
+    if reply.data is UNSET or not isinstance(reply.data, dict) or reply.tool_calls or not request.tools:
+        return None
+    if any(tool.name == request.tool_choice for tool in request.tools):
+        return request.tool_choice
+    if request.schema or request.tool_choice == "none":
+        return None
+    answered = {result.name for result in request.tool_results}
+    open_tools = [tool for tool in request.tools if tool.name not in answered]
+    return next((tool.name for tool in open_tools if _is_made_for(tool, reply.data)), None)
+
+
+def _is_made_for(tool: Tool, data: dict[str, Any]) -> bool:
+    properties = (tool.input_schema or {}).get("properties")
+    if not properties or not isinstance(properties, dict):
+        return False
+    required = set((tool.input_schema or {}).get("required") or ())
+    return bool(data) and data.keys() <= properties.keys() and required <= data.keys()

@@ -1,0 +1,225 @@
+"""OpenAI's Chat Completions, which most other providers offer too.
+
+See https://platform.openai.com/docs/api-reference/chat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from llm_mock.boundaries.http.errors import WireError
+from llm_mock.boundaries.http.pieces import Exchange, ToolCallText, Whole
+from llm_mock.boundaries.http.protocols.protocol import (
+    from_base64,
+    from_url,
+    json_or_text,
+    rest,
+    text_part,
+    wanted,
+)
+from llm_mock.boundaries.http.request import (
+    HTTPRequest,
+    Message,
+    Tool,
+    described_call,
+    described_tool_result,
+)
+from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
+from llm_mock.core.events import Wait
+
+ERROR_TYPES = {401: "invalid_request_error", 429: "requests", 500: "server_error", 503: "server_error"}
+NO_TOKENS_OF_THE_PROMPT = {"cached_tokens": 0, "audio_tokens": 0}
+NO_TOKENS_OF_THE_ANSWER = {
+    "reasoning_tokens": 0,
+    "audio_tokens": 0,
+    "accepted_prediction_tokens": 0,
+    "rejected_prediction_tokens": 0,
+}
+
+
+class OpenAIChat:
+    """`POST …/chat/completions`."""
+
+    def read(self, sent: WireRequest) -> HTTPRequest:
+        """What is asked."""
+        body = sent.json()
+        said = [message for message in wanted(body, "messages", list) if isinstance(message, dict)]
+        if not said:
+            raise WireError(400, "Invalid 'messages': empty array. Expected an array with minimum length 1.")
+        system = [_text(message) for message in said if message.get("role") in ("system", "developer")]
+        known = ("model", "messages", "tools", "functions", "tool_choice", "function_call", "response_format", "stream")
+        return HTTPRequest(
+            wanted(body, "model", str),
+            [_message(message) for message in said if message.get("role") not in ("system", "developer")],
+            api="chat.completions",
+            system="\n".join(system),
+            tools=[tool for offered in _offered(body) if (tool := _tool(offered))],
+            schema=_schema(body.get("response_format")),
+            options=rest(body, *known, "stream_options"),
+            stream=bool(body.get("stream")),
+            tool_choice=_choice(body.get("tool_choice") or body.get("function_call")),
+            sdk=sent.headers.get("user-agent"),
+            body=body,
+        )
+
+    def whole(self, exchange: Exchange, whole: Whole) -> dict[str, Any]:
+        """The body of an answer in one piece."""
+        message: dict[str, Any] = {"role": "assistant", "content": whole.text or None, "refusal": None}
+        message["annotations"] = []
+        if not whole.tool_calls:
+            message["content"] = whole.text
+        else:
+            message["tool_calls"] = [_tool_call(call) for call in whole.tool_calls]
+        if whole.reasoning:
+            message["reasoning_content"] = whole.reasoning
+        count = exchange.request.options.get("n")
+        choices = [
+            {"index": index, "message": message, "logprobs": None, "finish_reason": _finish_reason(exchange)}
+            for index in range(count if isinstance(count, int) and count > 0 else 1)
+        ]
+        head = {**_head(exchange, "chat.completion"), "choices": choices}
+        return {**head, "usage": usage_of(exchange), "service_tier": "default", "system_fingerprint": None}
+
+    def stream(self, exchange: Exchange) -> Iterator[bytes | Wait]:
+        """The body of a streamed answer."""
+        head = {**_head(exchange, "chat.completion.chunk"), "service_tier": "default", "system_fingerprint": None}
+        options = exchange.request.body.get("stream_options")
+        with_usage = isinstance(options, dict) and bool(options.get("include_usage"))
+        usage = {"usage": None} if with_usage else {}
+
+        def chunk(delta: dict[str, Any], finish_reason: str | None = None) -> bytes:
+            choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+            return server_sent_event({**head, "choices": [choice], **usage})
+
+        yield chunk({"role": "assistant", "content": "", "refusal": None})
+        positions: dict[str, int] = {}
+        for piece in exchange.pieces(stream=True):
+            if isinstance(piece, Wait):
+                yield piece
+            elif isinstance(piece, str):
+                yield chunk({"content": piece})
+            elif piece.type == "reasoning":
+                yield chunk({"reasoning_content": piece.chunk})
+            elif piece.type in ("tool_call_name", "tool_call_args"):
+                call_id = piece.tool_call_id or ""
+                position = positions.setdefault(call_id, len(positions))
+                called: dict[str, Any] = {"index": position, "function": {"arguments": piece.chunk}}
+                if piece.type == "tool_call_name":
+                    called = {"index": position, "id": call_id, "type": "function"}
+                    called["function"] = {"name": piece.chunk, "arguments": ""}
+                yield chunk({"tool_calls": [called]})
+        yield chunk({}, _finish_reason(exchange))
+        if with_usage:
+            yield server_sent_event({**head, "choices": [], "usage": usage_of(exchange)})
+        yield server_sent_event("[DONE]")
+
+    def error_body(self, error: WireError) -> dict[str, Any]:
+        """The body of an error."""
+        if isinstance(error.body, dict) and "message" in (error.body.get("error") or {}):
+            return error.body
+        kind = error.type or ERROR_TYPES.get(error.status, "invalid_request_error")
+        return {"error": {"message": error.message, "type": kind, "param": None, "code": error.code}}
+
+    def error_event(self, error: WireError) -> bytes:
+        """An error within a stream."""
+        return server_sent_event(self.error_body(error))
+
+
+PROTOCOL = OpenAIChat()
+
+
+def usage_of(exchange: Exchange) -> dict[str, Any]:
+    """The tokens of a call as Chat Completions has them."""
+    details = exchange.answer.reply.usage_details() or {}
+    asked, answered = exchange.input_tokens, exchange.output_tokens
+    return {
+        "prompt_tokens": asked,
+        "completion_tokens": answered,
+        "total_tokens": asked + answered,
+        "prompt_tokens_details": {**NO_TOKENS_OF_THE_PROMPT, **(details.get("prompt_tokens_details") or {})},
+        "completion_tokens_details": {**NO_TOKENS_OF_THE_ANSWER, **(details.get("completion_tokens_details") or {})},
+    }
+
+
+def _head(exchange: Exchange, kind: str) -> dict[str, Any]:
+    number = f"chatcmpl-mock-{exchange.number}"
+    return {"id": number, "object": kind, "created": exchange.created, "model": exchange.model}
+
+
+def _finish_reason(exchange: Exchange) -> str:
+    return exchange.finish_reason("tool_calls" if exchange.called else "stop")
+
+
+def _tool_call(call: ToolCallText) -> dict[str, Any]:
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+
+
+def _text(message: dict[str, Any]) -> str:
+    return "\n".join(part["text"] for part in _content(message.get("content")) if part["type"] == "text")
+
+
+def _content(content: Any) -> list[Message]:
+    if isinstance(content, str):
+        return [text_part(content)] if content else []
+    return [read for part in content or () if isinstance(part, dict) and (read := _part(part)) is not None]
+
+
+def _part(part: dict[str, Any]) -> Message | None:
+    """A part of a message; what is not known is not seen."""
+    kind = part.get("type")
+    if kind in ("text", "refusal"):
+        return text_part(str(part.get(kind) or ""))
+    if kind == "image_url":
+        image = part.get("image_url")
+        return from_url(str(image.get("url") if isinstance(image, dict) else image), None)
+    if kind == "input_audio":
+        audio = part.get("input_audio") or {}
+        return from_base64(str(audio.get("data") or ""), f"audio/{audio.get('format')}")
+    if kind == "file":
+        return from_url(str((part.get("file") or {}).get("file_data") or "file:"), "application/pdf")
+    return None
+
+
+def _message(message: dict[str, Any]) -> Message:
+    role = message.get("role")
+    if role in ("tool", "function"):
+        part = described_tool_result(_text(message), message.get("tool_call_id"), message.get("name"))
+        return {"role": "tool", "parts": [part]}
+    parts = _content(message.get("content"))
+    if reasoning := message.get("reasoning_content"):
+        parts.insert(0, {"type": "reasoning", "text": str(reasoning)})
+    for call in message.get("tool_calls") or ():
+        function = call.get("function") or {}
+        parts.append(described_call(str(function.get("name")), json_or_text(function.get("arguments")), call.get("id")))
+    return {"role": str(role), "parts": parts}
+
+
+def _offered(body: dict[str, Any]) -> list[Any]:
+    tools = [*(body.get("tools") or ()), *({"function": function} for function in body.get("functions") or ())]
+    return [tool for tool in tools if isinstance(tool, dict)]
+
+
+def _tool(tool: dict[str, Any]) -> Tool | None:
+    """A tool; None for one that the provider itself runs."""
+    function = tool.get("function") or tool.get("custom")
+    if not isinstance(function, dict) or not function.get("name"):
+        return None
+    return Tool(str(function["name"]), function.get("description"), function.get("parameters"))
+
+
+def _schema(response_format: Any) -> dict[str, Any] | None:
+    asked = response_format.get("json_schema") if isinstance(response_format, dict) else None
+    return titled(asked.get("schema"), asked.get("name")) if isinstance(asked, dict) else None
+
+
+def titled(schema: Any, name: Any) -> dict[str, Any] | None:
+    """A schema with a title, by which replies name it: its own, or the name that the request gives it."""
+    return ({"title": name, **schema} if name else schema) if isinstance(schema, dict) else None
+
+
+def _choice(choice: Any) -> str | None:
+    if isinstance(choice, dict):
+        function = choice.get("function") or choice.get("custom") or choice
+        return str(function.get("name")) if isinstance(function, dict) and function.get("name") else None
+    return "required" if choice == "any" else choice

@@ -1,0 +1,96 @@
+"""What every protocol can do: read a request, write an answer in one piece or streamed, and say what went wrong."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Iterator
+from typing import Any
+from typing import Protocol as TypingProtocol
+
+from llm_mock.boundaries.http.errors import WireError
+from llm_mock.boundaries.http.pieces import Exchange, Whole
+from llm_mock.boundaries.http.request import Attachment, HTTPRequest, Message
+from llm_mock.boundaries.http.wire import WireRequest
+from llm_mock.core.events import Wait
+
+
+class Protocol(TypingProtocol):
+    """One API of the providers. A module of this package has an instance of it named `PROTOCOL`."""
+
+    def read(self, sent: WireRequest) -> HTTPRequest:
+        """What is asked.
+
+        Raises:
+            WireError: the body is not one of this API.
+        """
+
+    def whole(self, exchange: Exchange, whole: Whole) -> Any:
+        """The body of an answer in one piece, as JSON values."""
+
+    def stream(self, exchange: Exchange) -> Iterator[bytes | Wait]:
+        """The body of a streamed answer. Raises the error of the reply where it comes."""
+
+    def error_body(self, error: WireError) -> Any:
+        """The body of an error, as JSON values."""
+
+    def error_event(self, error: WireError) -> bytes:
+        """An error within a stream."""
+
+
+def text_part(text: str) -> Message:
+    """A part of a message that is text."""
+    return {"type": "text", "text": text}
+
+
+def attachment_part(type: str | None, url: str | None = None, content: bytes | None = None) -> Message:
+    """A part of a message that is an attachment."""
+    return {"type": "attachment", "attachment": Attachment(type, url, content)}
+
+
+def from_url(url: str, type: str | None = None) -> Message:
+    """The part for a URL; one that holds its data (`data:image/png;base64,…`) is read."""
+    if not url.startswith("data:"):
+        return attachment_part(type, url)
+    head, _, data = url[5:].partition(",")
+    return from_base64(data, head.split(";")[0] or type)
+
+
+def from_base64(data: str, type: str | None) -> Message:
+    """The part for data in base64, in either alphabet.
+
+    Raises:
+        WireError: it is none.
+    """
+    try:
+        content = base64.b64decode(data.replace("-", "+").replace("_", "/") + "=" * (-len(data) % 4), validate=True)
+    except (binascii.Error, ValueError, AttributeError):
+        raise WireError(400, "Invalid base64 data.") from None
+    return attachment_part(type, None, content)
+
+
+def wanted(body: dict[str, Any], name: str, type: type) -> Any:
+    """A field that a body must have.
+
+    Raises:
+        WireError: it is missing, or of another type.
+    """
+    value = body.get(name)
+    if not isinstance(value, type):
+        problem = "Missing required parameter" if value is None else "Invalid type for"
+        raise WireError(400, f"{problem}: '{name}'.")
+    return value
+
+
+def rest(body: dict[str, Any], *known: str) -> dict[str, Any]:
+    """The fields of a body that are options: all but those named, and those that say nothing."""
+    return {name: value for name, value in body.items() if name not in known and value is not None}
+
+
+def json_or_text(text: Any) -> Any:
+    """The JSON value that a text is; a text that is none stays one."""
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError):
+        return text

@@ -1,0 +1,151 @@
+"""What an SDK asks, as the core knows a request."""
+
+from __future__ import annotations
+
+import mimetypes
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from llm_mock.core.request import Request, described_attachments, plain
+
+Message = dict[str, Any]
+"""`{"role", "parts"}`, as `Request.messages` has it; the part of an attachment has an `Attachment`."""
+
+
+class Tool(NamedTuple):
+    """A tool on offer."""
+
+    name: str
+    description: str | None
+    input_schema: dict[str, Any] | None
+
+
+class ToolResult(NamedTuple):
+    """What a tool gave."""
+
+    name: str | None
+    output: Any
+    tool_call_id: str | None
+
+
+class Attachment(NamedTuple):
+    """What is attached to a message."""
+
+    type: str | None
+    url: str | None = None
+    content: bytes | None = None
+    path: str | None = None
+
+    def resolve_type(self) -> str | None:
+        """Its media type, where it is known, or its URL says so; nothing is asked for it."""
+        return self.type or (mimetypes.guess_type(self.url)[0] if self.url else None)
+
+
+class HTTPRequest(Request):
+    """A call of an SDK. A protocol reads one from the body; what it has in common with all others is worked out here.
+
+    Args:
+        model_id: the model that is asked.
+        messages: the whole conversation, without the system prompt.
+        system: the system prompt, empty without one.
+        tools: the tools on offer.
+        schema: the JSON schema of the answer that is asked for.
+        options: all else that the body says, such as the temperature.
+        api: the protocol: `chat.completions`, `responses`, `messages`, `generate_content`, …
+        stream: whether the answer is to be streamed.
+        tool_choice: which tool must be called: its name, or `required`, `auto` or `none`; None where nothing is said.
+        sdk: what the client calls itself.
+        body: the body as it came, for reply functions.
+    """
+
+    __slots__ = ("_messages", "api", "body", "sdk", "stream", "tool_choice")
+
+    def __init__(
+        self,
+        model_id: str,
+        messages: list[Message],
+        *,
+        api: str,
+        system: str = "",
+        tools: Sequence[Tool] = (),
+        schema: dict[str, Any] | None = None,
+        options: dict[str, Any] | None = None,
+        stream: bool = False,
+        tool_choice: str | None = None,
+        sdk: str | None = None,
+        body: dict[str, Any] | None = None,
+    ) -> None:
+        self.model_id = model_id
+        self.native = self
+        self.system = system
+        self.tools = tools
+        self.options = plain(options or {})
+        self.passed = False
+        self.conversation_id = None
+        self.api, self.stream, self.tool_choice, self.sdk, self.body = api, stream, tool_choice, sdk, body or {}
+        self._messages = _named_results(messages)
+        self.schema = schema or self._schema_of_forced_tool()
+        self.turn = 1 + sum(message["role"] == "assistant" for message in messages)
+        self.prompt, self.attachments, self.tool_results = _last_said(messages)
+
+    def _schema_of_forced_tool(self) -> dict[str, Any] | None:
+        """A tool that must be called is how structured answers are asked for where there is no better way."""
+        tool = next((tool for tool in self.tools if tool.name == self.tool_choice), None)
+        return None if tool is None or not tool.input_schema else {"title": tool.name, **tool.input_schema}
+
+    def messages(self) -> list[Message]:
+        """All that the model sees."""
+        system = [{"role": "system", "parts": [{"type": "text", "text": self.system}]}] if self.system else []
+        return system + [
+            {**message, "parts": [_described(part) for part in message["parts"]]} for message in self._messages
+        ]
+
+    def given_messages(self) -> list[Message]:
+        """The same without the system prompt: an application hands over the whole history with each call."""
+        return [message for message in self.messages() if message["role"] != "system"]
+
+    def on_the_wire(self) -> dict[str, Any]:
+        """What the record says beyond what every call has."""
+        said = {"api": self.api, "sdk": self.sdk, "stream": self.stream, "tool_choice": self.tool_choice}
+        return {name: value for name, value in said.items() if value is not None}
+
+
+def _described(part: Message) -> Message:
+    if part["type"] != "attachment":
+        return part
+    return {"type": "attachment", "attachment": described_attachments([part["attachment"]])[0]}
+
+
+def _parts(messages: list[Message], kind: str) -> Iterator[Message]:
+    for message in messages:
+        yield from (part for part in message["parts"] if part["type"] == kind)
+
+
+def _named_results(messages: list[Message]) -> list[Message]:
+    """The messages, with the results of tools named by the calls that they answer."""
+    names = {part["tool_call_id"]: part["name"] for part in _parts(messages, "tool_call")}
+    for part in _parts(messages, "tool_result"):
+        part["name"] = part["name"] or names.get(part["tool_call_id"])
+    return messages
+
+
+def _last_said(messages: list[Message]) -> tuple[str, list[Attachment], list[ToolResult]]:
+    """What the application says since the model last answered: its text, its attachments, and results of tools.
+
+    Where that is results alone, the text is what the user said last, as it is with `llm`'s chains: empty.
+    """
+    last = max((i for i, message in enumerate(messages) if message["role"] == "assistant"), default=-1)
+    new = messages[last + 1 :]
+    texts = [part["text"] for part in _parts(new[-1:] if new and new[-1]["role"] == "user" else new, "text")]
+    results = [ToolResult(part["name"], part["output"], part["tool_call_id"]) for part in _parts(new, "tool_result")]
+    return "\n".join(texts), [part["attachment"] for part in _parts(new, "attachment")], results
+
+
+def described_tool_result(output: Any, tool_call_id: str | None, name: str | None = None) -> Message:
+    """The part of a message that is the result of a tool."""
+    return {"type": "tool_result", "name": name, "output": plain(output), "tool_call_id": tool_call_id}
+
+
+def described_call(name: str, arguments: Any, tool_call_id: str | None) -> Message:
+    """The part of a message that is a tool call of the model."""
+    return {"type": "tool_call", "name": name, "arguments": plain(arguments), "tool_call_id": tool_call_id}

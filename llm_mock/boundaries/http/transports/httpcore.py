@@ -1,0 +1,121 @@
+"""httpcore and httpcore2, the connection pools under httpx and httpx2, sync and async."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from types import ModuleType
+from typing import Any
+
+from llm_mock.boundaries.attaching import replace
+from llm_mock.boundaries.http.door import guarded_provider, response_to, response_to_async, sleep
+
+EXCEPTIONS = {"connect": "ConnectError", "dropped": "RemoteProtocolError", "timeout": "ReadTimeout"}
+
+
+def attach(httpcore: ModuleType) -> None:
+    """Answer the requests of an `httpcore` module that go to providers."""
+    replace(httpcore.ConnectionPool, "handle_request", _handle_request)
+    replace(httpcore.AsyncConnectionPool, "handle_async_request", _handle_async_request)
+
+
+def _handle_request(original: Callable[[Any, Any], Any], pool: Any, request: Any) -> Any:
+    __tracebackhide__ = True
+    provider = guarded_provider(request.url.host.decode("ascii"), request.url.port)
+    if provider is None:
+        return original(pool, request)
+    from llm_mock.boundaries.http.errors import ConnectionFails
+
+    body = b"".join(request.stream)
+    try:
+        response = response_to(_sent(request, body), provider)
+    except ConnectionFails as error:
+        raise _exception(pool, error) from None
+    if response is None:
+        request.stream = _Again(body)
+        return original(pool, request)
+    content = response.body if isinstance(response.body, bytes) else _pieces(pool, response.body)
+    return _response(pool, response, content)
+
+
+async def _handle_async_request(original: Callable[[Any, Any], Awaitable[Any]], pool: Any, request: Any) -> Any:
+    __tracebackhide__ = True
+    provider = guarded_provider(request.url.host.decode("ascii"), request.url.port)
+    if provider is None:
+        return await original(pool, request)
+    from llm_mock.boundaries.http.errors import ConnectionFails
+
+    body = b"".join([piece async for piece in request.stream])
+    try:
+        response = await response_to_async(_sent(request, body), provider)
+    except ConnectionFails as error:
+        raise _exception(pool, error) from None
+    if response is None:
+        request.stream = _Again(body)
+        return await original(pool, request)
+    content = response.body if isinstance(response.body, bytes) else _pieces_async(pool, response.body)
+    return _response(pool, response, content)
+
+
+class _Again:
+    """A body that was read, to be sent after all."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self._body
+
+
+def _sent(request: Any, body: bytes) -> Any:
+    from llm_mock.boundaries.http.wire import WireRequest
+
+    path, _, query = request.url.target.decode("ascii", "replace").partition("?")
+    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in request.headers}
+    return WireRequest(request.method.decode("ascii"), request.url.host.decode("ascii"), path, query, headers, body)
+
+
+def _library(pool: Any) -> ModuleType:
+    name = next(base.__module__ for base in type(pool).__mro__ if base.__module__.startswith("httpcore"))
+    return sys.modules[name.split(".")[0]]
+
+
+def _exception(pool: Any, error: Any) -> Exception:
+    exception: Exception = getattr(_library(pool), EXCEPTIONS[error.kind])(str(error))
+    return exception
+
+
+def _response(pool: Any, response: Any, content: Any) -> Any:
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers]
+    extensions = {"http_version": b"HTTP/1.1", "reason_phrase": b""}
+    return _library(pool).Response(response.status, headers=headers, content=content, extensions=extensions)
+
+
+def _pieces(pool: Any, body: Iterable[Any]) -> Iterator[bytes]:
+    from llm_mock.boundaries.http.errors import ConnectionFails
+
+    try:
+        for piece in body:
+            if isinstance(piece, bytes):
+                yield piece
+            else:
+                time.sleep(piece)
+    except ConnectionFails as error:
+        raise _exception(pool, error) from None
+
+
+async def _pieces_async(pool: Any, body: Iterable[Any]) -> AsyncIterator[bytes]:
+    from llm_mock.boundaries.http.errors import ConnectionFails
+
+    try:
+        for piece in body:
+            if isinstance(piece, bytes):
+                yield piece
+            else:
+                await sleep(piece)
+    except ConnectionFails as error:
+        raise _exception(pool, error) from None

@@ -1,0 +1,64 @@
+"""A request and a response as HTTP has them, for every library and for the server alike."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from llm_mock.boundaries.http.errors import WireError
+from llm_mock.core.events import Wait
+
+
+class WireRequest(NamedTuple):
+    """What was sent.
+
+    The names of the headers are in lower case; the path has no query, and the query is as it was sent.
+    """
+
+    method: str
+    host: str
+    path: str
+    query: str
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> dict[str, Any]:
+        """The body as an object.
+
+        Raises:
+            WireError: it is none; with what the providers answer then.
+        """
+        try:
+            value = json.loads(self.body)
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            raise WireError(400, "We could not parse the JSON body of your request.")
+        return value
+
+
+class WireResponse(NamedTuple):
+    """What is sent back. A body that comes in pieces may have waits between them, in seconds."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes | Iterable[bytes | Wait]
+
+
+def json_response(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> WireResponse:
+    """A response with a JSON body."""
+    content = json.dumps(body, ensure_ascii=False).encode()
+    given = {"content-type": "application/json", "content-length": str(len(content)), **(headers or {})}
+    return WireResponse(status, list(given.items()), content)
+
+
+def event_stream(pieces: Iterable[bytes | Wait], headers: Mapping[str, str] | None = None) -> WireResponse:
+    """A response that streams server-sent events."""
+    return WireResponse(200, [("content-type", "text/event-stream; charset=utf-8"), *(headers or {}).items()], pieces)
+
+
+def server_sent_event(data: Any, event: str | None = None) -> bytes:
+    """One server-sent event; `data` is text, or a JSON value."""
+    text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+    return f"event: {event}\ndata: {text}\n\n".encode() if event else f"data: {text}\n\n".encode()
