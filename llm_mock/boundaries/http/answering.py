@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.http.request import HTTPRequest
     from llm_mock.core.mock import Mock
 
-CONVERSATIONS = ((re.compile(r"/chat/completions$"), "openai_chat"),)
+CONVERSATIONS = (
+    (re.compile(r"/chat/completions$"), "openai_chat"),
+    (re.compile(r"/messages$"), "anthropic_messages"),
+)
 """The APIs that a model is asked for an answer by: how their paths end, and their modules in `protocols`."""
 ERRORS = {"anthropic": "anthropic_messages", "google": "gemini", "mistral": "mistral_chat"}
 """Whose words a provider uses for an error, where no API says so; otherwise OpenAI's."""

@@ -31,10 +31,11 @@ VARIABLES = (
 INSTEAD = {"GOOGLE_API_KEY": "GEMINI_API_KEY", "ANTHROPIC_API_KEY": "ANTHROPIC_AUTH_TOKEN"}
 """Variables that make another one needless."""
 CLIENTS = {
+    "anthropic": ("Anthropic", "AsyncAnthropic"),
     "openai": ("OpenAI", "AsyncOpenAI", "AzureOpenAI", "AsyncAzureOpenAI"),
     "google.genai": ("Client",),
 }
-"""The clients that cannot be made without a key."""
+"""The clients that cannot be made, or not be used, without a key."""
 
 
 def missing_keys() -> dict[str, str]:

@@ -16,6 +16,7 @@ from llm_mock.boundaries.http.protocols.protocol import (
     json_or_text,
     rest,
     text_part,
+    titled,
     wanted,
 )
 from llm_mock.boundaries.http.request import (
@@ -211,11 +212,6 @@ def _tool(tool: dict[str, Any]) -> Tool | None:
 def _schema(response_format: Any) -> dict[str, Any] | None:
     asked = response_format.get("json_schema") if isinstance(response_format, dict) else None
     return titled(asked.get("schema"), asked.get("name")) if isinstance(asked, dict) else None
-
-
-def titled(schema: Any, name: Any) -> dict[str, Any] | None:
-    """A schema with a title, by which replies name it: its own, or the name that the request gives it."""
-    return ({"title": name, **schema} if name else schema) if isinstance(schema, dict) else None
 
 
 def _choice(choice: Any) -> str | None:

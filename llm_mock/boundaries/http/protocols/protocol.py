@@ -94,3 +94,8 @@ def json_or_text(text: Any) -> Any:
         return json.loads(text)
     except (TypeError, ValueError):
         return text
+
+
+def titled(schema: Any, name: Any) -> dict[str, Any] | None:
+    """A schema with a title, by which replies name it: its own, or the name that the request gives it."""
+    return ({"title": name, **schema} if name else schema) if isinstance(schema, dict) else None

@@ -1,0 +1,236 @@
+"""Anthropic's Messages. See https://docs.anthropic.com/en/api/messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from llm_mock.boundaries.http.errors import WireError
+from llm_mock.boundaries.http.pieces import Exchange, Whole
+from llm_mock.boundaries.http.protocols.protocol import (
+    attachment_part,
+    from_base64,
+    from_url,
+    json_or_text,
+    rest,
+    text_part,
+    titled,
+    wanted,
+)
+from llm_mock.boundaries.http.request import (
+    HTTPRequest,
+    Message,
+    Tool,
+    described_call,
+    described_tool_result,
+)
+from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
+from llm_mock.core.events import Event, Wait
+
+ERROR_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
+STOP_REASONS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "content_filter": "refusal"}
+"""Anthropic's words for those of Chat Completions; other words are given on as they are."""
+SIGNATURE = "bW9jaw=="
+"""What stands for the signature of a thought, which the API wants back."""
+KNOWN = (
+    *("model", "messages", "system", "tools", "tool_choice", "stream"),
+    *("output_format", "output_config"),
+)
+
+
+class AnthropicMessages:
+    """`POST …/v1/messages`."""
+
+    def read(self, sent: WireRequest) -> HTTPRequest:
+        """What is asked."""
+        body = sent.json()
+        said = [message for message in wanted(body, "messages", list) if isinstance(message, dict)]
+        if not said:
+            raise WireError(400, "messages: at least one message is required")
+        tools = [tool for tool in body.get("tools") or () if isinstance(tool, dict)]
+        return HTTPRequest(
+            wanted(body, "model", str),
+            [message for given in said for message in _messages(given)],
+            api="messages",
+            system="\n".join(part["text"] for part in _content(body.get("system")) if part["type"] == "text"),
+            tools=[
+                Tool(str(tool.get("name")), tool.get("description"), tool["input_schema"])
+                for tool in tools
+                if "input_schema" in tool  # others are run by the provider itself
+            ],
+            schema=_schema(body),
+            options=rest(body, *KNOWN),
+            stream=bool(body.get("stream")),
+            tool_choice=_choice(body.get("tool_choice")),
+            sdk=sent.headers.get("user-agent"),
+            body=body,
+        )
+
+    def whole(self, exchange: Exchange, whole: Whole) -> dict[str, Any]:
+        """The body of an answer in one piece."""
+        content: list[dict[str, Any]] = []
+        if whole.reasoning:
+            content.append({"type": "thinking", "thinking": whole.reasoning, "signature": SIGNATURE})
+        if whole.text or not whole.tool_calls:
+            content.append({"type": "text", "text": whole.text, "citations": None})
+        for call in whole.tool_calls:
+            given = json_or_text(call.arguments)
+            arguments = given if isinstance(given, dict) else {"_raw": call.arguments}
+            content.append({"type": "tool_use", "id": _tool_use_id(call.id), "name": call.name, "input": arguments})
+        ending = {"stop_reason": _stop_reason(exchange), "stop_sequence": None}
+        return {**_head(exchange), "content": content, **ending, "usage": _usage(exchange)}
+
+    def stream(self, exchange: Exchange) -> Iterator[bytes | Wait]:
+        """The body of a streamed answer."""
+        started = {**_usage(exchange), "output_tokens": 1}
+        begun = {**_head(exchange), "content": [], "stop_reason": None, "stop_sequence": None, "usage": started}
+        yield _event("message_start", message=begun)
+        yield _event("ping")
+        index = -1
+        block: tuple[str, Any] | None = None
+        for piece in exchange.pieces(stream=True):
+            if isinstance(piece, Wait):
+                yield piece
+                continue
+            wanted_block, opening, delta = _block(piece)
+            if wanted_block is None:
+                continue
+            if wanted_block != block:
+                if block is not None:
+                    yield from _closing(index, block[0])
+                block, index = wanted_block, index + 1
+                yield _event("content_block_start", index=index, content_block=opening)
+            if delta is not None:
+                yield _event("content_block_delta", index=index, delta=delta)
+        if block is None:
+            index, block = 0, ("text", None)
+            yield _event("content_block_start", index=0, content_block={"type": "text", "text": "", "citations": None})
+        yield from _closing(index, block[0])
+        delta = {"stop_reason": _stop_reason(exchange), "stop_sequence": None}
+        yield _event("message_delta", delta=delta, usage={"output_tokens": exchange.output_tokens})
+        yield _event("message_stop")
+
+    def error_body(self, error: WireError) -> dict[str, Any]:
+        """The body of an error."""
+        if isinstance(error.body, dict) and error.body.get("type") == "error":
+            return error.body
+        kind = error.type if error.type in ERROR_TYPES.values() else ERROR_TYPES.get(error.status, "api_error")
+        return {"type": "error", "error": {"type": kind, "message": error.message}, "request_id": "req_mock"}
+
+    def error_event(self, error: WireError) -> bytes:
+        """An error within a stream."""
+        return server_sent_event(self.error_body(error), "error")
+
+
+PROTOCOL = AnthropicMessages()
+
+
+def _head(exchange: Exchange) -> dict[str, Any]:
+    return {"id": f"msg_mock_{exchange.number}", "type": "message", "role": "assistant", "model": exchange.model}
+
+
+def _usage(exchange: Exchange) -> dict[str, Any]:
+    details = exchange.answer.reply.usage_details() or {}
+    cached = {name: details.get(name, 0) for name in ("cache_creation_input_tokens", "cache_read_input_tokens")}
+    counted = {"input_tokens": exchange.input_tokens, "output_tokens": exchange.output_tokens}
+    return {**counted, **cached, "service_tier": "standard"}
+
+
+def _stop_reason(exchange: Exchange) -> str:
+    reason = exchange.finish_reason("tool_calls" if exchange.called else "stop")
+    return STOP_REASONS.get(reason, reason)
+
+
+def _tool_use_id(call_id: str) -> str:
+    return call_id if call_id.startswith("toolu_") else f"toolu_{call_id}"
+
+
+def _event(kind: str, **fields: Any) -> bytes:
+    return server_sent_event({"type": kind, **fields}, kind)
+
+
+def _block(piece: str | Event) -> tuple[tuple[str, Any] | None, dict[str, Any], dict[str, Any] | None]:
+    """The content block that a piece belongs to, how it opens, and what the piece adds to it."""
+    opening: dict[str, Any]
+    if isinstance(piece, str):
+        opening = {"type": "text", "text": "", "citations": None}
+        return ("text", None), opening, {"type": "text_delta", "text": piece}
+    if piece.type == "reasoning":
+        opening = {"type": "thinking", "thinking": "", "signature": ""}
+        return ("thinking", None), opening, {"type": "thinking_delta", "thinking": piece.chunk}
+    if piece.type not in ("tool_call_name", "tool_call_args"):
+        return None, {}, None
+    call_id = _tool_use_id(piece.tool_call_id or "")
+    opening = {"type": "tool_use", "id": call_id, "name": piece.chunk, "input": {}}
+    added = {"type": "input_json_delta", "partial_json": piece.chunk} if piece.type == "tool_call_args" else None
+    return ("tool_use", call_id), opening, added
+
+
+def _closing(index: int, kind: str) -> Iterator[bytes]:
+    if kind == "thinking":
+        yield _event("content_block_delta", index=index, delta={"type": "signature_delta", "signature": SIGNATURE})
+    yield _event("content_block_stop", index=index)
+
+
+def _messages(message: dict[str, Any]) -> Iterator[Message]:
+    """A message; the results of tools, which come in one of the user, are one of their own."""
+    parts = _content(message.get("content"))
+    results = [part for part in parts if part["type"] == "tool_result"]
+    others = [part for part in parts if part["type"] != "tool_result"]
+    if results:
+        yield {"role": "tool", "parts": results}
+    if others or not results:
+        yield {"role": str(message.get("role")), "parts": others}
+
+
+def _content(content: Any) -> list[Message]:
+    if isinstance(content, str):
+        return [text_part(content)] if content else []
+    return [part for given in content or () if isinstance(given, dict) for part in _parts(given)]
+
+
+def _parts(part: dict[str, Any]) -> Iterator[Message]:
+    """What a content block says; what is not known is not seen."""
+    kind = part.get("type")
+    if kind == "text":
+        yield text_part(str(part.get("text") or ""))
+    elif kind == "thinking":
+        yield {"type": "reasoning", "text": str(part.get("thinking") or "")}
+    elif kind in ("image", "document"):
+        yield _source(part.get("source") or {})
+    elif kind == "tool_use":
+        yield described_call(str(part.get("name")), part.get("input"), part.get("id"))
+    elif kind == "tool_result":
+        inner = _content(part.get("content"))
+        text = "\n".join(given["text"] for given in inner if given["type"] == "text")
+        yield described_tool_result(text, part.get("tool_use_id"))
+        yield from (given for given in inner if given["type"] == "attachment")
+
+
+def _source(source: dict[str, Any]) -> Message:
+    kind, media_type = source.get("type"), source.get("media_type")
+    if kind == "base64":
+        return from_base64(str(source.get("data") or ""), media_type)
+    if kind == "text":
+        return attachment_part(media_type or "text/plain", None, str(source.get("data") or "").encode())
+    return from_url(str(source.get("url") or source.get("file_id") or ""), media_type)
+
+
+def _schema(body: dict[str, Any]) -> dict[str, Any] | None:
+    config = body.get("output_config")
+    asked = (config.get("format") if isinstance(config, dict) else None) or body.get("output_format")
+    return titled(asked.get("schema"), asked.get("name")) if isinstance(asked, dict) else None
+
+
+def _choice(choice: Any) -> str | None:
+    kind = choice.get("type") if isinstance(choice, dict) else None
+    return str(choice.get("name")) if kind == "tool" else "required" if kind == "any" else kind
