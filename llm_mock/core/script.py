@@ -183,6 +183,11 @@ class Script:
         for key, answer in [*standing, *self.standing.items()]:
             yield f"{_wanted(*key)}  → {answer_text(answer)}", answer, partial(_misses, *key)
 
+    def models(self) -> set[str]:
+        """The ids of the models that something is configured for."""
+        keys = (*self.standing, *((reply.model, None) for reply in self.queued()))
+        return ({model for model, _ in keys} | self.errors.keys()) - {ANY_MODEL}
+
     def near_misses(self, call: CallRecord) -> Iterator[tuple[list[str], str]]:
         """Every configured reply that does not answer a call: why not, and how it reads."""
         for text, _, misses in self.configured():

@@ -40,17 +40,23 @@ class EmbeddingState:
         self.dimensions: int = parent.dimensions if parent else 64
         self._parent = parent
 
-    def embed(self, item: str | bytes) -> list[float]:
-        """The vector for one item, a new list; raises the configured error."""
+    def embed(self, item: str | bytes, dimensions: int | None = None) -> list[float]:
+        """The vector for one item, a new list; raises the configured error.
+
+        Args:
+            item: what is embedded.
+            dimensions: how many numbers the call asks for, by default those of the model.
+        """
+        size = dimensions or self.dimensions
         state: EmbeddingState | None = self
         while state is not None:
             if state.error is not None:
                 raise exception_from(state.error).with_traceback(None)
             vector = state.vectors.get(item, ())
-            if len(vector) == self.dimensions:
+            if len(vector) == size:
                 return list(vector)
             state = state._parent
-        return made_vector(item, self.dimensions)
+        return made_vector(item, size)
 
 
 def made_vector(item: str | bytes, dimensions: int) -> list[float]:

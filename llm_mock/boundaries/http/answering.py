@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-import importlib
-import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from llm_mock.boundaries.http.errors import NOT_TO_BE_RETRIED, ConnectionFails, WireError, on_the_wire
 from llm_mock.boundaries.http.pieces import Exchange, collected
+from llm_mock.boundaries.http.routing import error_response, failed, protocol_of, words_of
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, event_stream, json_response
 from llm_mock.core.answer import Answer
 from llm_mock.core.events import Wait
@@ -21,14 +19,6 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.http.request import HTTPRequest
     from llm_mock.core.mock import Mock
 
-CONVERSATIONS = (
-    (re.compile(r"/chat/completions$"), "openai_chat"),
-    (re.compile(r"/messages$"), "anthropic_messages"),
-)
-"""The APIs that a model is asked for an answer by: how their paths end, and their modules in `protocols`."""
-ERRORS = {"anthropic": "anthropic_messages", "google": "gemini", "mistral": "mistral_chat"}
-"""Whose words a provider uses for an error, where no API says so; otherwise OpenAI's."""
-
 
 class Asked(NamedTuple):
     """A request that asks a model for an answer."""
@@ -37,16 +27,19 @@ class Asked(NamedTuple):
     request: HTTPRequest
 
 
-def read(sent: WireRequest, provider: str) -> Asked | WireResponse:
-    """What is asked; or the response at once, where no model is to be asked for an answer.
+def read(sent: WireRequest, provider: str, mock: Mock) -> Asked | WireResponse:
+    """What a model is asked; or the response at once, where none is to be asked for an answer.
 
     Args:
         sent: the request.
         provider: as `provider_of` names it.
+        mock: what answers.
     """
-    protocol = _protocol_of(sent, provider)
+    protocol = protocol_of(sent, provider)
     if protocol is None:
-        return _unknown_path(sent, provider)
+        from llm_mock.boundaries.http.lookups import look_up
+
+        return look_up(sent, provider, mock) or _unknown_path(sent, provider, mock)
     try:
         return Asked(protocol, protocol.read(sent))
     except WireError as error:
@@ -60,17 +53,26 @@ def respond(asked: Asked, mock: Mock) -> WireResponse:
         ConnectionFails: the reply is that the connection fails.
     """
     try:
+        _check_is_known(asked.request, mock)
         return _response(asked, mock.answer(asked.request))
     except Exception as error:
-        return _failed(asked.protocol, error)
+        return failed(asked.protocol, error)
 
 
 async def respond_async(asked: Asked, mock: Mock) -> WireResponse:
     """The asynchronous twin of `respond`: a reply function may be a coroutine function."""
     try:
+        _check_is_known(asked.request, mock)
         return _response(asked, await mock.answer_async(asked.request))
     except Exception as error:
-        return _failed(asked.protocol, error)
+        return failed(asked.protocol, error)
+
+
+def _check_is_known(request: HTTPRequest, mock: Mock) -> None:
+    """Raise what providers answer for a model that `set_unknown` made unknown."""
+    if mock.is_unknown(request.model_id):
+        message = f"The model `{request.model_id}` does not exist or you do not have access to it."
+        raise WireError(404, message, code="model_not_found")
 
 
 def refuse(sent: WireRequest, asked: Asked, mock: Mock) -> WireResponse:
@@ -85,47 +87,13 @@ def refuse(sent: WireRequest, asked: Asked, mock: Mock) -> WireResponse:
     return error_response(asked.protocol, cast("WireError", on_the_wire(RealModelCall(message))))
 
 
-def _protocol_of(sent: WireRequest, provider: str) -> Protocol | None:
-    if sent.method != "POST":
-        return None
-    name = next((name for ending, name in CONVERSATIONS if ending.search(sent.path)), None)
-    if name == "openai_chat" and provider == "mistral":
-        name = ERRORS[provider]
-    return None if name is None else _module(name)
-
-
-@functools.cache
-def _module(name: str) -> Protocol:
-    module: Any = importlib.import_module(f"{__package__}.protocols.{name}")
-    return cast("Protocol", module.PROTOCOL)
-
-
-def _words_of(provider: str) -> Protocol:
-    return _module(ERRORS.get(provider, "openai_chat"))
-
-
-def _unknown_path(sent: WireRequest, provider: str) -> WireResponse:
-    from llm_mock.core.active import active
-
+def _unknown_path(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     message = (
         f"{sent.method} {sent.path} of {sent.host} was asked for, which llm_mock does not know how to answer; nothing "
         "was sent. To reach the provider, mark the test with @pytest.mark.llm_live."
     )
-    if mock := active():
-        mock.note_problem(message)
-    return error_response(_words_of(provider), WireError(404, message, headers=NOT_TO_BE_RETRIED))
-
-
-def error_response(protocol: Protocol, error: WireError) -> WireResponse:
-    """An error as the provider words it."""
-    return json_response(protocol.error_body(error), error.status, error.headers)
-
-
-def _failed(protocol: Protocol, error: Exception) -> WireResponse:
-    wire_error = on_the_wire(error)
-    if isinstance(wire_error, ConnectionFails):
-        raise wire_error from None
-    return error_response(protocol, wire_error)
+    mock.note_problem(message)
+    return error_response(words_of(provider), WireError(404, message, headers=NOT_TO_BE_RETRIED))
 
 
 def _response(asked: Asked, answered: Answer | RealCall) -> WireResponse:

@@ -8,7 +8,7 @@ from types import ModuleType
 
 from llm_mock.boundaries.attaching import when_imported
 
-LIBRARIES = {"httpcore": "httpcore", "httpcore2": "httpcore"}
+LIBRARIES = {"aiohttp": "aiohttp", "httpcore": "httpcore", "httpcore2": "httpcore", "urllib3": "urllib3"}
 """The libraries, and the modules of `transports` that attach to them."""
 
 

@@ -64,12 +64,13 @@ async def response_to_async(sent: WireRequest, provider: str) -> WireResponse | 
 def _asked(sent: WireRequest, provider: str) -> Asked | WireResponse | None:
     from llm_mock.boundaries.http import answering
 
-    asked = answering.read(sent, provider)
+    mock = active()
+    asked = answering.read(sent, provider, mock)
     if not isinstance(asked, answering.Asked):
         return asked
     if passes_through(asked.request.model_id):
         return None
-    return answering.refuse(sent, asked, active()) if _State.mode == "refuse" else asked
+    return answering.refuse(sent, asked, mock) if _State.mode == "refuse" else asked
 
 
 async def sleep(seconds: float) -> None:

@@ -12,6 +12,12 @@ NOT_TO_BE_RETRIED = {"x-should-retry": "false"}
 """What the SDKs take for a no, where they would try again."""
 
 
+NO_CONNECTION = {"APIConnectionError", "ClientConnectorError", "ConnectError", "ConnectionRefusedError"}
+"""What exceptions for a connection that could not be made are called, in Python and in HTTP libraries."""
+DROPPED = {"ClientPayloadError", "ConnectionError", "ProtocolError", "ReadError", "ServerDisconnectedError"}
+"""The same for one that was closed within an answer."""
+
+
 class WireError(Exception):
     """A response of the provider that says what went wrong.
 
@@ -74,10 +80,10 @@ def on_the_wire(error: Exception) -> WireError | ConnectionFails:
     names = {base.__name__ for base in type(error).__mro__}
     if isinstance(error, TimeoutError) or any("Timeout" in name for name in names):
         return ConnectionFails("timeout", str(error))
-    if names & {"RemoteProtocolError", "ReadError", "IncompleteRead", "ProtocolError"}:
-        return ConnectionFails("dropped", str(error))
-    if isinstance(error, ConnectionError) or any("Connect" in name for name in names):
+    if names & NO_CONNECTION:
         return ConnectionFails("connect", str(error))
+    if names & DROPPED:
+        return ConnectionFails("dropped", str(error))
     if named := re.match(r"Error code: ([45]\d\d) - (.*)", str(error), re.DOTALL):
         return WireError(int(named[1]), named[2])
     return WireError(500, f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)

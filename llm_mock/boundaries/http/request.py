@@ -83,7 +83,7 @@ class HTTPRequest(Request):
         self.passed = False
         self.conversation_id = None
         self.api, self.stream, self.tool_choice, self.sdk, self.body = api, stream, tool_choice, sdk, body or {}
-        self._messages = _named_results(messages)
+        messages = self._messages = _named_results(_joined(messages))
         self.schema = schema or self._schema_of_forced_tool()
         self.turn = 1 + sum(message["role"] == "assistant" for message in messages)
         self.prompt, self.attachments, self.tool_results = _last_said(messages)
@@ -99,6 +99,10 @@ class HTTPRequest(Request):
         return system + [
             {**message, "parts": [_described(part) for part in message["parts"]]} for message in self._messages
         ]
+
+    def conversation(self) -> list[Message]:
+        """The messages as they came, without the system prompt."""
+        return self._messages
 
     def given_messages(self) -> list[Message]:
         """The same without the system prompt: an application hands over the whole history with each call."""
@@ -121,6 +125,17 @@ def _parts(messages: list[Message], kind: str) -> Iterator[Message]:
         yield from (part for part in message["parts"] if part["type"] == kind)
 
 
+def _joined(messages: list[Message]) -> list[Message]:
+    """The messages, with what the model said in one turn as one, though it came in several."""
+    joined: list[Message] = []
+    for message in messages:
+        if joined and message["role"] == joined[-1]["role"] == "assistant":
+            joined[-1] = {"role": "assistant", "parts": [*joined[-1]["parts"], *message["parts"]]}
+        else:
+            joined.append(message)
+    return joined
+
+
 def _named_results(messages: list[Message]) -> list[Message]:
     """The messages, with the results of tools named by the calls that they answer."""
     names = {part["tool_call_id"]: part["name"] for part in _parts(messages, "tool_call")}
@@ -132,7 +147,7 @@ def _named_results(messages: list[Message]) -> list[Message]:
 def _last_said(messages: list[Message]) -> tuple[str, list[Attachment], list[ToolResult]]:
     """What the application says since the model last answered: its text, its attachments, and results of tools.
 
-    Where that is results alone, the text is what the user said last, as it is with `llm`'s chains: empty.
+    Where that is results alone, the text is empty, as it is in `llm`'s chains.
     """
     last = max((i for i, message in enumerate(messages) if message["role"] == "assistant"), default=-1)
     new = messages[last + 1 :]

@@ -1,0 +1,152 @@
+"""What providers are asked beside answers: embeddings, lists of models, counts of tokens."""
+
+from __future__ import annotations
+
+import base64
+import re
+import struct
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Any
+
+from llm_mock.boundaries.http.protocols.gemini import camel_case
+from llm_mock.boundaries.http.routing import failed, protocol_module, words_of
+from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
+from llm_mock.core.mock import Mock
+from llm_mock.core.reply import estimate_tokens
+from llm_mock.core.vectors import EmbeddingRecord
+
+CREATED = 1_700_000_000
+"""When models were made, in seconds, where an API says so."""
+MODEL_OF_PATH = re.compile(r"/models/([^/:]+)")
+
+
+def embeddings(sent: WireRequest, mock: Mock) -> WireResponse:
+    """`POST …/embeddings` of OpenAI and Mistral."""
+    body = sent.json()
+    given = body.get("input", body.get("inputs"))
+    items = given if isinstance(given, list) and not _is_tokens(given) else [given]
+    model = str(body.get("model"))
+    vectors = _embed(mock, model, [_embeddable(item) for item in items], body.get("dimensions"))
+    data = [
+        {"object": "embedding", "index": index, "embedding": _encoded(vector, body.get("encoding_format"))}
+        for index, vector in enumerate(vectors)
+    ]
+    tokens = sum(estimate_tokens(len(str(item))) for item in items)
+    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+    listed = {"object": "list", "data": data, "model": model, "usage": usage}
+    return json_response({"id": f"embd_mock_{model}", **listed} if "mistral" in sent.host else listed)
+
+
+def gemini_embeddings(sent: WireRequest, mock: Mock) -> WireResponse:
+    """`POST …/models/MODEL:embedContent` and `:batchEmbedContents` of Google."""
+    body = camel_case(sent.json())
+    requests = body.get("requests") if "requests" in body else [body]
+    model = _model_in(sent.path)
+    texts = [_gemini_text(request.get("content")) for request in requests or ()]
+    first = (requests or [{}])[0]
+    size = first.get("outputDimensionality") or (first.get("embedContentConfig") or {}).get("outputDimensionality")
+    values = [{"values": vector} for vector in _embed(mock, model, texts, size)]
+    return json_response({"embeddings": values} if "requests" in body else {"embedding": values[0]})
+
+
+def _embed(mock: Mock, model: str, items: list[str], dimensions: Any) -> list[list[float]]:
+    """The vectors of a batch, which is recorded as one of `llm` is."""
+    state = mock.embedding_state(mock.responses.model_id_of(model))
+    record = EmbeddingRecord(timestamp=datetime.now().isoformat(), model_id=model, items=items, error=None)
+    state.calls.append(record)
+    try:
+        return [state.embed(item, dimensions if isinstance(dimensions, int) else None) for item in items]
+    except Exception as error:
+        record["error"] = str(error) or type(error).__name__
+        raise
+
+
+def _is_tokens(given: list[Any]) -> bool:
+    return bool(given) and all(isinstance(item, int) for item in given)
+
+
+def _embeddable(item: Any) -> str:
+    return item if isinstance(item, str) else " ".join(map(str, item)) if isinstance(item, list) else str(item)
+
+
+def _encoded(vector: list[float], encoding: Any) -> Any:
+    if encoding != "base64":
+        return vector
+    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
+
+
+def _gemini_text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    parts = content.get("parts") if isinstance(content, dict) else content
+    return "\n".join(str(part.get("text", "")) for part in parts or () if isinstance(part, dict))
+
+
+def _model_in(path: str) -> str:
+    found = MODEL_OF_PATH.search(path)
+    return found[1] if found else ""
+
+
+def count_tokens(sent: WireRequest, mock: Mock) -> WireResponse:
+    """`POST …/messages/count_tokens` of Anthropic and `:countTokens` of Google: one for every four characters."""
+    protocol = protocol_module("gemini" if sent.path.endswith(":countTokens") else "anthropic_messages")
+    request = protocol.read(sent)
+    tokens = estimate_tokens(sum(map(len, _texts([request.system, request.messages()]))))
+    return json_response({"totalTokens": tokens} if sent.path.endswith(":countTokens") else {"input_tokens": tokens})
+
+
+def _texts(value: Any) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
+
+
+def models(sent: WireRequest, mock: Mock) -> WireResponse:
+    """`GET …/models` and `GET …/models/MODEL`: those that replies are configured for, and those that were asked."""
+    known = sorted(mock.known_models())
+    if found := MODEL_OF_PATH.search(sent.path):
+        return json_response(_model(sent, found[1]))
+    listed = [_model(sent, model) for model in known]
+    if "googleapis" in sent.host:
+        return json_response({"models": listed})
+    if "anthropic" in sent.host:
+        ends = {"first_id": known[0] if known else None, "last_id": known[-1] if known else None}
+        return json_response({"data": listed, "has_more": False, **ends})
+    return json_response({"object": "list", "data": listed})
+
+
+def _model(sent: WireRequest, model: str) -> dict[str, Any]:
+    if "googleapis" in sent.host:
+        return {"name": f"models/{model}", "displayName": model, "supportedGenerationMethods": ["generateContent"]}
+    if "anthropic" in sent.host:
+        created = datetime.fromtimestamp(CREATED).astimezone().isoformat()
+        return {"type": "model", "id": model, "display_name": model, "created_at": created}
+    described = {"id": model, "object": "model", "created": CREATED, "owned_by": "llm-mock"}
+    return {**described, "capabilities": {"completion_chat": True}} if "mistral" in sent.host else described
+
+
+LOOKUPS: tuple[tuple[str, re.Pattern[str], Callable[[WireRequest, Mock], WireResponse]], ...] = (
+    ("POST", re.compile(r"/embeddings$"), embeddings),
+    ("POST", re.compile(r":(embedContent|batchEmbedContents)$"), gemini_embeddings),
+    ("POST", re.compile(r"(/messages/count_tokens|:countTokens)$"), count_tokens),
+    ("GET", re.compile(r"/models(/[^/:]+)?$"), models),
+)
+"""The method and the path of each."""
+
+
+def look_up(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None:
+    """The response to such a request; None where it is another one.
+
+    Raises:
+        ConnectionFails: the reply is that the connection fails.
+    """
+    for method, path, function in LOOKUPS:
+        if sent.method == method and path.search(sent.path):
+            try:
+                return function(sent, mock)
+            except Exception as error:
+                return failed(words_of(provider), error)
+    return None

@@ -1,0 +1,233 @@
+"""Google's Gemini API, also as Vertex AI offers it. See https://ai.google.dev/api/generate-content.
+
+Names come in camelCase from most clients, in snake_case from some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from llm_mock.boundaries.http.errors import WireError
+from llm_mock.boundaries.http.pieces import Exchange, Whole
+from llm_mock.boundaries.http.protocols.protocol import (
+    from_base64,
+    from_url,
+    json_or_text,
+    rest,
+    text_part,
+    titled,
+    wanted,
+)
+from llm_mock.boundaries.http.request import (
+    HTTPRequest,
+    Message,
+    Tool,
+    described_call,
+    described_tool_result,
+)
+from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
+from llm_mock.core.events import Wait
+
+STATUSES = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+FINISH_REASONS = {"stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY"}
+"""Gemini's words for those of Chat Completions; other words are given on as they are."""
+CHOICES = {"ANY": "required", "AUTO": "auto", "NONE": "none", "VALIDATED": "auto"}
+NAMED_BY_THE_APPLICATION = frozenset(
+    {"args", "labels", "parameters", "parametersJsonSchema", "response", "responseJsonSchema", "responseSchema"}
+)
+
+
+class Gemini:
+    """`POST …/models/MODEL:generateContent` and `:streamGenerateContent`."""
+
+    def read(self, sent: WireRequest) -> HTTPRequest:
+        """What is asked."""
+        body = camel_case(sent.json())
+        model, _, method = sent.path.rpartition("/")[2].partition(":")
+        contents = [content for content in wanted(body, "contents", list) if isinstance(content, dict)]
+        config = body.get("generationConfig") or {}
+        declared = [
+            declaration
+            for tool in body.get("tools") or ()
+            for declaration in (tool.get("functionDeclarations") or () if isinstance(tool, dict) else ())
+        ]
+        schema = config.get("responseJsonSchema") or json_schema(config.get("responseSchema"))
+        return HTTPRequest(
+            model,
+            [message for content in contents for message in _messages(content)],
+            api="generate_content",
+            system="\n".join(part["text"] for part in _parts(body.get("systemInstruction")) if part["type"] == "text"),
+            tools=[_tool(declaration) for declaration in declared],
+            schema=titled(schema, None),
+            options=rest(config, "responseSchema", "responseJsonSchema"),
+            stream=method == "streamGenerateContent",
+            tool_choice=_choice(body.get("toolConfig")),
+            sdk=sent.headers.get("x-goog-api-client") or sent.headers.get("user-agent"),
+            body=body,
+        )
+
+    def whole(self, exchange: Exchange, whole: Whole) -> dict[str, Any]:
+        """The body of an answer in one piece."""
+        parts: list[dict[str, Any]] = []
+        if whole.reasoning:
+            parts.append({"text": whole.reasoning, "thought": True})
+        if whole.text or not whole.tool_calls:
+            parts.append({"text": whole.text})
+        parts += [_function_call(call.id, call.name, call.arguments) for call in whole.tool_calls]
+        return _response(exchange, parts, ended=True)
+
+    def stream(self, exchange: Exchange) -> Iterator[bytes | Wait]:
+        """The body of a streamed answer: each piece a response of its own, a tool call whole."""
+        calls: dict[str, list[str]] = {}
+        for piece in exchange.pieces(stream=True):
+            if isinstance(piece, Wait):
+                yield piece
+            elif isinstance(piece, str):
+                yield server_sent_event(_response(exchange, [{"text": piece}]))
+            elif piece.type == "reasoning":
+                yield server_sent_event(_response(exchange, [{"text": piece.chunk, "thought": True}]))
+            elif piece.type in ("tool_call_name", "tool_call_args"):
+                calls.setdefault(piece.tool_call_id or "", ["", ""])[piece.type == "tool_call_args"] += piece.chunk
+        parts = [_function_call(call_id, name, arguments) for call_id, (name, arguments) in calls.items()]
+        yield server_sent_event(_response(exchange, parts or [{"text": ""}], ended=True))
+
+    def error_body(self, error: WireError) -> dict[str, Any]:
+        """The body of an error."""
+        if isinstance(error.body, dict) and "status" in (error.body.get("error") or {}):
+            return error.body
+        status = STATUSES.get(error.status, "UNKNOWN")
+        return {"error": {"code": error.status, "message": error.message, "status": status}}
+
+    def error_event(self, error: WireError) -> bytes:
+        """An error within a stream."""
+        return server_sent_event(self.error_body(error))
+
+
+PROTOCOL = Gemini()
+
+
+def camel_case(value: Any) -> Any:
+    """JSON values with the API's names in camelCase; what the application named itself stays."""
+    if isinstance(value, list):
+        return [camel_case(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    named = {_camel(key): item for key, item in value.items()}
+    return {name: item if name in NAMED_BY_THE_APPLICATION else camel_case(item) for name, item in named.items()}
+
+
+def _camel(name: str) -> str:
+    head, *others = name.split("_")
+    return head + "".join(part.title() for part in others) if head else name
+
+
+def json_schema(schema: Any) -> Any:
+    """JSON Schema of what Gemini has for it: types in upper case, `nullable`, and `propertyOrdering`."""
+    if isinstance(schema, list):
+        return [json_schema(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    given = {_camel(name): item for name, item in schema.items()}
+    made: dict[str, Any] = {}
+    for name, item in given.items():
+        if name == "properties" and isinstance(item, dict):
+            made[name] = {key: json_schema(inner) for key, inner in item.items()}
+        elif name in ("items", "anyOf", "prefixItems", "additionalProperties"):
+            made[name] = json_schema(item)
+        elif name not in ("type", "nullable", "propertyOrdering", "format", "example"):
+            made[name] = item
+    if isinstance(kind := given.get("type"), str):
+        made["type"] = [kind.lower(), "null"] if given.get("nullable") else kind.lower()
+    return made
+
+
+def _response(exchange: Exchange, parts: list[dict[str, Any]], ended: bool = False) -> dict[str, Any]:
+    candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}
+    response: dict[str, Any] = {"candidates": [candidate]}
+    if ended:
+        reason = exchange.finish_reason("tool_calls" if exchange.called else "stop")
+        candidate["finishReason"] = FINISH_REASONS.get(reason, reason)
+    response["usageMetadata"] = _usage(exchange) if ended else {"promptTokenCount": exchange.input_tokens}
+    return {**response, "modelVersion": exchange.model, "responseId": f"mock-{exchange.number}"}
+
+
+def _usage(exchange: Exchange) -> dict[str, int]:
+    asked, answered = exchange.input_tokens, exchange.output_tokens
+    details = exchange.answer.reply.usage_details() or {}
+    counted = {"promptTokenCount": asked, "candidatesTokenCount": answered, "totalTokenCount": asked + answered}
+    return {**counted, **{name: details[name] for name in ("thoughtsTokenCount",) if name in details}}
+
+
+def _function_call(call_id: str, name: str, arguments: str) -> dict[str, Any]:
+    given = json_or_text(arguments)
+    args = given if isinstance(given, dict) else {"_raw": arguments}
+    return {"functionCall": {"id": call_id, "name": name, "args": args}}
+
+
+def _messages(content: dict[str, Any]) -> Iterator[Message]:
+    """A message; the results of tools, which come in one of the user, are one of their own."""
+    parts = _parts(content)
+    results = [part for part in parts if part["type"] == "tool_result"]
+    others = [part for part in parts if part["type"] != "tool_result"]
+    if results:
+        yield {"role": "tool", "parts": results}
+    if others or not results:
+        yield {"role": "assistant" if content.get("role") == "model" else "user", "parts": others}
+
+
+def _parts(content: Any) -> list[Message]:
+    if isinstance(content, str):
+        return [text_part(content)] if content else []
+    given = content.get("parts") if isinstance(content, dict) else content
+    given = [given] if isinstance(given, dict) else given or ()
+    return [read for part in given if isinstance(part, dict) and (read := _part(part)) is not None]
+
+
+def _part(part: dict[str, Any]) -> Message | None:
+    """A part of a message; what is not known is not seen."""
+    if isinstance(text := part.get("text"), str):
+        return {"type": "reasoning", "text": text} if part.get("thought") else text_part(text)
+    if call := part.get("functionCall"):
+        return described_call(str(call.get("name")), call.get("args") or {}, call.get("id"))
+    if result := part.get("functionResponse"):
+        return described_tool_result(_output(result.get("response")), result.get("id"), result.get("name"))
+    if data := part.get("inlineData"):
+        return from_base64(str(data.get("data") or ""), data.get("mimeType"))
+    if file := part.get("fileData"):
+        return from_url(str(file.get("fileUri") or ""), file.get("mimeType"))
+    return None
+
+
+def _output(response: Any) -> Any:
+    """What a function gave; clients wrap what is no object."""
+    if isinstance(response, dict):
+        for name in ("result", "output", "return_value"):
+            if response.keys() == {name}:
+                return response[name]
+        if response.keys() == {"name", "content"}:
+            return response["content"]
+    return response
+
+
+def _tool(declaration: dict[str, Any]) -> Tool:
+    schema = declaration.get("parametersJsonSchema") or json_schema(declaration.get("parameters"))
+    return Tool(str(declaration.get("name")), declaration.get("description"), schema)
+
+
+def _choice(config: Any) -> str | None:
+    calling = config.get("functionCallingConfig") if isinstance(config, dict) else None
+    if not isinstance(calling, dict):
+        return None
+    allowed = list(calling.get("allowedFunctionNames") or [])
+    mode = calling.get("mode")
+    return str(allowed[0]) if mode == "ANY" and len(allowed) == 1 else CHOICES.get(str(mode), mode)

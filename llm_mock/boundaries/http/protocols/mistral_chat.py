@@ -1,0 +1,84 @@
+"""Mistral's chat completions: OpenAI's with differences. See https://docs.mistral.ai/api."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from llm_mock.boundaries.http.errors import WireError
+from llm_mock.boundaries.http.pieces import Exchange, ToolCallText, Whole
+from llm_mock.boundaries.http.protocols.openai_chat import OpenAIChat
+from llm_mock.boundaries.http.wire import server_sent_event
+from llm_mock.core.events import Wait
+
+FINISH_REASONS = {"content_filter": "error"}
+
+
+class MistralChat(OpenAIChat):
+    """`POST …/chat/completions` of Mistral."""
+
+    def whole(self, exchange: Exchange, whole: Whole) -> dict[str, Any]:
+        """The body of an answer in one piece."""
+        calls = [_tool_call(position, call) for position, call in enumerate(whole.tool_calls)]
+        content: Any = whole.text
+        if whole.reasoning:
+            content = [_thinking(whole.reasoning), {"type": "text", "text": whole.text}]
+        message = {"role": "assistant", "content": content, "tool_calls": calls or None, "prefix": False}
+        choice = {"index": 0, "message": message, "finish_reason": _finish_reason(exchange)}
+        return {**_head(exchange, "chat.completion"), "choices": [choice], "usage": _usage(exchange)}
+
+    def stream(self, exchange: Exchange) -> Iterator[bytes | Wait]:
+        """The body of a streamed answer: a tool call comes whole, the usage with the last piece."""
+        head = _head(exchange, "chat.completion.chunk")
+
+        def chunk(delta: dict[str, Any], finish_reason: str | None = None, **more: Any) -> bytes:
+            choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+            return server_sent_event({**head, "choices": [choice], **more})
+
+        yield chunk({"role": "assistant", "content": ""})
+        calls: dict[str, list[str]] = {}
+        for piece in exchange.pieces(stream=True):
+            if isinstance(piece, Wait):
+                yield piece
+            elif isinstance(piece, str):
+                yield chunk({"content": piece})
+            elif piece.type == "reasoning":
+                yield chunk({"content": [_thinking(piece.chunk)]})
+            elif piece.type in ("tool_call_name", "tool_call_args"):
+                calls.setdefault(piece.tool_call_id or "", ["", ""])[piece.type == "tool_call_args"] += piece.chunk
+        made = [ToolCallText(call_id, name, arguments) for call_id, (name, arguments) in calls.items()]
+        called = {"tool_calls": [_tool_call(position, call) for position, call in enumerate(made)]} if made else {}
+        yield chunk({"content": "", **called}, _finish_reason(exchange), usage=_usage(exchange))
+        yield server_sent_event("[DONE]")
+
+    def error_body(self, error: WireError) -> dict[str, Any]:
+        """The body of an error."""
+        if isinstance(error.body, dict) and error.body.get("object") == "error":
+            return error.body
+        kind = error.type or "invalid_request_error"
+        return {"object": "error", "message": error.message, "type": kind, "param": None, "code": error.code}
+
+
+PROTOCOL = MistralChat()
+
+
+def _head(exchange: Exchange, kind: str) -> dict[str, Any]:
+    return {"id": f"cmpl_mock_{exchange.number}", "object": kind, "created": exchange.created, "model": exchange.model}
+
+
+def _usage(exchange: Exchange) -> dict[str, int]:
+    asked, answered = exchange.input_tokens, exchange.output_tokens
+    return {"prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered}
+
+
+def _finish_reason(exchange: Exchange) -> str:
+    reason = exchange.finish_reason("tool_calls" if exchange.called else "stop")
+    return FINISH_REASONS.get(reason, reason)
+
+
+def _thinking(text: str) -> dict[str, Any]:
+    return {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
+
+
+def _tool_call(position: int, call: ToolCallText) -> dict[str, Any]:
+    return {"id": call.id, "index": position, "function": {"name": call.name, "arguments": call.arguments}}

@@ -1,0 +1,100 @@
+"""OpenAI's Responses API. See https://platform.openai.com/docs/api-reference/responses."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from llm_mock.boundaries.http.errors import WireError
+from llm_mock.boundaries.http.pieces import Exchange, Whole
+from llm_mock.boundaries.http.protocols import openai_chat
+from llm_mock.boundaries.http.protocols.protocol import rest, titled, wanted
+from llm_mock.boundaries.http.protocols.responses_items import (
+    earlier_messages,
+    ended_response,
+    function_call_item,
+    item_text,
+    message_item,
+    read_items,
+    reasoning_item,
+)
+from llm_mock.boundaries.http.protocols.responses_stream import ResponsesStream
+from llm_mock.boundaries.http.request import HTTPRequest, Tool
+from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
+from llm_mock.core.events import Wait
+
+KNOWN = ("model", "input", "instructions", "tools", "tool_choice", "text", "stream", "previous_response_id")
+
+
+class OpenAIResponses:
+    """`POST …/responses`."""
+
+    def read(self, sent: WireRequest) -> HTTPRequest:
+        """What is asked."""
+        body = sent.json()
+        given = body.get("input")
+        items = [{"role": "user", "content": given}] if isinstance(given, str) else given
+        if not isinstance(items, list):
+            raise WireError(400, "Missing required parameter: 'input'.", code="missing_required_parameter")
+        known = [item for item in items if isinstance(item, dict)]
+        said = [item for item in known if item.get("role") in ("system", "developer")]
+        system = [str(body["instructions"])] if body.get("instructions") else []
+        config = body.get("text") or {}
+        asked = config.get("format") if isinstance(config, dict) else None
+        return HTTPRequest(
+            wanted(body, "model", str),
+            [*earlier_messages(body.get("previous_response_id")), *read_items([i for i in known if i not in said])],
+            api="responses",
+            system="\n".join(system + [item_text(item) for item in said]),
+            tools=[
+                Tool(str(tool["name"]), tool.get("description"), tool.get("parameters"))
+                for tool in body.get("tools") or ()
+                if isinstance(tool, dict) and tool.get("type") in ("function", "custom") and tool.get("name")
+            ],
+            schema=titled(asked.get("schema"), asked.get("name")) if isinstance(asked, dict) else None,
+            options=rest(body, *KNOWN),
+            stream=bool(body.get("stream")),
+            tool_choice=_choice(body.get("tool_choice")),
+            sdk=sent.headers.get("user-agent"),
+            body=body,
+        )
+
+    def whole(self, exchange: Exchange, whole: Whole) -> dict[str, Any]:
+        """The body of an answer in one piece."""
+        output: list[dict[str, Any]] = []
+        if whole.reasoning:
+            output.append(reasoning_item(exchange, whole.reasoning))
+        if whole.text or not whole.tool_calls:
+            output.append(message_item(exchange, whole.text))
+        output += [function_call_item(call) for call in whole.tool_calls]
+        return ended_response(exchange, output)
+
+    def stream(self, exchange: Exchange) -> Iterator[bytes | Wait]:
+        """The body of a streamed answer."""
+        numbers = itertools.count()
+        for event in ResponsesStream(exchange).events():
+            if isinstance(event, Wait):
+                yield event
+            else:
+                kind, fields = event
+                yield server_sent_event({"type": kind, "sequence_number": next(numbers), **fields}, kind)
+
+    def error_body(self, error: WireError) -> dict[str, Any]:
+        """The body of an error."""
+        return openai_chat.PROTOCOL.error_body(error)
+
+    def error_event(self, error: WireError) -> bytes:
+        """An error within a stream."""
+        said = self.error_body(error)["error"]
+        event = {"type": "error", "sequence_number": 0, "code": said.get("code"), "message": said.get("message")}
+        return server_sent_event({**event, "param": None}, "error")
+
+
+PROTOCOL = OpenAIResponses()
+
+
+def _choice(choice: Any) -> str | None:
+    if isinstance(choice, dict):
+        return str(choice["name"]) if choice.get("name") else None
+    return choice if isinstance(choice, str) else None

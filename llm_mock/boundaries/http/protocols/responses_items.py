@@ -1,0 +1,165 @@
+"""What a response of OpenAI's Responses API is made of."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+from llm_mock.boundaries.http.errors import WireError
+from llm_mock.boundaries.http.pieces import Exchange, ToolCallText
+from llm_mock.boundaries.http.protocols.protocol import from_base64, from_url, json_or_text, text_part
+from llm_mock.boundaries.http.request import Message, described_call, described_tool_result
+from llm_mock.core.active import active
+
+INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
+"""Why a response is incomplete, for the words of Chat Completions."""
+
+_stored: weakref.WeakKeyDictionary[Any, dict[str, list[Message]]] = weakref.WeakKeyDictionary()
+"""Of each mock: the conversations up to each response, for `previous_response_id`."""
+
+
+def earlier_messages(response_id: Any) -> list[Message]:
+    """The conversation up to a response.
+
+    Raises:
+        WireError: there is no such response.
+    """
+    if not response_id:
+        return []
+    messages = _stored.get(active(), {}).get(response_id)
+    if messages is None:
+        message = f"Previous response with id '{response_id}' not found."
+        raise WireError(400, message, code="previous_response_not_found")
+    return messages
+
+
+def keep(exchange: Exchange, output: list[dict[str, Any]]) -> None:
+    """Keep the conversation up to a response."""
+    conversations = _stored.setdefault(active(), {})
+    conversations[response_id(exchange)] = [*exchange.request.conversation(), *read_items(output)]
+
+
+def response_id(exchange: Exchange) -> str:
+    """The id of a response."""
+    return f"resp_mock_{exchange.number}"
+
+
+def read_items(items: list[dict[str, Any]]) -> list[Message]:
+    """The messages that items of a conversation are; what is not known is not seen."""
+    return [message for item in items for message in _read_item(item)]
+
+
+def _read_item(item: dict[str, Any]) -> Iterator[Message]:
+    kind = item.get("type") or "message"
+    if kind == "message":
+        yield {"role": str(item.get("role")), "parts": _content(item.get("content"))}
+    elif kind in ("function_call", "custom_tool_call"):
+        arguments = json_or_text(item.get("arguments", item.get("input")))
+        call = described_call(str(item.get("name")), arguments, item.get("call_id"))
+        yield {"role": "assistant", "parts": [call]}
+    elif kind in ("function_call_output", "custom_tool_call_output"):
+        output = item.get("output")
+        text = output if isinstance(output, str) else text_of(_content(output))
+        yield {"role": "tool", "parts": [described_tool_result(text, item.get("call_id"))]}
+
+
+def text_of(parts: list[Message]) -> str:
+    """The text in the parts of a message."""
+    return "\n".join(part["text"] for part in parts if part["type"] == "text")
+
+
+def item_text(item: dict[str, Any]) -> str:
+    """The text of a message."""
+    return text_of(_content(item.get("content")))
+
+
+def _content(content: Any) -> list[Message]:
+    if isinstance(content, str):
+        return [text_part(content)] if content else []
+    return [read for part in content or () if isinstance(part, dict) and (read := _part(part)) is not None]
+
+
+def _part(part: dict[str, Any]) -> Message | None:
+    kind = part.get("type")
+    if kind in ("input_text", "output_text", "text", "refusal"):
+        return text_part(str(part.get("refusal" if kind == "refusal" else "text") or ""))
+    if kind == "input_image":
+        return from_url(str(part.get("image_url") or part.get("file_id") or ""))
+    if kind == "input_file":
+        return from_url(str(part.get("file_data") or part.get("file_url") or part.get("file_id") or ""))
+    if kind == "input_audio":
+        audio = part.get("input_audio") or {}
+        return from_base64(str(audio.get("data") or ""), f"audio/{audio.get('format')}")
+    return None
+
+
+def message_item(exchange: Exchange, text: str) -> dict[str, Any]:
+    """The message of an answer."""
+    content = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+    return {**begun_message(exchange), "status": "completed", "content": [content]}
+
+
+def begun_message(exchange: Exchange) -> dict[str, Any]:
+    """The same before its text."""
+    head = {"id": f"msg_mock_{exchange.number}", "type": "message", "role": "assistant"}
+    return {**head, "status": "in_progress", "content": []}
+
+
+def reasoning_item(exchange: Exchange, text: str) -> dict[str, Any]:
+    """The reasoning of an answer."""
+    summary = [{"type": "summary_text", "text": text}] if text else []
+    return {"id": f"rs_mock_{exchange.number}", "type": "reasoning", "summary": summary}
+
+
+def function_call_item(call: ToolCallText, status: str = "completed") -> dict[str, Any]:
+    """A tool call of an answer."""
+    head = {"id": f"fc_{call.id}", "type": "function_call", "status": status}
+    return {**head, "call_id": call.id, "name": call.name, "arguments": call.arguments}
+
+
+def response_body(exchange: Exchange, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:
+    """A response, under way (`in_progress`) or at its end."""
+    body = exchange.request.body
+    return {
+        "id": response_id(exchange),
+        "object": "response",
+        "created_at": exchange.created,
+        "status": status,
+        "error": None,
+        "incomplete_details": None,
+        "instructions": body.get("instructions"),
+        "metadata": body.get("metadata") or {},
+        "model": exchange.model,
+        "output": output,
+        "parallel_tool_calls": body.get("parallel_tool_calls", True),
+        "previous_response_id": body.get("previous_response_id"),
+        "reasoning": {"effort": None, "summary": None, **(body.get("reasoning") or {})},
+        "store": body.get("store", True),
+        "temperature": body.get("temperature", 1.0),
+        "text": body.get("text") or {"format": {"type": "text"}},
+        "tool_choice": body.get("tool_choice") or "auto",
+        "tools": body.get("tools") or [],
+        "top_p": body.get("top_p", 1.0),
+        "truncation": body.get("truncation") or "disabled",
+        "usage": None,
+    }
+
+
+def ended_response(exchange: Exchange, output: list[dict[str, Any]]) -> dict[str, Any]:
+    """A response at its end, which is kept for the next one of its conversation."""
+    keep(exchange, output)
+    reason = exchange.finish_reason("tool_calls" if exchange.called else "stop")
+    body = response_body(exchange, "incomplete" if reason in INCOMPLETE else "completed", output)
+    if reason in INCOMPLETE:
+        body["incomplete_details"] = {"reason": INCOMPLETE[reason]}
+    details = exchange.answer.reply.usage_details() or {}
+    asked, answered = exchange.input_tokens, exchange.output_tokens
+    body["usage"] = {
+        "input_tokens": asked,
+        "input_tokens_details": {"cached_tokens": 0, **(details.get("input_tokens_details") or {})},
+        "output_tokens": answered,
+        "output_tokens_details": {"reasoning_tokens": 0, **(details.get("output_tokens_details") or {})},
+        "total_tokens": asked + answered,
+    }
+    return body

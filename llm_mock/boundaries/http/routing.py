@@ -1,0 +1,63 @@
+"""Which protocol a request speaks, and in whose words it is answered that something went wrong."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+from typing import TYPE_CHECKING, Any, cast
+
+from llm_mock.boundaries.http.errors import ConnectionFails, WireError, on_the_wire
+from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
+
+if TYPE_CHECKING:
+    from llm_mock.boundaries.http.protocols.protocol import Protocol
+
+CONVERSATIONS = (
+    (re.compile(r"/chat/completions$"), "openai_chat"),
+    (re.compile(r"/responses$"), "openai_responses"),
+    (re.compile(r"/messages$"), "anthropic_messages"),
+    (re.compile(r":(generateContent|streamGenerateContent)$"), "gemini"),
+)
+"""The APIs that a model is asked for an answer by: how their paths end, and their modules in `protocols`."""
+ERRORS = {"anthropic": "anthropic_messages", "google": "gemini", "mistral": "mistral_chat"}
+"""Whose words a provider uses for an error, where no API says so; otherwise OpenAI's."""
+
+
+def protocol_of(sent: WireRequest, provider: str) -> Protocol | None:
+    """The protocol by which a request asks a model for an answer; None where it does not."""
+    if sent.method != "POST":
+        return None
+    name = next((name for ending, name in CONVERSATIONS if ending.search(sent.path)), None)
+    if name == "openai_chat" and provider == "mistral":
+        name = ERRORS[provider]
+    return None if name is None else protocol_module(name)
+
+
+@functools.cache
+def protocol_module(name: str) -> Protocol:
+    """The protocol of a module of `protocols`."""
+    module: Any = importlib.import_module(f"{__package__}.protocols.{name}")
+    return cast("Protocol", module.PROTOCOL)
+
+
+def words_of(provider: str) -> Protocol:
+    """The protocol in whose words a provider says what went wrong."""
+    return protocol_module(ERRORS.get(provider, "openai_chat"))
+
+
+def error_response(protocol: Protocol, error: WireError) -> WireResponse:
+    """An error as the provider words it."""
+    return json_response(protocol.error_body(error), error.status, error.headers)
+
+
+def failed(protocol: Protocol, error: Exception) -> WireResponse:
+    """The response that an exception is.
+
+    Raises:
+        ConnectionFails: it is that there is none.
+    """
+    wire_error = on_the_wire(error)
+    if isinstance(wire_error, ConnectionFails):
+        raise wire_error from None
+    return error_response(protocol, wire_error)

@@ -1,0 +1,126 @@
+"""aiohttp's connector: a connection that leads to the mock, as only aiohttp itself makes its responses."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from types import ModuleType
+from typing import Any
+
+from llm_mock.boundaries.attaching import replace
+from llm_mock.boundaries.http.door import guarded_provider, response_to_async
+
+
+def attach(aiohttp: ModuleType) -> None:
+    """Answer the requests of an `aiohttp` module that go to providers."""
+    replace(aiohttp.BaseConnector, "connect", _connect)
+
+
+async def _connect(
+    original: Callable[..., Awaitable[Any]], connector: Any, request: Any, *args: Any, **kwargs: Any
+) -> Any:
+    __tracebackhide__ = True
+    provider = guarded_provider(request.url.raw_host or "", request.url.port)
+    if provider is None:
+        return await original(connector, request, *args, **kwargs)
+    from llm_mock.boundaries.http.errors import ConnectionFails
+
+    try:
+        response = await response_to_async(await _sent(request), provider)
+    except ConnectionFails as error:
+        raise _exception(request, error) from None
+    if response is None:
+        return await original(connector, request, *args, **kwargs)
+    protocol = connector._factory()
+    protocol.connection_made(_Connection(protocol, response))
+    return sys.modules["aiohttp.connector"].Connection(connector, request.connection_key, protocol, connector._loop)
+
+
+async def _sent(request: Any) -> Any:
+    from llm_mock.boundaries.http.wire import WireRequest
+
+    body = b"" if not request.body else await request.body.as_bytes()
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    url = request.url
+    return WireRequest(request.method, url.raw_host or "", url.raw_path, url.raw_query_string, headers, body)
+
+
+def _exception(request: Any, error: Any) -> Exception:
+    aiohttp: Any = sys.modules["aiohttp"]
+    exception: Exception
+    if error.kind == "timeout":
+        exception = aiohttp.SocketTimeoutError(str(error))
+    elif error.kind == "dropped":
+        exception = aiohttp.ServerDisconnectedError(str(error))
+    else:
+        exception = aiohttp.ClientConnectorError(request.connection_key, ConnectionRefusedError(str(error)))
+    return exception
+
+
+class _Connection(asyncio.Transport):
+    """A connection whose other end sends a response once something was written to it, and closes it then."""
+
+    def __init__(self, protocol: Any, response: Any) -> None:
+        super().__init__()
+        self._protocol, self._response = protocol, response
+        self._sending: asyncio.Task[None] | None = None
+        self._closed = False
+
+    def write(self, data: Any) -> None:
+        """The request is being sent; it was read before."""
+        if self._sending is None:
+            self._sending = asyncio.get_running_loop().create_task(self._send())
+
+    def writelines(self, lines: Any) -> None:
+        """The same."""
+        self.write(lines)
+
+    def is_closing(self) -> bool:
+        """Whether the connection was closed, by one end or the other."""
+        return self._closed
+
+    def close(self) -> None:
+        """The application is done with it."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._sending is not None:
+            self._sending.cancel()
+        self._protocol.connection_lost(None)
+
+    abort = close
+
+    def pause_reading(self) -> None:
+        """What comes is kept by the protocol."""
+
+    def resume_reading(self) -> None:
+        """What comes is kept by the protocol."""
+
+    async def _send(self) -> None:
+        from llm_mock.boundaries.http.errors import ConnectionFails
+
+        status = self._response.status
+        head = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else ''}"]
+        head += [f"{name}: {value}" for name, value in self._response.headers]
+        body, whole = self._response.body, isinstance(self._response.body, bytes)
+        head += ["connection: close", *(() if whole else ("transfer-encoding: chunked",))]
+        self._receive("\r\n".join(head).encode("latin-1") + b"\r\n\r\n" + (body if whole else b""))
+        try:
+            for piece in () if whole else body:
+                if isinstance(piece, bytes):
+                    self._receive(b"%x\r\n%b\r\n" % (len(piece), piece))
+                    await asyncio.sleep(0)
+                else:
+                    await asyncio.sleep(piece)
+        except ConnectionFails as error:
+            self._closed = True
+            self._protocol.connection_lost(ConnectionResetError(str(error)))
+            return
+        if not whole:
+            self._receive(b"0\r\n\r\n")
+
+    def _receive(self, data: bytes) -> None:
+        if not self._closed:
+            self._protocol.data_received(data)

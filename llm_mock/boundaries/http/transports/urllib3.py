@@ -1,0 +1,120 @@
+"""urllib3's connection pools, which requests and botocore send through."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+from llm_mock.boundaries.attaching import replace
+from llm_mock.boundaries.http.door import guarded_provider, response_to
+
+
+def attach(urllib3: ModuleType) -> None:
+    """Answer the requests of a `urllib3` module that go to providers."""
+    replace(urllib3.HTTPConnectionPool, "urlopen", _urlopen)
+
+
+def _urlopen(
+    original: Callable[..., Any],
+    pool: Any,
+    method: str,
+    url: str,
+    body: Any = None,
+    headers: Any = None,
+    *args: Any,
+    **kwargs: Any,
+) -> Any:
+    __tracebackhide__ = True
+    provider = guarded_provider(pool.host, pool.port)
+    if provider is None or pool.ConnectionCls.__module__.startswith("vcr."):
+        return original(pool, method, url, body, headers, *args, **kwargs)
+    from llm_mock.boundaries.http.errors import ConnectionFails
+
+    content = _bytes(body)
+    try:
+        response = response_to(_sent(pool, method, url, content, headers), provider)
+    except ConnectionFails as error:
+        raise _exception(pool, url, error) from None
+    if response is None:
+        return original(pool, method, url, content or None, headers, *args, **kwargs)
+    parts = (response.body,) if isinstance(response.body, bytes) else response.body
+    return sys.modules["urllib3"].HTTPResponse(
+        body=io.BufferedReader(_Body(pool, url, iter(parts))),
+        headers=response.headers,
+        status=response.status,
+        version=11,
+        version_string="HTTP/1.1",
+        preload_content=kwargs.get("preload_content", True),
+        decode_content=kwargs.get("decode_content", True),
+        request_method=method,
+        request_url=url,
+    )
+
+
+def _bytes(body: Any) -> bytes:
+    """A body as urllib3 takes it: text, bytes, a file, or pieces of any of these."""
+    if body is None or isinstance(body, (str, bytes, bytearray)):
+        return body.encode() if isinstance(body, str) else bytes(body or b"")
+    read = body.read() if hasattr(body, "read") else b"".join(map(_bytes, body))
+    return _bytes(read)
+
+
+def _sent(pool: Any, method: str, url: str, body: bytes, headers: Any) -> Any:
+    from llm_mock.boundaries.http.wire import WireRequest
+
+    given = headers if headers is not None else pool.headers
+    path, _, query = url.partition("?")
+    path = "/" + path.split("/", 3)[-1] if "://" in path else path  # as to a proxy
+    named = {_text(name).lower(): _text(value) for name, value in (given or {}).items()}
+    return WireRequest(method, pool.host, path, query, named, body)
+
+
+def _text(value: Any) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+
+
+def _exception(pool: Any, url: str, error: Any) -> Exception:
+    exceptions: Any = sys.modules["urllib3.exceptions"]
+    exception: Exception
+    if error.kind == "timeout":
+        exception = exceptions.ReadTimeoutError(pool, url, str(error))
+    elif error.kind == "dropped":
+        exception = exceptions.ProtocolError(str(error), ConnectionResetError(str(error)))
+    else:
+        exception = exceptions.NewConnectionError(pool.ConnectionCls(pool.host), str(error))
+    return exception
+
+
+class _Body(io.RawIOBase):
+    """The pieces of a body as a file."""
+
+    def __init__(self, pool: Any, url: str, pieces: Iterator[Any]) -> None:
+        self._pool, self._url, self._pieces = pool, url, pieces
+        self._rest = b""
+
+    def readable(self) -> bool:
+        """It can be read, and not written."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Give what there is of the next piece."""
+        from llm_mock.boundaries.http.errors import ConnectionFails
+
+        try:
+            while not self._rest:
+                piece = next(self._pieces, None)
+                if piece is None:
+                    return 0
+                if isinstance(piece, bytes):
+                    self._rest = piece
+                else:
+                    time.sleep(piece)
+        except ConnectionFails as error:
+            raise _exception(self._pool, self._url, error) from None
+        size = min(len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
