@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLE
+from llm_mock.boundaries.http import attach as http
+from llm_mock.boundaries.http import keys
 from llm_mock.boundaries.llm.attach import attach
 from llm_mock.core.active import Pending, activate
 
@@ -33,6 +35,9 @@ def start() -> None:
     """
     if is_requested():
         attach(own_user_folder=True)
+        http.attach()
+        keys.attach()
+        os.environ.update(keys.missing_keys())
         folder = os.environ.get(FOLDER_VARIABLE)
         activate(_mock_of_the_test(Path(folder)) if folder else Pending(_new_mock))
 

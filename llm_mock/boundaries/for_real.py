@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -25,23 +25,41 @@ def for_real() -> Iterator[None]:
         _for_real.reset(token)
 
 
-def each_for_real(pieces: Iterator[Any]) -> Iterator[Any]:
+def made_for_real(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What a function gives that is called for real; if it gives something to iterate over, that is made for real too."""
+    __tracebackhide__ = True
+    with for_real():
+        result = function(*args, **kwargs)
+    if isinstance(result, AsyncIterator):
+        return _each_for_real_async(result)
+    return _each_for_real(result) if isinstance(result, Iterator) else result
+
+
+def _each_for_real(pieces: Iterator[Any]) -> Iterator[Any]:
     """The same pieces, each of which is made for real; what happens between them is not."""
-    while True:
-        with for_real():
-            try:
-                piece = next(pieces)
-            except StopIteration:
-                return
-        yield piece
+    try:
+        while True:
+            with for_real():
+                try:
+                    piece = next(pieces)
+                except StopIteration:
+                    return
+            yield piece
+    finally:
+        if close := getattr(pieces, "close", None):
+            close()
 
 
-async def each_for_real_async(pieces: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    """The asynchronous twin of `each_for_real`."""
-    while True:
-        with for_real():
-            try:
-                piece = await anext(pieces)
-            except StopAsyncIteration:
-                return
-        yield piece
+async def _each_for_real_async(pieces: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    """The asynchronous twin of `_each_for_real`."""
+    try:
+        while True:
+            with for_real():
+                try:
+                    piece = await anext(pieces)
+                except StopAsyncIteration:
+                    return
+            yield piece
+    finally:
+        if close := getattr(pieces, "aclose", None):
+            await close()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
+from llm_mock.boundaries.for_real import made_for_real
 from llm_mock.boundaries.llm.executing import is_async, is_mock
 from llm_mock.boundaries.llm.names import EMBEDDING_MODELS, LLMNames, find_registered, registered_model
 from llm_mock.core.active import active, passes_through, refuse_where_wanted
@@ -70,9 +71,11 @@ def _guard(cls: Any, name: str, answer: Callable[..., Any]) -> None:
     def guarded(model: Any, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         mock = active()
-        if mock is None or passes_through(model.model_id):
+        if mock is None:
             return original(model, *args, **kwargs)
-        return answer(functools.partial(original, model), mock, model, *args, **kwargs)
+        if passes_through(model.model_id):
+            return made_for_real(original, model, *args, **kwargs)
+        return answer(functools.partial(made_for_real, original, model), mock, model, *args, **kwargs)
 
     guarded.answers = answer  # type: ignore[attr-defined]
     setattr(cls, name, guarded)
