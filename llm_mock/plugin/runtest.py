@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from llm_mock.core.active import active_if_made, is_mocked
+from llm_mock.errors import LLMMockError
 from llm_mock.plugin.failures import redact_failure
 from llm_mock.plugin.legacy import LegacyMockDetector
 from llm_mock.plugin.run import RUN
@@ -45,10 +47,33 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         if mock is not None and mock.misbehaviour is not None and not mock.misbehaviour.calls:
             pytest.skip(mock.misbehaviour.not_applied(len(mock.calls)))
         passed = True
+    except Exception as error:
+        if refusal := _refusal_in(error, item):
+            raise pytest.fail.Exception(refusal, pytrace=False) from None
+        raise
     finally:
         if CASSETTE in item.stash:
             item.stash[CASSETTE].finish(passed)
     return result
+
+
+def _refusal_in(error: Exception, item: pytest.Item) -> str | None:
+    """What the mock noted, where an SDK raised it as its provider's error: without the frames of the SDK."""
+    mock: Any = active_if_made()
+    if mock is None or isinstance(error, LLMMockError):
+        return None
+    said = str(error)
+    problem = next((problem for problem in mock.problems if problem.splitlines()[0] in said), None)
+    if problem is None:
+        return None
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    own = [frame for frame in frames if _is_of_project(frame[0], item)]
+    where = f"\nThe call: {os.path.relpath(own[-1][0], item.config.rootpath)}:{own[-1][1]}" if own else ""
+    return f"{problem}{where}"
+
+
+def _is_of_project(file: str, item: pytest.Item) -> bool:
+    return file.startswith(str(item.config.rootpath)) and "site-packages" not in file
 
 
 def _warn(item: pytest.Item, warning: Warning) -> None:

@@ -47,30 +47,30 @@ def response_to(sent: WireRequest, provider: str) -> WireResponse | None:
     Raises:
         ConnectionFails: the connection is to fail.
     """
-    from llm_mock.boundaries.http import answering
+    from llm_mock.boundaries.http.answering import Asked, respond
 
     asked = _asked(sent, provider)
-    return answering.respond(asked, active()) if isinstance(asked, answering.Asked) else asked
+    return respond(asked, active()) if isinstance(asked, Asked) else asked
 
 
 async def response_to_async(sent: WireRequest, provider: str) -> WireResponse | None:
     """The asynchronous twin of `response_to`."""
-    from llm_mock.boundaries.http import answering
+    from llm_mock.boundaries.http.answering import Asked, respond_async
 
     asked = _asked(sent, provider)
-    return await answering.respond_async(asked, active()) if isinstance(asked, answering.Asked) else asked
+    return await respond_async(asked, active()) if isinstance(asked, Asked) else asked
 
 
 def _asked(sent: WireRequest, provider: str) -> Asked | WireResponse | None:
-    from llm_mock.boundaries.http import answering
+    from llm_mock.boundaries.http.answering import Asked, read, refuse
 
     mock = active()
-    asked = answering.read(sent, provider, mock)
-    if not isinstance(asked, answering.Asked):
+    asked = read(sent, provider, mock)
+    if not isinstance(asked, Asked):
         return asked
     if passes_through(asked.request.model_id):
         return None
-    return answering.refuse(sent, asked, mock) if _State.mode == "refuse" else asked
+    return refuse(sent, asked, mock) if _State.mode == "refuse" else asked
 
 
 async def sleep(seconds: float) -> None:

@@ -1,0 +1,175 @@
+"""Which requests are answered, refused, or left alone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import aiohttp
+import anthropic
+import httpx
+import httpx2
+import openai
+import pytest
+import requests
+import trio
+
+from llm_mock import Latency, MockGetModel, Reply
+
+CHAT = "https://api.openai.com/v1/chat/completions"
+QUESTION = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello"}]}
+
+
+class _Echo(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        answer = json.dumps({"path": self.path, "sent": body.decode()}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def local_server() -> Iterator[str]:
+    """A server of the test's own, which says what it was sent."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Echo) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def by_httpx(url: str) -> Any:
+    return httpx.post(url, json=QUESTION).json()
+
+
+def by_httpx2(url: str) -> Any:
+    return httpx2.post(url, json=QUESTION).json()
+
+
+def by_requests(url: str) -> Any:
+    return requests.post(url, json=QUESTION, timeout=10).json()
+
+
+def by_httpx_in_trio(url: str) -> Any:
+    async def ask() -> Any:
+        async with httpx.AsyncClient() as client:
+            return (await client.post(url, json=QUESTION)).json()
+
+    return trio.run(ask)
+
+
+def by_aiohttp(url: str) -> Any:
+    async def ask() -> Any:
+        async with aiohttp.ClientSession() as session, session.post(url, json=QUESTION) as response:
+            return await response.json()
+
+    return asyncio.run(ask())
+
+
+libraries = pytest.mark.parametrize("ask", [by_httpx, by_httpx2, by_requests, by_httpx_in_trio, by_aiohttp])
+
+
+@libraries
+def test_every_library_is_answered_without_a_socket(ask: Any, mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set("gpt-4o", "Hi!")
+    assert ask(CHAT)["choices"][0]["message"]["content"] == "Hi!"
+
+
+@libraries
+def test_other_hosts_are_left_alone(ask: Any, local_server: str, mock_llm_calls: MockGetModel) -> None:
+    assert ask(f"{local_server}/v1/chat/completions")["sent"].replace(" ", "") == json.dumps(QUESTION).replace(" ", "")
+    assert mock_llm_calls.calls == []
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("library", [httpx, httpx2])
+def test_a_stream_is_read_piece_by_piece(library: Any, streamed: bool, mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set("gpt-4o", Reply(chunks=["a", "b"]))
+    with library.stream("POST", CHAT, json={**QUESTION, "stream": streamed}) as response:
+        lines = [line for line in response.iter_lines() if line]
+    assert len(lines) == (5 if streamed else 1)
+    assert response.headers["content-type"].startswith("text/event-stream" if streamed else "application/json")
+
+
+def test_requests_reads_a_stream_too(mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set("gpt-4o", Reply(chunks=["a", "b"]))
+    with requests.post(CHAT, json={**QUESTION, "stream": True}, stream=True, timeout=10) as response:
+        lines = [line for line in response.iter_lines() if line]
+    assert lines[-1] == b"data: [DONE]"
+
+
+def test_latency_in_real_time_is_waited_for(mock_llm_responses: MockGetModel) -> None:
+    latency = Latency(first_chunk=0.01, chunks_per_second=1000, real_time=True)
+    mock_llm_responses.set("gpt-4o", Reply("Hi!", latency=latency))
+    for ask in (by_httpx, by_requests, by_aiohttp, by_httpx_in_trio):
+        assert ask(CHAT)["choices"][0]["message"]["content"] == "Hi!"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        (b"no JSON", 400, "could not parse the JSON body"),
+        (b"[]", 400, "could not parse the JSON body"),
+        (b'{"model": "gpt-4o"}', 400, "Missing required parameter: 'messages'"),
+        (b'{"model": "gpt-4o", "messages": "Hello"}', 400, "Invalid type for: 'messages'"),
+        (b'{"model": "gpt-4o", "messages": []}', 400, "empty array"),
+        (b'{"messages": [{"role": "user", "content": "Hello"}]}', 400, "Missing required parameter: 'model'"),
+    ],
+)
+def test_a_malformed_request_is_answered_as_the_provider_does(body: bytes, status: int, message: str) -> None:
+    response = httpx.post(CHAT, content=body)
+    assert response.status_code == status
+    assert message in response.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("host", ["api.openai.com", "api.mistral.ai", "openrouter.ai", "x.openai.azure.com"])
+def test_a_path_may_have_any_prefix(host: str, mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set("gpt-4o", "Hi!")
+    url = f"https://{host}/some/prefix/chat/completions?api-version=1"
+    assert by_httpx(url)["choices"][0]["message"]["content"] == "Hi!"
+
+
+def test_calls_of_threads_are_those_of_the_test(mock_llm_calls: MockGetModel) -> None:
+    client = openai.OpenAI()
+    threads = [threading.Thread(target=lambda: client.chat.completions.create(**QUESTION)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [call["number"] for call in mock_llm_calls.calls] == list(range(1, 9))
+
+
+def test_embeddings_are_those_of_the_mock(mock_llm_calls: MockGetModel) -> None:
+    model = mock_llm_calls.get_embedding_model("text-embedding-3-small")
+    model.set("a", [1.0] * 64)
+    client = openai.OpenAI()
+    first, second = client.embeddings.create(model="text-embedding-3-small", input=["a", "b"]).data
+    assert (first.embedding, len(second.embedding)) == ([1.0] * 64, 64)
+    assert [call["items"] for call in model.call_history] == [["a", "b"]]
+    shorter = client.embeddings.create(model="text-embedding-3-small", input="b", dimensions=8)
+    assert len(shorter.data[0].embedding) == 8
+
+
+def test_the_models_are_those_that_were_configured_and_called(mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set("gpt-4o", "Hi!")
+    mock_llm_responses.add("gpt-5", "Hi!", optional=True)
+    assert [model.id for model in openai.OpenAI().models.list()] == ["gpt-4o", "gpt-5"]
+    assert [model.id for model in anthropic.Anthropic().models.list()] == ["gpt-4o", "gpt-5"]
+    assert openai.OpenAI().models.retrieve("gpt-4o").id == "gpt-4o"
+
+
+def test_tokens_are_counted(mock_llm_calls: MockGetModel) -> None:
+    messages: Any = [{"role": "user", "content": "x" * 400}]
+    assert anthropic.Anthropic().messages.count_tokens(model="claude", messages=messages).input_tokens >= 100
+    assert mock_llm_calls.calls == []

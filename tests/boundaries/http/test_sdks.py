@@ -1,0 +1,154 @@
+"""Every SDK gets from the mock what its provider would give: text, data, tool calls, streams, errors."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from llm_mock import MockGetModel, Reply, ToolCall
+from tests.boundaries.http.sdks import SDK, Weather, every_sdk, every_sync_sdk
+
+# google-genai derives from a class of aiohttp that does not want to be derived from.
+pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
+SUNNY = {"city": "Bern", "degrees": 21}
+
+
+@every_sdk
+def test_a_text_is_the_answer_and_the_call_is_recorded(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set(sdk.model, "Hello!")
+    said = sdk().ask("Say hello", system="Be brief.", **sdk.option)
+    assert (said.text, said.tool_calls, said.finish_reason) == ("Hello!", [], sdk.ends["stop"])
+    [call] = mock_llm_responses.calls
+    assert (call["model_id"], call["prompt"], call["response"]) == (sdk.model, "Say hello", "Hello!")
+    assert call["kwargs"]["system"] == "Be brief."
+    assert call["options"].items() >= sdk.option.items()
+    assert (call["api"], call["stream"], call["finish_reason"]) == (sdk.api, False, "stop")
+    assert said.tokens == (call["input_tokens"], call["output_tokens"])
+
+
+@every_sdk
+def test_a_text_is_streamed_in_its_chunks(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set(sdk.model, Reply(chunks=["Hel", "lo", "!"]))
+    assert sdk().stream("Say hello") == ["Hel", "lo", "!"]
+    assert [call["stream"] for call in mock_llm_responses.calls] == [True]
+
+
+@every_sync_sdk
+def test_data_are_the_structured_answer(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set(sdk.model, SUNNY, schema=Weather)
+    assert sdk().structured("How is it?") == Weather(city="Bern", degrees=21)
+    assert mock_llm_responses.calls[0]["kwargs"]["schema"] == "Weather"
+
+
+@every_sync_sdk
+def test_data_that_break_the_schema_are_told(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set(sdk.model, {"city": "Bern"}, schema=Weather)
+    with pytest.warns(UserWarning, match="'degrees' is a required property"), pytest.raises(Exception):  # noqa: B017, PT011
+        sdk().structured("How is it?").degrees  # noqa: B018
+
+
+@every_sdk
+def test_a_tool_is_called(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set(sdk.model, Reply("Let me see.", tool_calls=[ToolCall("weather", {"city": "Bern"})]))
+    said = sdk().ask("How is it?", tools=True)
+    [(name, arguments)] = said.tool_calls
+    assert (said.text, name, said.finish_reason) == ("Let me see.", "weather", sdk.ends["tool_calls"])
+    assert (json.loads(arguments) if isinstance(arguments, str) else arguments) == {"city": "Bern"}
+    assert mock_llm_responses.calls[0]["kwargs"]["tools"] == ["weather"]
+
+
+@every_sync_sdk
+def test_data_that_fit_a_tool_are_its_arguments(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set(sdk.model, {"city": "Bern"})
+    [(name, _)] = sdk().ask("How is it?", tools=True).tool_calls
+    assert name == "weather"
+
+
+@every_sync_sdk
+def test_the_result_of_a_tool_is_a_turn_of_its_own(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.add(sdk.model, Reply(tool_calls=[ToolCall("weather", {"city": "Bern"})]))
+    mock_llm_responses.add(sdk.model, "It is sunny.", turn=2)
+    assert sdk().after_tool("How is it?", "21 degrees").text == "It is sunny."
+    results = mock_llm_responses.calls[1]["kwargs"]["tool_results"]
+    assert results == [{"name": "weather", "output": "21 degrees"}]
+
+
+@every_sync_sdk
+def test_reasoning_comes_beside_the_text(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set(sdk.model, Reply("42", reasoning="6 times 7"))
+    said = sdk().ask("How much?")
+    assert (said.text, said.reasoning) == ("42", "6 times 7")
+    assert sdk().stream("How much?") == ["42"]
+
+
+@every_sync_sdk
+def test_usage_and_the_reason_of_the_end_are_as_scripted(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+    usage = {"input_tokens": 1000, "output_tokens": 7}
+    mock_llm_responses.set(sdk.model, Reply("Once upon", usage=usage, finish_reason="length"))
+    said = sdk().ask("Tell me")
+    assert (said.tokens, said.finish_reason) == ((1000, 7), sdk.ends["length"])
+
+
+@every_sdk
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize(
+    ("misbehaviour", "status"),
+    [("rate-limit", 429), ("context-overflow", 400), ("invalid-key", 401), ("overloaded", None)],
+)
+def test_errors_of_the_provider_are_the_sdks_own(
+    sdk: type[SDK], misbehaviour: str, status: int | None, streamed: bool, mock_llm_calls: MockGetModel
+) -> None:
+    mock_llm_calls.misbehave(misbehaviour)
+    with pytest.raises(sdk.status_error) as raised:
+        (sdk().stream if streamed else sdk().ask)("Hello")
+    given: Any = raised.value
+    assert getattr(given, "status_code", None) or given.code == status or status is None
+    assert mock_llm_calls.calls[0]["error"]
+
+
+@every_sdk
+@pytest.mark.parametrize("error", [TimeoutError("too slow"), ConnectionRefusedError("nobody there")])
+def test_a_connection_fails_as_it_does_without_us(
+    sdk: type[SDK], error: Exception, mock_llm_responses: MockGetModel
+) -> None:
+    mock_llm_responses.set_error(sdk.model, error)
+    with pytest.raises(Exception) as raised:  # noqa: PT011
+        sdk().ask("Hello")
+    names = {base.__name__ for base in type(raised.value).__mro__}
+    assert any("Timeout" in name if isinstance(error, TimeoutError) else "Connect" in name for name in names), names
+    assert "llm_mock" not in type(raised.value).__module__
+
+
+@every_sync_sdk
+def test_an_error_of_python_is_one_of_the_server(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set_error(sdk.model, ValueError("boom"))
+    with pytest.raises(sdk.status_error, match="ValueError: boom"):
+        sdk().ask("Hello")
+
+
+@every_sdk
+def test_a_stream_that_breaks_gives_what_came_before(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+    error = ConnectionResetError("gone")
+    mock_llm_responses.set(sdk.model, Reply(chunks=["Hel", "lo"], error=error, error_after=1))
+    with pytest.raises(Exception) as raised:  # noqa: PT011
+        sdk().stream("Say hello")
+    assert "llm_mock" not in type(raised.value).__module__
+    assert mock_llm_responses.calls[0]["response"] == "Hel"
+
+
+@every_sync_sdk
+def test_replies_are_queued_matched_and_may_be_functions(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.add("*", "to a question", prompt="?")
+    mock_llm_responses.set("*", lambda prompt: f"{prompt.prompt.upper()} to {prompt.model_id}")
+    client = sdk()
+    assert client.ask("hello").text == f"HELLO to {sdk.model}"
+    assert client.ask("how?").text == "to a question"
+
+
+@every_sync_sdk
+def test_a_model_made_unknown_is_not_found(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set_unknown(sdk.model)
+    with pytest.raises(sdk.status_error, match="does not exist"):
+        sdk().ask("Hello")

@@ -1,0 +1,218 @@
+"""HTTP requests to providers in a run of pytest: keys, refusals, settings, other processes."""
+
+from __future__ import annotations
+
+import pytest
+
+ASK = """
+import openai
+
+def ask(client=None, **more):
+    client = client or openai.OpenAI(max_retries=0)
+    messages = [{"role": "user", "content": "Hello"}]
+    return client.chat.completions.create(model="gpt-4o", messages=messages, **more).choices[0].message.content
+"""
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A project that asks a model by an SDK, on a machine without keys."""
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    pytester.makepyfile(app=ASK)
+    return pytester
+
+
+def test_no_key_is_needed_and_llm_is_not_imported(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import os, sys
+        import pytest
+        import app
+
+        CLIENT = app.openai.OpenAI()
+
+        @pytest.mark.skipif(not os.environ.get("OPENAI_API_KEY"), reason="real calls")
+        def test_that_wants_a_real_key():
+            raise AssertionError
+
+        @pytest.mark.parametrize("client", [CLIENT, None])
+        def test_it(mock_llm_responses, client):
+            mock_llm_responses.set("gpt-4o", "Hi!")
+            assert app.ask(client) == "Hi!"
+            assert repr(mock_llm_responses) == "<MockGetModel: 1 models, 1 calls>"
+            assert "llm" not in sys.modules
+        """
+    )
+    project.runpytest_subprocess("-p", "no:randomly").assert_outcomes(passed=2, skipped=1)
+
+
+def test_llm_and_an_sdk_share_replies_and_history(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import llm
+        import app
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", "Hi!")
+            assert app.ask() == llm.get_model("gpt-4o").prompt("Hello").text() == "Hi!"
+            assert [call["prompt"] for call in mock_llm_responses.calls] == ["Hello", "Hello"]
+            assert mock_llm_responses.get_model("gpt-4o").prompt_count == 2
+        """
+    )
+    project.runpytest().assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("app.ask()", "No reply was configured for this call:"),
+        ("app.openai.OpenAI().images.generate(prompt='a cat')", "POST /v1/images/generations of api.openai.com was*"),
+        ("anthropic.Anthropic().messages.create(model='claude', max_tokens=1, messages=QUESTION)", "No reply was*"),
+    ],
+)
+def test_a_refusal_is_one_failure_that_says_where_the_call_was(project: pytest.Pytester, call: str, told: str) -> None:
+    project.makepyfile(
+        f"""
+        import anthropic, pytest
+        import app
+
+        QUESTION = [{{"role": "user", "content": "Hello"}}]
+
+        @pytest.mark.llm_mock_strict
+        def test_it():
+            {call}
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([told, "The call: *.py:*"])
+    assert "_base_client" not in result.stdout.str()
+
+
+def test_a_refusal_that_the_application_swallows_still_fails_the_test(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import contextlib
+        import app
+
+        def test_it():
+            with contextlib.suppress(Exception):
+                app.openai.OpenAI().fine_tuning.jobs.list()
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["GET /v1/fine_tuning/jobs of api.openai.com was asked for*nothing was sent*"])
+
+
+def test_calls_may_be_refused(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nllm_mock_http = refuse")
+    project.makepyfile("import app\n\ndef test_it():\n    app.ask(app.openai.OpenAI(api_key='key'))")
+    result = project.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["A call of the model 'gpt-4o' was about to reach api.openai.com*"])
+
+
+def test_a_wrong_setting_is_told(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nllm_mock_http = maybe")
+    result = project.runpytest()
+    result.stderr.fnmatch_lines(["ERROR: ini llm_mock_http = 'maybe': write answer or refuse or off."])
+
+
+def test_a_host_that_the_project_names_is_a_provider(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nllm_mock_hosts = localhost:11434 llm.example.com")
+    project.makepyfile(
+        """
+        import pytest
+        import app
+
+        @pytest.mark.parametrize("url", ["http://localhost:11434/v1", "https://llm.example.com/openai"])
+        def test_it(mock_llm_responses, url):
+            mock_llm_responses.set("gpt-4o", "Hi!")
+            assert app.ask(app.openai.OpenAI(base_url=url)) == "Hi!"
+        """
+    )
+    project.runpytest().assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize("ini", ["llm_mock_http = off", "llm_mock_passthrough = gpt-*", "llm_mock = false"])
+def test_what_is_let_through_reaches_its_host(project: pytest.Pytester, ini: str) -> None:
+    project.makeini(f"[pytest]\nllm_mock_hosts = 127.0.0.1\n{ini}")
+    project.makepyfile(
+        """
+        import threading
+        from http.server import BaseHTTPRequestHandler, HTTPServer
+        import httpx
+
+        class Provider(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["content-length"]))
+                self.send_response(200)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+        def test_it():
+            with HTTPServer(("127.0.0.1", 0), Provider) as server:
+                thread = threading.Thread(target=server.handle_request)
+                thread.start()
+                url = f"http://127.0.0.1:{server.server_port}/v1/chat/completions"
+                question = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello"}]}
+                assert httpx.post(url, json=question).json() == question
+                thread.join()
+        """
+    )
+    project.runpytest().assert_outcomes(passed=1)
+
+
+def test_another_process_answers_for_sdks_and_reports(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import subprocess, sys
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", "Hi!")
+            code = "import app; print(app.ask())"
+            environment = mock_llm_responses.environment()
+            ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+            assert (ran.stdout, ran.stderr) == ("Hi!\\n", "")
+            assert [call["api"] for call in mock_llm_responses.calls] == ["chat.completions"]
+        """
+    )
+    project.runpytest_subprocess().assert_outcomes(passed=1)
+
+
+def test_what_a_test_itself_mocks_wins(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import httpx2
+        import app
+
+        def answer(request):
+            message = {"role": "assistant", "content": "of the test"}
+            choice = {"index": 0, "message": message, "finish_reason": "stop"}
+            return httpx2.Response(200, json={"id": "1", "object": "chat.completion", "created": 1, "model": "gpt-4o",
+                                              "choices": [choice]})
+
+        def test_it(mock_llm_calls):
+            http_client = httpx2.Client(transport=httpx2.MockTransport(answer))
+            assert app.ask(app.openai.OpenAI(http_client=http_client)) == "of the test"
+            assert mock_llm_calls.calls == []
+        """
+    )
+    project.runpytest().assert_outcomes(passed=1)
+
+
+def test_a_cassette_does_not_record_an_sdk_yet(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import app
+
+        def test_it(llm_mock_cassette):
+            app.ask()
+        """
+    )
+    result = project.runpytest("--llm-mock-record=once")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*calls of an SDK are not recorded yet*"])
