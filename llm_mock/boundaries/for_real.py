@@ -26,7 +26,7 @@ def for_real() -> Iterator[None]:
 
 
 def made_for_real(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What a function gives that is called for real; if it gives something to iterate over, that is made for real too."""
+    """What a function gives that is called for real; what it gives to iterate over is made for real, too."""
     __tracebackhide__ = True
     with for_real():
         result = function(*args, **kwargs)

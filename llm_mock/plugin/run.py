@@ -81,6 +81,7 @@ class TestRun:
 
     def start(self) -> None:
         """Set everything up, once."""
+        keys.forget()  # as in a worker, which was mocked when it started
         self._environment = {
             name: os.environ.get(name) for name in (TESTING_VARIABLE, user_folder.USER_FOLDER_VARIABLE, *keys.VARIABLES)
         }

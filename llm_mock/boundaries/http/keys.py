@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+from llm_mock.boundaries import NO_KEY
 from llm_mock.boundaries.attaching import replace, when_imported
 from llm_mock.boundaries.http.door import answers
 
-NO_KEY = "no-key-needed-by-llm-mock"
 VARIABLES = (
     "ANTHROPIC_API_KEY",
     "AZURE_OPENAI_API_KEY",
@@ -43,6 +43,13 @@ def missing_keys() -> dict[str, str]:
     return {
         name: NO_KEY for name in VARIABLES if not os.environ.get(name) and not os.environ.get(INSTEAD.get(name, name))
     }
+
+
+def forget() -> None:
+    """Take what stands for keys out of the environment."""
+    for name in VARIABLES:
+        if os.environ.get(name) == NO_KEY:
+            del os.environ[name]
 
 
 def attach() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from llm_mock.boundaries.http.protocols.gemini import camel_case
 from llm_mock.boundaries.http.routing import failed, protocol_module, words_of
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
+from llm_mock.core.keys import PassedKey
 from llm_mock.core.mock import Mock
 from llm_mock.core.reply import estimate_tokens
 from llm_mock.core.vectors import EmbeddingRecord
@@ -27,7 +28,7 @@ def embeddings(sent: WireRequest, mock: Mock) -> WireResponse:
     given = body.get("input", body.get("inputs"))
     items = given if isinstance(given, list) and not _is_tokens(given) else [given]
     model = str(body.get("model"))
-    vectors = _embed(mock, model, [_embeddable(item) for item in items], body.get("dimensions"))
+    vectors = _embed(sent, mock, model, [_embeddable(item) for item in items], body.get("dimensions"))
     data = [
         {"object": "embedding", "index": index, "embedding": _encoded(vector, body.get("encoding_format"))}
         for index, vector in enumerate(vectors)
@@ -46,14 +47,15 @@ def gemini_embeddings(sent: WireRequest, mock: Mock) -> WireResponse:
     texts = [_gemini_text(request.get("content")) for request in requests or ()]
     first = (requests or [{}])[0]
     size = first.get("outputDimensionality") or (first.get("embedContentConfig") or {}).get("outputDimensionality")
-    values = [{"values": vector} for vector in _embed(mock, model, texts, size)]
+    values = [{"values": vector} for vector in _embed(sent, mock, model, texts, size)]
     return json_response({"embeddings": values} if "requests" in body else {"embedding": values[0]})
 
 
-def _embed(mock: Mock, model: str, items: list[str], dimensions: Any) -> list[list[float]]:
+def _embed(sent: WireRequest, mock: Mock, model: str, items: list[str], dimensions: Any) -> list[list[float]]:
     """The vectors of a batch, which is recorded as one of `llm` is."""
     state = mock.embedding_state(mock.responses.model_id_of(model))
-    record = EmbeddingRecord(timestamp=datetime.now().isoformat(), model_id=model, items=items, error=None)
+    key = PassedKey.of(sent.key) if sent.key else None
+    record = EmbeddingRecord(timestamp=datetime.now().isoformat(), model_id=model, items=items, key=key, error=None)
     state.calls.append(record)
     try:
         return [state.embed(item, dimensions if isinstance(dimensions, int) else None) for item in items]

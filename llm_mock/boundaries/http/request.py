@@ -6,6 +6,7 @@ import mimetypes
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from llm_mock.boundaries.http.wire import WireRequest
 from llm_mock.core.request import Request, described_attachments, plain
 
 Message = dict[str, Any]
@@ -54,11 +55,11 @@ class HTTPRequest(Request):
         api: the protocol: `chat.completions`, `responses`, `messages`, `generate_content`, …
         stream: whether the answer is to be streamed.
         tool_choice: which tool must be called: its name, or `required`, `auto` or `none`; None where nothing is said.
-        sdk: what the client calls itself.
+        sent: the request as HTTP has it: what the client calls itself, and its key.
         body: the body as it came, for reply functions.
     """
 
-    __slots__ = ("_messages", "api", "body", "sdk", "stream", "tool_choice")
+    __slots__ = ("_messages", "api", "body", "key", "sdk", "stream", "tool_choice")
 
     def __init__(
         self,
@@ -72,7 +73,7 @@ class HTTPRequest(Request):
         options: dict[str, Any] | None = None,
         stream: bool = False,
         tool_choice: str | None = None,
-        sdk: str | None = None,
+        sent: WireRequest | None = None,
         body: dict[str, Any] | None = None,
     ) -> None:
         self.model_id = model_id
@@ -82,7 +83,8 @@ class HTTPRequest(Request):
         self.options = plain(options or {})
         self.passed = False
         self.conversation_id = None
-        self.api, self.stream, self.tool_choice, self.sdk, self.body = api, stream, tool_choice, sdk, body or {}
+        self.api, self.stream, self.tool_choice, self.body = api, stream, tool_choice, body or {}
+        self.sdk, self.key = (None, None) if sent is None else (sent.client, sent.key)
         messages = self._messages = _named_results(_joined(messages))
         self.schema = schema or self._schema_of_forced_tool()
         self.turn = 1 + sum(message["role"] == "assistant" for message in messages)

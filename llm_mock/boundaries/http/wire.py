@@ -6,8 +6,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from llm_mock.boundaries import NO_KEY
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.core.events import Wait
+
+KEY_HEADERS = ("x-api-key", "api-key", "x-goog-api-key")
+"""Where keys are sent, beside `Authorization: Bearer …`."""
 
 
 class WireRequest(NamedTuple):
@@ -22,6 +26,18 @@ class WireRequest(NamedTuple):
     query: str
     headers: Mapping[str, str]
     body: bytes
+
+    @property
+    def client(self) -> str | None:
+        """What the client calls itself."""
+        return self.headers.get("x-goog-api-client") or self.headers.get("user-agent")
+
+    @property
+    def key(self) -> str | None:
+        """The key that was sent; None where the mock made a client do without one."""
+        bearer = self.headers.get("authorization", "").removeprefix("Bearer ")
+        key = next((self.headers[name] for name in KEY_HEADERS if name in self.headers), bearer)
+        return key if key and key != NO_KEY else None
 
     def json(self) -> dict[str, Any]:
         """The body as an object.

@@ -71,7 +71,7 @@ class AnthropicMessages:
             options=rest(body, *KNOWN),
             stream=bool(body.get("stream")),
             tool_choice=_choice(body.get("tool_choice")),
-            sdk=sent.headers.get("user-agent"),
+            sent=sent,
             body=body,
         )
 

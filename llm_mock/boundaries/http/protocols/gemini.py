@@ -72,7 +72,7 @@ class Gemini:
             options=rest(config, "responseSchema", "responseJsonSchema"),
             stream=method == "streamGenerateContent",
             tool_choice=_choice(body.get("toolConfig")),
-            sdk=sent.headers.get("x-goog-api-client") or sent.headers.get("user-agent"),
+            sent=sent,
             body=body,
         )
 

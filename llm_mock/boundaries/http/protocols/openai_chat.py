@@ -60,7 +60,7 @@ class OpenAIChat:
             options=rest(body, *known, "stream_options"),
             stream=bool(body.get("stream")),
             tool_choice=_choice(body.get("tool_choice") or body.get("function_call")),
-            sdk=sent.headers.get("user-agent"),
+            sent=sent,
             body=body,
         )
 

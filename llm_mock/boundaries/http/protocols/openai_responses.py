@@ -56,7 +56,7 @@ class OpenAIResponses:
             options=rest(body, *KNOWN),
             stream=bool(body.get("stream")),
             tool_choice=_choice(body.get("tool_choice")),
-            sdk=sent.headers.get("user-agent"),
+            sent=sent,
             body=body,
         )
 

@@ -104,13 +104,14 @@ class _Connection(asyncio.Transport):
         status = self._response.status
         head = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else ''}"]
         head += [f"{name}: {value}" for name, value in self._response.headers]
-        body, whole = self._response.body, isinstance(self._response.body, bytes)
-        head += ["connection: close", *(() if whole else ("transfer-encoding: chunked",))]
-        self._receive("\r\n".join(head).encode("latin-1") + b"\r\n\r\n" + (body if whole else b""))
+        body = self._response.body
+        chunked = not any(name == "content-length" for name, _ in self._response.headers)
+        head += ["connection: close", *(("transfer-encoding: chunked",) if chunked else ())]
+        self._receive("\r\n".join(head).encode("latin-1") + b"\r\n\r\n")
         try:
-            for piece in () if whole else body:
+            for piece in (body,) if isinstance(body, bytes) else body:
                 if isinstance(piece, bytes):
-                    self._receive(b"%x\r\n%b\r\n" % (len(piece), piece))
+                    self._receive(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
                     await asyncio.sleep(0)
                 else:
                     await asyncio.sleep(piece)
@@ -118,7 +119,7 @@ class _Connection(asyncio.Transport):
             self._closed = True
             self._protocol.connection_lost(ConnectionResetError(str(error)))
             return
-        if not whole:
+        if chunked:
             self._receive(b"0\r\n\r\n")
 
     def _receive(self, data: bytes) -> None:
