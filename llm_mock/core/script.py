@@ -79,6 +79,8 @@ class Script:
         self.standing: dict[Key, Answer] = {}
         self.unknown: set[str] = set()
         """Names and ids of models that nobody knows."""
+        self.named: set[str] = set()
+        """The ids of the models that the test names, which therefore are known."""
         self.latencies: dict[str, Latency] = {}
         self.prices: tuple[Any, ...] = ()
         """What models cost; see `llm_mock.cost`."""
