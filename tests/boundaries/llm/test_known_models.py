@@ -14,7 +14,8 @@ from llm_mock import MockGetModel, MockLLMModel, ResponseConfigurator, create_mo
 
 TRAITS = (
     *("supports_schema", "supports_tools", "supports_conversation", "attachment_types", "can_stream"),
-    *("needs_key", "key_env_var", "Options", "supported_server_side_tools", "vision", "api_base", "headers"),
+    *("needs_key", "key_env_var", "Options", "vision", "api_base", "headers"),
+    *(("supported_server_side_tools",) if hasattr(llm, "ServerSideTool") else ()),
 )
 KINDS = ("Model", "KeyModel", "AsyncModel", "AsyncKeyModel")
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}

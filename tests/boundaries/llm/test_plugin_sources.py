@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import llm
 import pytest
 
@@ -70,7 +72,7 @@ def test_a_plugin_whose_names_cannot_be_read_is_asked(
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: llm-computing\nVersion: 1.0\n")
     (information / "entry_points.txt").write_text("[llm]\ncomputing = llm_computing\n")
     pytester.syspathinsert()
-    monkeypatch.setenv("PYTHONPATH", str(pytester.path))
+    monkeypatch.setenv("PYTHONPATH", str(pytester.path), prepend=os.pathsep)
     pytester.makepyfile(
         """
         import llm, pytest
