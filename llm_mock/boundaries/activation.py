@@ -44,8 +44,9 @@ def start() -> None:
 
 def _new_mock() -> MockGetModel:
     from llm_mock.boundaries.llm.get_model import MockGetModel
+    from llm_mock.core.settings import Settings
 
-    return MockGetModel(at_boundary=True)
+    return MockGetModel(at_boundary=True, settings=Settings(autospec=True))
 
 
 def _mock_of_the_test(folder: Path) -> MockGetModel:

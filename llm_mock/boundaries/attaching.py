@@ -9,25 +9,38 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-_waiting: dict[str, Callable[[ModuleType], None]] = {}
+Execution = Callable[[Callable[[ModuleType], None], ModuleType], None]
+"""Executes a module that is imported; it is given the function that does so, and the module."""
+
+_executions: dict[str, Execution] = {}
 
 
 def when_imported(name: str, attach: Callable[[ModuleType], None]) -> None:
     """Have a function called with a top-level module: at once if it is imported, and whenever it is imported anew."""
-    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
-    _waiting[name] = attach
+
+    def execute_and_attach(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
+        execute(module)
+        attach(module)
+
+    execute_by(name, execute_and_attach)
     if name in sys.modules:
         attach(sys.modules[name])
 
 
+def execute_by(name: str, execution: Execution) -> None:
+    """Have a module executed by a function from now on when it is imported."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+    _executions[name] = execution
+
+
 class _Finder:
-    """Finds what is waited for as the other finders do, and tells when it was executed."""
+    """Finds what is waited for as the other finders do, and has it executed as was said."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname not in _waiting:
+        if fullname not in _executions:
             return None
         others = (finder for finder in sys.meta_path if finder is not self)
         specs = (finder.find_spec(fullname, path, target) for finder in others)
@@ -36,8 +49,7 @@ class _Finder:
             execute = spec.loader.exec_module
 
             def exec_module(module: ModuleType) -> None:
-                execute(module)
-                _waiting[fullname](module)
+                _executions[fullname](execute, module)
 
             setattr(spec.loader, "exec_module", exec_module)  # noqa: B010 (a method to mypy)
         return spec

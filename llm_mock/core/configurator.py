@@ -35,6 +35,16 @@ class PlainNames:
         return None
 
 
+def checked_name(name: str) -> str:
+    """A name of a model, which must be text."""
+    __tracebackhide__ = True
+    if not isinstance(name, str):
+        raise InvalidReply(
+            f"This is not the name of a model: {described(name)}. The model comes first, then what it answers."
+        )
+    return name
+
+
 class ResponseConfigurator:
     """Says what the models of a mock answer.
 
@@ -66,11 +76,18 @@ class ResponseConfigurator:
             InvalidReply: it is no name.
         """
         __tracebackhide__ = True
-        if not isinstance(name, str):
-            raise InvalidReply(
-                f"This is not the name of a model: {described(name)}. The model comes first, then what it answers."
-            )
-        return self._names.model_id(name)
+        return self._names.model_id(checked_name(name))
+
+    def named_id(self, model: str) -> str:
+        """The model id that a name stands for; it is no unknown model from now on.
+
+        Raises:
+            InvalidReply: it is no name.
+        """
+        __tracebackhide__ = True
+        model_id = self.model_id_of(model)
+        self.script.named.add(model_id)
+        return model_id
 
     def set(self, /, model: str, response: Any, *, schema: Any = None, **unknown: NoReturn) -> None:
         """Set the standing answer of a model; it replaces the one set before.
@@ -87,7 +104,7 @@ class ResponseConfigurator:
         __tracebackhide__ = True
         if unknown:
             raise InvalidReply(_not_of_set(next(iter(unknown))))
-        self.script.standing[self.model_id_of(model), schema_name(schema)] = as_answer(response)
+        self.script.standing[self.named_id(model), schema_name(schema)] = as_answer(response)
         self._changed()
 
     def add(
@@ -137,7 +154,7 @@ class ResponseConfigurator:
         if not is_whole(times, 1):
             raise InvalidReply(f"times={times!r}: a queued reply is used at least once; give a whole number from 1.")
         matchers = Matchers(prompt, system, tools, turn, attachments, options)
-        model_id, schema = self.model_id_of(model), schema_name(schema)
+        model_id, schema = self.named_id(model), schema_name(schema)
         self.script.queue(QueuedReply(model_id, schema, as_answer(response), times, matchers, optional))
         self._changed()
 
@@ -152,7 +169,7 @@ class ResponseConfigurator:
             InvalidReply: it is no exception.
         """
         __tracebackhide__ = True
-        model_id = self.model_id_of(model)
+        model_id = self.named_id(model)
         if exception is None:
             self.script.errors.pop(model_id, None)
         else:
@@ -182,7 +199,7 @@ class ResponseConfigurator:
         from llm_mock.core.latency import checked_latency
 
         __tracebackhide__ = True
-        model_id = self.model_id_of(model)
+        model_id = self.named_id(model)
         if latency is None:
             self.script.latencies.pop(model_id, None)
         else:

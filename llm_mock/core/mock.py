@@ -175,10 +175,10 @@ class Mock:
         unknown = self.responses.script.unknown
         return bool(unknown & {model_id, ANY_MODEL}) or (self.parent is not None and self.parent.is_unknown(model_id))
 
-    def known_models(self) -> set[str]:
-        """The ids of the models that something is configured for, or that were called."""
-        known = self.responses.script.models() | {call["model_id"] for call in self.calls}
-        return known if self.parent is None else known | self.parent.known_models()
+    def named(self) -> set[str]:
+        """The ids of the models that were named to this mock, or to a parent: by a reply, or to look at their calls."""
+        named = self.responses.script.named
+        return named if self.parent is None else named | self.parent.named()
 
     def reset(self) -> None:
         """Forget all calls, and all that was configured."""

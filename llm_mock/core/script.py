@@ -79,6 +79,8 @@ class Script:
         self.standing: dict[Key, Answer] = {}
         self.unknown: set[str] = set()
         """Names and ids of models that nobody knows."""
+        self.named: set[str] = set()
+        """The ids of the models that the test names, which therefore are known."""
         self.latencies: dict[str, Latency] = {}
         self.prices: tuple[Any, ...] = ()
         """What models cost; see `llm_mock.cost`."""
@@ -182,11 +184,6 @@ class Script:
         standing: list[tuple[Key, Answer]] = [((model, None), error) for model, error in list(self.errors.items())]
         for key, answer in [*standing, *self.standing.items()]:
             yield f"{_wanted(*key)}  → {answer_text(answer)}", answer, partial(_misses, *key)
-
-    def models(self) -> set[str]:
-        """The ids of the models that something is configured for."""
-        keys = (*self.standing, *((reply.model, None) for reply in self.queued()))
-        return ({model for model, _ in keys} | self.errors.keys()) - {ANY_MODEL}
 
     def near_misses(self, call: CallRecord) -> Iterator[tuple[list[str], str]]:
         """Every configured reply that does not answer a call: why not, and how it reads."""

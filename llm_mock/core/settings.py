@@ -16,6 +16,8 @@ class Settings(NamedTuple):
     """What a scripted reply that breaks the schema is: `warn`, `error` or `off`."""
     autospec: bool = False
     """Known models refuse what the real ones would refuse."""
+    refuse_unknown: bool = False
+    """A name that nobody registers, and no test names, is unknown."""
     generate: bool = False
     """A call for a schema that no configured reply fits is answered with a generated instance."""
     prices: tuple[Any, ...] = ()

@@ -35,6 +35,8 @@ class CallCollector:
         self._mock_of_test: MockGetModel | None = None
         self._calls_of_test: list[LoggedCall] = []  # of an item that has no fixtures, and so no mock of its own
         self._outside: list[dict[str, Any]] = []
+        self.last = ""
+        """What is left at the end of the run: the calls of a test that was interrupted, and those outside tests."""
         if run_mock is not None:
             self.attach(run_mock)
 
@@ -77,16 +79,25 @@ class CallCollector:
             self._outside.append({"during": during, "calls": new})
 
     def _ship(self, item: pytest.Item) -> str | None:
-        own = self._mock_of_test.logged_calls() if self._mock_of_test is not None else []
-        mock = self._mock_of_test or self._run_mock
-        calls = describe_calls(own + self._calls_of_test, mock)
-        self._mock_of_test, self._calls_of_test = None, []
+        calls = self._calls_so_far()
         if self._junit:
             others = [each for each in item.user_properties if each[0] not in PROPERTIES]
             item.user_properties[:] = others + junit_properties(calls)
-        if not self._detailed:
-            return None
-        return self.shipped(calls, item.stash.get(STEPS, []))
+        return self.shipped(calls, item.stash.get(STEPS, [])) if self._detailed else None
+
+    def _calls_so_far(self) -> list[dict[str, Any]]:
+        """The calls of the test that runs, each once."""
+        mock = self._mock_of_test or self._run_mock
+        own = self._mock_of_test.logged_calls() if self._mock_of_test is not None else []
+        calls = describe_calls(own + self._calls_of_test, mock)
+        self._mock_of_test, self._calls_of_test = None, []
+        return calls
+
+    def _of_interrupted_test(self) -> str:
+        mock = active()  # its fixtures are not torn down yet
+        if mock is not None and mock is not self._run_mock:
+            self._mock_of_test = mock
+        return self.shipped(self._calls_so_far())
 
     def shipped(self, calls: list[dict[str, Any]], steps: Sequence[dict[str, Any]] = ()) -> str:
         """Calls and steps of a test, and the calls outside tests since the last time, as they travel: without secrets.
@@ -104,8 +115,10 @@ class CallCollector:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         self._take_outside("after the last test" if self._started else "before the first test")
-        if self._detailed and hasattr(session.config, "workeroutput"):
-            session.config.workeroutput[SHIPPED] = self.shipped([])
+        if self._detailed:
+            self.last = self._of_interrupted_test()
+            if hasattr(session.config, "workeroutput"):
+                session.config.workeroutput[SHIPPED] = self.last
 
 
 def _as_json(value: Any) -> Any:

@@ -13,6 +13,7 @@ from llm_mock.errors import LLMMockError, MissingExtra
 from llm_mock.plugin.run import RUN, mock_of_test, new_run
 from llm_mock.plugin.stash import CASSETTE, CASSETTE_CLAIMS, UNUSED_RECORDINGS
 from llm_mock.support.redaction import redacted
+from llm_mock.support.text import escaped
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import MockGetModel
@@ -173,5 +174,5 @@ def _calls_by_model(models: Mapping[str, MockLLMModel]) -> str:
         lines.append(f"\nModel {name} called {model.prompt_count} times")
         for call in model.call_history:
             prompt = redacted(call["prompt"])
-            lines.append(f"  - {prompt[:50]}{'...' if len(prompt) > 50 else ''}")
+            lines.append(f"  - {escaped(prompt[:50])}{'...' if len(prompt) > 50 else ''}")
     return "\n".join(lines)

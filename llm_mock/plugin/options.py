@@ -44,7 +44,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("llm_mock", "Mock llm in the whole run (default: true).", type="bool", default=True)
     parser.addini("llm_mock_lazy", "Decide a call when its response is read (default: false).", type="bool")
     parser.addini("llm_mock_strict", "A call that no configured reply fits fails (default: false).", type="bool")
-    parser.addini("llm_mock_autospec", "Refuse what the real model would refuse (default: false).", type="bool")
+    parser.addini(
+        "llm_mock_autospec", "Refuse what the real model would refuse (default: true).", type="bool", default=True
+    )
+    parser.addini("llm_mock_unknown_models", "A name nobody knows: answer (default) or refuse.", default="answer")
     parser.addini("llm_mock_generate", "Answer schemas with generated instances (default: false).", type="bool")
     parser.addini("llm_mock_schema", "A reply that breaks the schema: warn (default), error or off.", default="warn")
     parser.addini("llm_mock_real_models", "A real model that executes: answer (default) or refuse.", default="answer")
@@ -71,6 +74,7 @@ def settings_of(config: pytest.Config) -> Settings:
         strict=boolean(config, "llm_mock_strict"),
         schema=choice(config, "llm_mock_schema", "warn", "error", "off"),
         autospec=boolean(config, "llm_mock_autospec"),
+        refuse_unknown=choice(config, "llm_mock_unknown_models", "answer", "refuse") == "refuse",
         generate=boolean(config, "llm_mock_generate"),
         prices=_prices(config),
     )

@@ -20,7 +20,7 @@ from llm_mock.support.files import check_writable, write_atomically
 from llm_mock.support.redaction import redacted
 from llm_mock.support.text import shorten_name
 
-SEVERITY = ("passed", "skipped", "xfailed", "xpassed", "rerun", "failed", "error")
+SEVERITY = ("passed", "skipped", "xfailed", "xpassed", "rerun", "interrupted", "failed", "error")
 """Outcomes of a test; what happens later counts only where it is worse."""
 
 
@@ -78,7 +78,9 @@ class ReportWriter:
         self._paths, self._run, self._collector = paths, run, collector
         self._start = time.time()
         self._tests: list[dict[str, Any]] = []
+        self._begun: set[str] = set()  # of these tests no phase was reported yet
         self._running: dict[tuple[str, str | None], dict[str, Any]] = {}
+        self._interruption = "The run ended before this test did."
         self._outside: list[dict[str, Any]] = []
         self._positions: dict[str, int] | None = None
         self._received: list[tuple[dict[str, Any], str]] = []  # parsed at the end
@@ -89,18 +91,47 @@ class ReportWriter:
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         self._positions = self._positions or {nodeid: position for position, nodeid in enumerate(ids)}
 
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self._begun.add(nodeid)
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         worker = getattr(getattr(report, "node", None), "gateway", None)
+        self._begun.discard(report.nodeid)
         key = report.nodeid, getattr(worker, "id", None)
-        test = self._running.get(key)
-        if test is None:
-            test = self._running[key] = new_test(report.nodeid, worker=key[1])
-            self._tests.append(test)
+        test = self._begin(key) if report.when == "setup" or key not in self._running else self._running[key]
         _add_phase(test, report)
-        if report.when not in ("setup", "call"):
+        if report.when not in ("setup", "call") and test["outcome"] != "rerun":
             del self._running[key]
         if shipped := getattr(report, SHIPPED, None):
             self._received.append((test, shipped))
+
+    def _begin(self, key: tuple[str, str | None]) -> dict[str, Any]:
+        """The test of a key: a new one, or the one that another plugin runs again."""
+        test = self._running.get(key)
+        if test is None:
+            test = self._running[key] = new_test(key[0], worker=key[1])
+            self._tests.append(test)
+        elif test["outcome"] == "rerun":
+            run = {name: test[name] for name in ("message", "duration_s")}
+            test.update(outcome="passed", message=None, duration_s=0.0, reruns=[*test.get("reruns", ()), run])
+        return test
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        error = excinfo.value
+        by = f"pytest.exit: {error}" if isinstance(error, pytest.exit.Exception) else excinfo.typename
+        self._interruption = f"Interrupted by {by}"
+
+    def _mark_interrupted(self) -> None:
+        """Tests that began, and did not end, have not passed."""
+        for nodeid in self._begun:
+            self._begin((nodeid, None))
+        for test in self._running.values():
+            if SEVERITY.index(test["outcome"]) < SEVERITY.index("interrupted"):
+                test.update(outcome="interrupted", message=self._interruption)
+
+    def _test_on(self, worker: str | None) -> dict[str, Any]:
+        """The test that was interrupted on a worker; else what stands for calls outside tests."""
+        return next((test for key, test in self._running.items() if key[1] == worker), {"calls": [], "worker": worker})
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A file that cannot be collected is an error too; each xdist worker reports it."""
@@ -111,15 +142,16 @@ class ReportWriter:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         if shipped := getattr(node, "workeroutput", {}).get(SHIPPED):
-            self._received.append(({"calls": [], "worker": node.gateway.id}, shipped))
+            self._received.append((self._test_on(node.gateway.id), shipped))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if session.config.getoption("collectonly"):
             return
+        self._mark_interrupted()
         positions = self._positions
         if positions is None:
-            self._received.append(({"calls": [], "worker": None}, self._collector.shipped([])))
+            self._received.append((self._test_on(None), self._collector.last))
         else:  # each worker sends its own
             self._tests.sort(key=lambda test: positions.get(test["id"], len(positions)))
         data = as_json(self._document())
@@ -136,7 +168,7 @@ class ReportWriter:
             test.update(redacted(test))
         for test, shipped in self._received:
             received = redacted(json.loads(shipped))
-            test["calls"] += received["calls"]
+            test["calls"] += _continued(received["calls"], len(test["calls"]))
             if received["steps"]:
                 test["steps"] = received["steps"]
             self._outside += [{"worker": test["worker"], **group} for group in received["outside"]]
@@ -145,6 +177,14 @@ class ReportWriter:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for line in self._lines:
             terminalreporter.write_sep("-", line)
+
+
+def _continued(calls: list[dict[str, Any]], earlier: int) -> list[dict[str, Any]]:
+    """The calls of a test that was run again, numbered after those of its earlier runs."""
+    for call in calls if earlier else ():
+        call["number"] += earlier
+        call["conversation"] = call["conversation"] and f"{call['conversation']}, after {earlier} calls"
+    return calls
 
 
 def _add_phase(test: dict[str, Any], report: pytest.TestReport) -> None:

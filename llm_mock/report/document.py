@@ -13,6 +13,8 @@ from datetime import datetime
 from importlib.metadata import version
 from typing import Any
 
+from llm_mock.support.text import escaped_json
+
 VERSION = 1
 """Of the format of the JSON. What is added later is added beside what there is."""
 
@@ -74,7 +76,9 @@ def as_json(document: dict[str, Any]) -> bytes:
         items = ",\n".join(f"    {_json(item)}" for item in value) if isinstance(value, list) else ""
         lines.append(f'  "{name}": [\n{items}\n  ]' if items else f'  "{name}": {_json(value)}')
     text = "{\n" + ",\n".join(lines) + "\n}\n"
-    return text.encode(errors="backslashreplace")  # of half a surrogate pair, which UTF-8 does not have, the escape
+    return escaped_json(text).encode(
+        errors="backslashreplace"
+    )  # of half a surrogate pair, which UTF-8 does not have, the escape
 
 
 def _json(value: Any) -> str:

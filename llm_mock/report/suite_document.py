@@ -24,6 +24,7 @@ from typing import Any
 
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, SuiteResult, TurnResult
 from llm_mock.suites.schema import TestCase
+from llm_mock.support.text import escaped_json
 
 VERSION = 1
 STATUS = {True: "passed", False: "failed", None: "skipped"}
@@ -44,7 +45,8 @@ def new_document(suites: Iterable[FinishedSuite]) -> dict[str, Any]:
 
 def as_json(document: dict[str, Any]) -> bytes:
     """The document as JSON, in UTF-8."""
-    return f"{json.dumps(document, indent=2, ensure_ascii=False, default=str)}\n".encode(errors="backslashreplace")
+    text = escaped_json(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+    return f"{text}\n".encode(errors="backslashreplace")
 
 
 def _suite(suite: FinishedSuite) -> dict[str, Any]:

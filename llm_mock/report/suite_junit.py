@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from llm_mock.report.suite_document import explanation, remark, tokens
 
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = re.compile("[^\t\n\r\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def as_junit(document: dict[str, Any]) -> bytes:

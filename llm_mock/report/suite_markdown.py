@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from llm_mock.report.suite_document import explanation, tokens
-from llm_mock.support.text import count, dollars, short_seconds
+from llm_mock.support.text import count, dollars, escaped, short_seconds
 
 SIGNS = {"passed": "✅ PASS", "failed": "❌ FAIL", "skipped": "⏭️ SKIP", "not run": "⏭️ not run"}
 LONGEST = 4_000
@@ -19,7 +19,8 @@ LONGEST = 4_000
 def as_markdown(document: dict[str, Any]) -> bytes:
     """The document of `llm_mock.report.suite_document`: a table for each suite, and its failures, folded.
 
-    Names, prompts and answers are shown as they are: nothing in them is taken for Markdown or HTML.
+    Names, prompts and answers are shown as they are: nothing in them is taken for Markdown, HTML or commands of a
+    terminal.
     """
     text = "\n".join(line for suite in document["suites"] for line in _suite(suite))
     return f"{text}\n".encode(errors="backslashreplace")
@@ -41,7 +42,8 @@ def _suite(suite: dict[str, Any]) -> Iterator[str]:
             text = explanation(suite, case)
             cut = f"{text[:LONGEST]}…" if len(text) > LONGEST else text
             yield f"<details><summary>{_inert(case['name'])}</summary>\n"
-            yield f"<pre>\n{html.escape(cut)}\n</pre>\n\n</details>\n"
+            shown = "\n".join(escaped(line.expandtabs(4)) for line in cut.splitlines())
+            yield f"<pre>\n{html.escape(shown)}\n</pre>\n\n</details>\n"
 
 
 def _about(suite: dict[str, Any]) -> str:
@@ -55,5 +57,5 @@ def _about(suite: dict[str, Any]) -> str:
 
 def _inert(text: str) -> str:
     """A text on one line, of which nothing is Markdown: what could be is written as the number of its character."""
-    shown = re.sub(r"[^\w\s-]|_", lambda match: f"&#{ord(match[0])};", " ".join(text.split()))
+    shown = re.sub(r"[^\w\s-]|_", lambda match: f"&#{ord(match[0])};", escaped(" ".join(text.split())))
     return f"<code>{shown}</code>"

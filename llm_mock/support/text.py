@@ -6,6 +6,7 @@ What is cut is redacted before: of half a key nobody could tell any more that it
 from __future__ import annotations
 
 import json
+import re
 import signal
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
@@ -40,6 +41,11 @@ def escaped(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def escaped_json(text: str) -> str:
+    """JSON in which what a terminal could act on is escaped, beside what JSON itself escapes."""
+    return re.sub("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]", lambda char: f"\\u{ord(char[0]):04x}", text)
 
 
 def compact(value: Any) -> str:

@@ -268,7 +268,6 @@ AUTOSPEC = """
 
 
 def test_autospec_refuses_what_the_real_model_would_refuse(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nllm_mock_autospec = true")
     pytester.makepyfile(
         AUTOSPEC
         + """
@@ -294,6 +293,7 @@ def test_autospec_refuses_what_the_real_model_would_refuse(pytester: pytest.Pyte
 
 
 def test_a_test_can_turn_autospec_on(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_autospec = false")
     pytester.makepyfile(
         AUTOSPEC
         + """
@@ -308,17 +308,3 @@ def test_a_test_can_turn_autospec_on(pytester: pytest.Pytester) -> None:
         """
     )
     pytester.runpytest().assert_outcomes(passed=2)
-
-
-def test_listed_models_keep_what_applications_filter_by() -> None:
-    import llm
-
-    listed = {model.model_id: model for model in llm.get_models()}
-    registered = llm.get_models_with_aliases.__wrapped__()  # type: ignore[attr-defined]
-    for entry in registered:
-        mock = listed[entry.model.model_id]
-        for trait in ("supports_schema", "supports_tools", "attachment_types", "needs_key", "can_stream"):
-            assert getattr(mock, trait) == getattr(entry.model, trait)
-        assert str(mock) == str(entry.model)
-        assert type(mock).__name__ == "MockLLMModel"
-    assert {bool(model.attachment_types) for model in listed.values()} == {True, False}

@@ -227,3 +227,12 @@ def test_items_that_are_no_functions_show_their_own_calls(pytester: pytest.Pytes
     result = pytester.runpytest()
     result.assert_outcomes(passed=1, failed=1)
     assert [line for line in result.outlines if "→" in line] == ["  1. m  'from b'  → {\"success\": true}"]
+
+
+def test_debug_llm_prints_nothing_that_a_terminal_could_act_on(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        "import llm\n\ndef test_it(debug_llm):\n    llm.get_model('m').prompt('\\x1b[31mred \\x9b2J')\n"
+    )
+    result = pytester.runpytest("-s")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines([r"  - \x1b[[]31mred \x9b2J"])

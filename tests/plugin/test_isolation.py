@@ -68,7 +68,7 @@ SUBPROCESS = """
 """
 
 
-@pytest.mark.parametrize(("value", "expected"), [(None, "MockLLMModel"), ("1", "MockLLMModel"), ("0", "Chat")])
+@pytest.mark.parametrize(("value", "expected"), [(None, "MockKeyModel"), ("1", "MockKeyModel"), ("0", "Chat")])
 def test_a_subprocess_is_mocked_unless_the_environment_says_no(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, value: str | None, expected: str
 ) -> None:
@@ -133,24 +133,6 @@ def test_the_package_may_be_what_imports_llm_first(pytester: pytest.Pytester) ->
         """
     )
     pytester.runpytest_subprocess("-p", "no:hypothesispytest").assert_outcomes(passed=1)
-
-
-def test_a_name_that_nobody_knows_loads_no_plugins(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
-        import sys
-        import llm
-
-        def test_it(mock_llm_responses):
-            mock_llm_responses.set("nobody/knows", "x")
-            for name in ("nobody/knows", "gpt-4o-mini"):
-                llm.get_model(name).prompt("Hello")
-            assert "openai" not in sys.modules
-            assert llm.get_model("4o-mini").model_id == "gpt-4o-mini"
-            assert "openai" in sys.modules
-        """
-    )
-    pytester.runpytest_subprocess().assert_outcomes(passed=1)
 
 
 CLEARED = """

@@ -212,3 +212,20 @@ def test_the_page_shows_cases_as_tests_and_turns_as_calls(project: Project, brow
     assert "Output does not match pattern '^$'" in body
     assert problems == []
     tab.close()
+
+
+@pytest.mark.parametrize("suffix", [".json", ".xml", ".md", ".html"])
+def test_no_output_holds_what_a_terminal_could_act_on(project: Project, suffix: str) -> None:
+    said = "\x1b[31mred\x1b]0;title\x07 \x9b2J \u202eback \x7f \r over"
+    case = {
+        "name": f"a {said}",
+        "prompt": said,
+        "expected_output": said,
+        "assertions": [{"type": "contains", "value": "x"}],
+    }
+    project.write_cases(f"  - {json.dumps(case)}\n")
+    text = written(project, suffix)
+    assert "red" in text
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", text)
+    if suffix != ".xml":
+        assert "\u202e" not in text

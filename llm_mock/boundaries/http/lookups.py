@@ -15,6 +15,7 @@ from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_respon
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.mock import Mock
 from llm_mock.core.reply import estimate_tokens
+from llm_mock.core.script import ANY_MODEL
 from llm_mock.core.vectors import EmbeddingRecord
 
 CREATED = 1_700_000_000
@@ -108,7 +109,7 @@ def _texts(value: Any) -> Iterable[str]:
 
 def models(sent: WireRequest, mock: Mock) -> WireResponse:
     """`GET …/models` and `GET …/models/MODEL`: those that replies are configured for, and those that were asked."""
-    known = sorted(mock.known_models())
+    known = sorted({*mock.named(), *(call["model_id"] for call in mock.calls)} - {ANY_MODEL})
     if found := MODEL_OF_PATH.search(sent.path):
         return json_response(_model(sent, found[1]))
     listed = [_model(sent, model) for model in known]

@@ -16,6 +16,7 @@ TRAITS = (
     *("Options", "attachment_types", "can_stream", "key_env_var", "needs_key"),
     *("supports_conversation", "supports_schema", "supports_tools"),
 )
+"""What `llm` and applications ask a model for, wherever it has it."""
 
 
 class AnyOptions(llm.Options):
@@ -34,6 +35,10 @@ class AnyAttachmentType(frozenset[str]):
         return True
 
 
+SERVER_SIDE_TOOL: Any = getattr(llm, "ServerSideTool", None)
+"""What the tools of providers derive from; older versions of `llm` have none."""
+
+
 class AcceptsAnything(StandsFor):
     """What a mocked model accepts, until it takes the traits of a real one."""
 
@@ -41,14 +46,14 @@ class AcceptsAnything(StandsFor):
     supports_schema = True
     supports_tools = True
     attachment_types: frozenset[str] | set[str] = AnyAttachmentType()
-    server_side_tools: tuple[type, ...] = (object,)
     refuses = False
-    """Whether `prompt()` lets `llm` refuse arguments that are no options of the model."""
+    """Whether it took the traits of a real model; then `prompt()` lets `llm` refuse what is no option of the model."""
+    _server_side_tools: tuple[type, ...] = ()
 
     @property
     def supported_server_side_tools(self) -> tuple[type, ...]:
-        """The classes of the provider's own tools that may be offered."""
-        return self.server_side_tools
+        """The classes of the provider's own tools that may be offered: the real model's, or else all there are."""
+        return self._server_side_tools if self.refuses else _every_server_side_tool()
 
     def _validate_attachments(self, attachments: Any = None) -> None:
         if not isinstance(self.attachment_types, AnyAttachmentType):  # else `llm` would ask a URL for its type
@@ -57,8 +62,15 @@ class AcceptsAnything(StandsFor):
     def take_traits(self, real: Any) -> None:
         """Become like a real model in what applications look at: what it supports, its options, its name."""
         self.stand_for(real, TRAITS)
-        self.server_side_tools = getattr(real, "supported_server_side_tools", ())
+        self._server_side_tools = tuple(getattr(real, "supported_server_side_tools", ()))
         self.refuses = True
+
+
+def _every_server_side_tool() -> tuple[type, ...]:
+    tools = [SERVER_SIDE_TOOL] if SERVER_SIDE_TOOL else []
+    for tool in tools:
+        tools += tool.__subclasses__()
+    return tuple(tools)
 
 
 def split_arguments(model: Any, arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

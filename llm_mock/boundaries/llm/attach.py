@@ -8,12 +8,22 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from collections.abc import Callable
 from types import ModuleType
 
-from llm_mock.boundaries.attaching import replace, when_imported
+from llm_mock.boundaries.attaching import execute_by, replace, when_imported
 from llm_mock.core.active import active
 
-MODULES_OF_MODELS = ("accept", "embedding_model", "model", "playback", "recording", "response")
+MODULES_OF_MODELS = (
+    "accept",
+    "embedding_model",
+    "model",
+    "playback",
+    "recording",
+    "response",
+    "scripted",
+    "standing_for",
+)
 """The modules that derive from classes of `llm`, or hold some."""
 
 
@@ -32,6 +42,13 @@ def attach(own_user_folder: bool = False) -> None:
     """
     _State.own_user_folder = own_user_folder or _State.own_user_folder
     when_imported("llm", _attach_to)
+    execute_by("llm.default_plugins.openai_models", _execute_without_sdk)
+
+
+def _execute_without_sdk(execute: Callable[[ModuleType], None], plugin: ModuleType) -> None:
+    from llm_mock.boundaries.llm.deferred_sdk import execute_without
+
+    execute_without("openai", execute, plugin)
 
 
 def _attach_to(llm: ModuleType) -> None:

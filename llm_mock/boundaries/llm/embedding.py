@@ -24,7 +24,7 @@ def guarded_embedding(original: Callable[..., Any], model: Any, *args: Any, **kw
             return getattr(real, original.__name__)(*args, **kwargs)
     elif mock is not None and not passes_through(model.model_id):
         refuse_where_wanted(model.model_id, mock)
-        model = _EmbeddedBy(mock.get_embedding_model(model.model_id).embed_batch, model)
+        model = _EmbeddedBy(mock.model_of("embedding_model", model.model_id).embed_batch, model)
     return original(model, *args, **kwargs)
 
 

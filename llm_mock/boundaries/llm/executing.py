@@ -75,7 +75,7 @@ def _executing_model(response: Any) -> Any:
     if mock is None or passes_through(model.model_id):
         return None
     refuse_where_wanted(model.model_id, mock)
-    return mock.hand_out("async_model" if is_async(model) else "model", model.model_id, model.model_id)
+    return mock.model_of("async_model" if is_async(model) else "model", model.model_id)
 
 
 def _real_model(response: Any) -> Any:

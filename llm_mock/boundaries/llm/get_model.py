@@ -9,16 +9,23 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from llm_mock.behaviour import ModelBehaviour
 from llm_mock.boundaries import TESTING_VARIABLE
-from llm_mock.boundaries.llm.executing import is_async
-from llm_mock.boundaries.llm.names import EMBEDDING_MODELS, LLMNames, find_registered, id_of, registered_model
+from llm_mock.boundaries.llm.names import (
+    EMBEDDING_MODELS,
+    MODELS,
+    LLMNames,
+    find_registered,
+    id_of,
+    registered_model,
+    registered_names,
+)
 from llm_mock.boundaries.processes import SharedFolder
 from llm_mock.core.active import active
-from llm_mock.core.configurator import ResponseConfigurator
+from llm_mock.core.configurator import ResponseConfigurator, checked_name
 from llm_mock.core.mock import Mock
 from llm_mock.core.reply import Reply, exception_from
 from llm_mock.core.settings import Settings
 from llm_mock.errors import InvalidReply, LLMMockError
-from llm_mock.support.text import described
+from llm_mock.support.text import described, nearest
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.embedding_model import MockEmbeddingModel
@@ -119,7 +126,7 @@ class MockGetModel(Mock):
     def models(self) -> dict[str, MockLLMModel]:
         """Every model that was asked for or called, by its id."""
         for model_id in [name for name in self._called if name not in self._models]:
-            self.hand_out("model", model_id, model_id)
+            self._show(model_id, self.model_of("model", model_id))
         return self._models
 
     def set_price(self, model: str, input: Any, output: Any) -> None:
@@ -137,7 +144,7 @@ class MockGetModel(Mock):
 
         __tracebackhide__ = True
         script = self.responses.script
-        script.prices = (*script.prices, price(self.responses.model_id_of(model), input, output))
+        script.prices = (*script.prices, price(self.responses.named_id(model), input, output))
 
     def get_model(self, name: str) -> MockLLMModel:
         """The model of an id or alias, always the same one; to see its calls.
@@ -146,16 +153,16 @@ class MockGetModel(Mock):
             llm.UnknownModelError: the name was made unknown by `set_unknown`.
         """
         __tracebackhide__ = True
-        return cast("MockLLMModel", self.hand_out("model", name, self.responses.model_id_of(name)))
+        return cast("MockLLMModel", self.hand_out("model", name, self._entry(name, MODELS)))
 
     def get_async_model(self, name: str) -> AsyncMockLLMModel:
         """The asynchronous model of an id or alias; it shares replies and history with the synchronous one.
 
         Raises:
-            llm.UnknownModelError: the name was made unknown by `set_unknown`.
+            llm.UnknownModelError: the name was made unknown by `set_unknown`, or its plugin registers no such twin.
         """
         __tracebackhide__ = True
-        return cast("AsyncMockLLMModel", self.hand_out("async_model", name, self.responses.model_id_of(name)))
+        return cast("AsyncMockLLMModel", self.hand_out("async_model", name, self._entry(name, MODELS)))
 
     def get_embedding_model(self, name: str) -> MockEmbeddingModel:
         """The embedding model of an id or alias, always the same one; to set its vectors and to see its calls.
@@ -164,38 +171,53 @@ class MockGetModel(Mock):
             llm.UnknownModelError: the name was made unknown by `set_unknown`.
         """
         __tracebackhide__ = True
-        return cast("MockEmbeddingModel", self.hand_out("embedding_model", name, self._embedding_model_id(name)))
+        return cast("MockEmbeddingModel", self.hand_out("embedding_model", name, self._entry(name, EMBEDDING_MODELS)))
 
-    def _embedding_model_id(self, name: str) -> str:
+    def _entry(self, name: str, listing: str) -> Any:
         __tracebackhide__ = True
-        self.responses.model_id_of(name)  # which says what is no name
-        entry = find_registered(name, EMBEDDING_MODELS) if self._at_boundary else None
-        return name if entry is None else id_of(entry)
+        entry = find_registered(checked_name(name), listing) if self._at_boundary else None
+        self.responses.script.named.add(name if entry is None else id_of(entry))
+        return entry
 
-    def hand_out(self, kind: str, name: str, model_id: str) -> Any:
-        """A mocked model, always the same one.
+    def hand_out(self, kind: str, name: str, entry: Any) -> Any:
+        """The mocked model that is asked for by a name, always the same one.
 
         Args:
             kind: `model`, `async_model` or `embedding_model`.
             name: what was asked for.
-            model_id: the id that the name stands for.
+            entry: what registers a model under the name; None where nothing does.
 
         Raises:
-            llm.UnknownModelError: the model was made unknown by `set_unknown`.
+            llm.UnknownModelError: the model was made unknown by `set_unknown`, its plugin registers no such twin, or
+                nobody knows the name and the project wants that refused.
         """
         __tracebackhide__ = True
+        model_id = name if entry is None else id_of(entry)
         if self.is_unknown(model_id):
-            import llm
+            raise _unknown(f"Unknown model: {name}")
+        if self.settings.autospec and entry is not None and kind == "async_model" and entry.async_model is None:
+            raise _unknown(f"Unknown async model (sync model exists): {name}")
+        if self.settings.refuse_unknown and entry is None and model_id not in self.named():
+            raise _unknown(_nobody_knows(name, self.named()))
+        model = self.model_of(kind, model_id)
+        if kind == "model":
+            self._show(model_id, model)
+        return model
 
-            raise llm.UnknownModelError(f"Unknown model: {name}")
+    def model_of(self, kind: str, model_id: str) -> Any:
+        """The model of an id, which answers whoever has it executed: the same that `hand_out` gives."""
         model = self._handed_out.get((kind, model_id))
         if model is None:
             new = self._new_model(kind, model_id)
             with self._lock:
                 model = self._handed_out.setdefault((kind, model_id), new)
-                if kind == "model":
-                    self._models[model_id] = model
         return model
+
+    def _show(self, model_id: str, model: MockLLMModel) -> None:
+        if model_id not in self._models:
+            with self._lock:  # what is forgotten meanwhile must not come back
+                if self._handed_out.get(("model", model_id)) is model:
+                    self._models[model_id] = model
 
     def _new_model(self, kind: str, model_id: str) -> Any:
         if kind == "embedding_model":
@@ -215,11 +237,9 @@ class MockGetModel(Mock):
 
     def listed(self, real: Any) -> Any:
         """The mock of a registered model, sync or async, with the traits by which applications choose one."""
-        from llm_mock.boundaries.llm.model import AsyncMockLLMModel, MockLLMModel
+        from llm_mock.boundaries.llm.model import mock_of
 
-        model = (AsyncMockLLMModel if is_async(real) else MockLLMModel)(real.model_id, mock=self._answering)
-        model.take_traits(real)
-        return model
+        return mock_of(real, self._answering)
 
     def autospec(self) -> None:
         """From now on the models that `llm` knows refuse what the real ones would refuse.
@@ -304,3 +324,17 @@ class MockGetModel(Mock):
             self._models.clear()
             self._called.clear()
             self._handed_out.clear()
+
+
+def _unknown(message: str) -> Exception:
+    import llm
+
+    return llm.UnknownModelError(message)
+
+
+def _nobody_knows(name: str, named: set[str]) -> str:
+    near = nearest(name, registered_names() | named) or "."
+    return (
+        f"Unknown model: {name}{near} No installed plugin of llm registers it, and the test does not name it "
+        "(ini llm_mock_unknown_models = refuse): correct the name, install the plugin, or set() a reply for it."
+    )

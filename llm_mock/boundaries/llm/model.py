@@ -2,128 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from abc import ABCMeta
+from collections.abc import Callable
 from typing import Any
 
 import llm
 
-from llm_mock.behaviour import ModelBehaviour
-from llm_mock.boundaries.llm.accept import AcceptsAnything, AnyOptions, split_arguments
-from llm_mock.boundaries.llm.model_history import ModelHistory
-from llm_mock.boundaries.llm.playback import play, play_async
-from llm_mock.boundaries.llm.provider_classes import patched_model, patched_prompt, something_is_patched
-from llm_mock.boundaries.llm.recording import execute_patched
-from llm_mock.boundaries.llm.request import LLMRequest
-from llm_mock.boundaries.llm.response import MockResponse, makes_what_llm_makes, prompt_with_mock_response
+from llm_mock.boundaries.llm.executing import is_async
+from llm_mock.boundaries.llm.scripted import AsyncScriptedModel, ScriptedModel
 from llm_mock.core.mock import Mock
-from llm_mock.core.request import plain
 
 
-class _Scripted(AcceptsAnything, ModelHistory):
-    """What both twins share. Their state is kept by their mock, for their model id."""
+class _MocksWithKey(ABCMeta):
+    """Has `isinstance(model, MockLLMModel)` say whether a model is mocked; to `llm` one with a key is no `Model`."""
 
-    def __init__(
-        self,
-        model_name: str | None = None,
-        default_response: Any = None,
-        *,
-        mock: Callable[[], Mock | None] | None = None,
-    ) -> None:
-        """
-        Args:
-            model_name: the model id; a subclass may give it as `model_id` instead.
-            default_response: the reply where nothing else was configured, by default `{"success": True}`.
-            mock: which mock answers when the model is called; by default one of its own.
-        """
-        self.model_id = model_name or self.model_id
-        if mock is not None:
-            self.mock = mock  # type: ignore[method-assign]
-        if default_response is not None:
-            self.default_response = default_response
+    def __instancecheck__(cls, instance: object) -> bool:
+        return super().__instancecheck__(instance) or (cls is MockLLMModel and type(instance) is MockKeyModel)
 
 
-class MockLLMModel(_Scripted, llm.Model):
+class MockLLMModel(ScriptedModel, llm.Model, metaclass=_MocksWithKey):
     """A real `llm.Model` that answers from a script, records every call and never reaches a network."""
 
-    Options = AnyOptions  # type: ignore[assignment]
 
-    def prompt(self, prompt: str | None = None, *, lazy: bool | None = None, **kwargs: Any) -> MockResponse:
-        """Ask the model. The call is counted, recorded and, where an error is configured, failed at once.
-
-        Args:
-            prompt: the text; `prompt_text=` is the same.
-            lazy: True does all that when the response is read, as `llm`'s own models do; by default ini
-                `llm_mock_lazy`.
-            kwargs: what `llm.Model.prompt` takes (`schema`, `system`, `tools`, …), and options. `temperature`
-                (recorded as 0.0 when not passed), `max_tokens` (1000), `model` (None) and any other name are
-                recorded too; they become options only where the model's `Options` take them.
-
-        Raises:
-            Exception: the error that was configured for this call.
-        """
-        __tracebackhide__ = True
-        if prompt is None and not self.refuses:
-            prompt = kwargs.pop("prompt_text", None)
-        if something_is_patched():
-            if (patched := patched_prompt(self)) is not None:
-                return patched(prompt, **kwargs)  # type: ignore[no-any-return]
-            lazy = patched_model(self) is not None or lazy
-        for_llm, others = split_arguments(self, kwargs) if kwargs else (kwargs, None)
-        mock = self.mock()
-        if mock is None or mock.cassette is not None or not makes_what_llm_makes():
-            # What was recorded is played back as `llm` gave it, and a test's own patch of `llm` wins.
-            return super().prompt(prompt, **for_llm)  # type: ignore[return-value]
-        response: MockResponse = prompt_with_mock_response(self, prompt, **for_llm)
-        if others:
-            response.passed = plain(others)
-        scripted = type(self).execute is EXECUTE and "execute" not in vars(self)  # else it answers by itself
-        if scripted and not (mock.settings.lazy if lazy is None else lazy):
-            response.decided = mock.answer(LLMRequest(self.model_id, response.prompt, response, None))
-        return response
-
-    def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> Iterator[str]:
-        """Called by `llm` to produce the response."""
-        __tracebackhide__ = True
-        decided = getattr(response, "decided", None) is not None
-        if not decided and (real := patched_model(self, prompt)) is not None:
-            return execute_patched(real, prompt, stream, response, conversation)  # type: ignore[no-any-return]
-        return self.execute_scripted(prompt, stream, response, conversation)
-
-    def execute_scripted(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> Iterator[str]:
-        """Answer from the script."""
-        __tracebackhide__ = True
-        answered = getattr(response, "decided", None)
-        if answered is None:
-            mock = self.mock() or Mock(ModelBehaviour())
-            answered = mock.answer(LLMRequest(self.model_id, prompt, response, conversation))
-        return play(answered, stream, response)
+class MockKeyModel(ScriptedModel, llm.KeyModel):
+    """The mock of a registered model that is an `llm.KeyModel`."""
 
 
-EXECUTE = MockLLMModel.execute
-
-
-class AsyncMockLLMModel(_Scripted, llm.AsyncModel):
+class AsyncMockLLMModel(AsyncScriptedModel, llm.AsyncModel):  # type: ignore[misc]
     """The asynchronous twin of `MockLLMModel`: lazy, as every `llm.AsyncModel`."""
 
-    Options = AnyOptions  # type: ignore[assignment]
 
-    def prompt(self, prompt: str | None = None, **kwargs: Any) -> llm.AsyncResponse:
-        """Ask the model, as any `llm.AsyncModel`."""
-        patched = patched_prompt(self) if something_is_patched() else None
-        return (patched or super().prompt)(prompt, **kwargs)
+class AsyncMockKeyModel(AsyncScriptedModel, llm.AsyncKeyModel):  # type: ignore[misc]
+    """The mock of a registered model that is an `llm.AsyncKeyModel`."""
 
-    def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> AsyncIterator[str]:  # type: ignore[override]
-        """Called by `llm` to produce the response."""
-        if (real := patched_model(self, prompt)) is not None:
-            return execute_patched(real, prompt, stream, response, conversation)  # type: ignore[no-any-return]
-        return self.execute_scripted(prompt, stream, response, conversation)
 
-    async def execute_scripted(
-        self, prompt: Any, stream: bool, response: Any, conversation: Any
-    ) -> AsyncGenerator[str, None]:
-        """Answer from the script."""
-        __tracebackhide__ = True
-        mock = self.mock() or Mock(ModelBehaviour())
-        answered = await mock.answer_async(LLMRequest(self.model_id, prompt, response, conversation))
-        async for chunk in play_async(answered, stream, response):
-            yield chunk
+def mock_of(real: Any, mock: Callable[[], Mock | None]) -> ScriptedModel | AsyncScriptedModel:
+    """The mock of a registered model, sync or async: it looks like that one, and refuses what that would refuse."""
+    with_key = isinstance(real, (llm.KeyModel, llm.AsyncKeyModel))
+    model: ScriptedModel | AsyncScriptedModel
+    if is_async(real):
+        model = (AsyncMockKeyModel if with_key else AsyncMockLLMModel)(real.model_id, mock=mock)
+    else:
+        model = (MockKeyModel if with_key else MockLLMModel)(real.model_id, mock=mock)
+    model.take_traits(real)
+    return model

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.metadata
-import importlib.util
-import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
-from llm_mock.boundaries.llm.user_folder import aliases_file
+from llm_mock.boundaries.llm.plugin_sources import may_be_alias, may_be_registered
+from llm_mock.boundaries.llm.user_folder import files_of_models
 from llm_mock.core.active import passes_through
 
 MODELS, EMBEDDING_MODELS = "get_models_with_aliases", "get_embedding_models_with_aliases"
@@ -30,13 +27,11 @@ class LLMNames:
 
     def model_id(self, name: str) -> str:
         """The model id that a name stands for: a plugin's or the user's alias is resolved, anything else is an id."""
-        entry = find_registered(name)
-        return name if entry is None else id_of(entry)
+        return _id(name, MODELS)
 
     def every_id(self, name: str) -> set[str]:
         """That of the model and that of the embedding model."""
-        entries = (find_registered(name, listing) for listing in (MODELS, EMBEDDING_MODELS))
-        return {name if entry is None else id_of(entry) for entry in entries}
+        return {_id(name, listing) for listing in (MODELS, EMBEDDING_MODELS)}
 
     def provider_class(self, model_id: str) -> type | None:
         """The class of the real model of an id; None where no plugin registers one."""
@@ -59,6 +54,11 @@ def load_plugins_once(original: Callable[[], None]) -> None:
             _loading.release()
 
 
+def _id(name: str, listing: str) -> str:
+    entry = _registered(listing).get(name) if _can_be_told(name) or may_be_alias(name) else None
+    return name if entry is None else id_of(entry)
+
+
 def id_of(entry: Any) -> str:
     """The model id of an entry of a listing."""
     return str((entry.model or entry.async_model).model_id)
@@ -67,32 +67,36 @@ def id_of(entry: Any) -> str:
 def find_registered(name: str, listing: str = MODELS) -> Any:
     """The entry (`ModelWithAliases`) that registers a model under a name; None where no plugin does.
 
-    `llm` loads every plugin to resolve a name, which takes as long as importing `llm`. That is done here only for a
-    name that some plugin's source lists among its aliases, so a name that nobody knows never costs it.
+    `llm` imports every plugin to resolve a name. That is done here only where it can find one: what a name stands for
+    does not depend on who imported the plugins before, and a name that nobody knows costs nothing.
 
     Args:
         name: an id or an alias.
         listing: which models: MODELS, or EMBEDDING_MODELS with their `EmbeddingModelWithAliases`.
     """
-    return _registered(listing).get(name) if _registration_matters(name) else None
+    return _registered(listing).get(name) if _can_be_told(name) or may_be_registered(name) else None
 
 
 def registered_model(kind: str, model_id: str) -> Any:
     """The real model that a plugin registers under an id; None where none does."""
-    return getattr(_registered(MODELS).get(model_id), kind, None)
+    return getattr(find_registered(model_id), kind, None)
+
+
+def registered_names() -> set[str]:
+    """Every id and alias that plugins register, of models and of embedding models."""
+    return {*_registered(MODELS), *_registered(EMBEDDING_MODELS)}
 
 
 def registered_now() -> dict[str, Any]:
     """Every registered name and alias with its `ModelWithAliases`, as the plugins list them at this moment."""
-    return _registered_by.__wrapped__(MODELS, frozenset(), 0)
+    return _registered_by.__wrapped__(MODELS, frozenset(), ())
 
 
-def _registration_matters(name: str) -> bool:
-    """Whether the registered models can say something about a name that is not said by the name itself."""
+def _can_be_told(name: str) -> bool:
+    """Whether what is registered has to be looked at whatever the sources of the plugins say of a name."""
     plugins = sys.modules.get("llm.plugins")
-    if plugins is not None and (plugins._loaded or plugins.pm.get_plugins()):
-        return True
-    return name in _aliases_in_sources() or passes_through(name) or aliases_file().is_file()
+    loaded = plugins is not None and (plugins._loaded or plugins.pm.get_plugins())
+    return bool(loaded) or passes_through(name) or any(file.is_file() for file in files_of_models())
 
 
 def _registered(listing: str) -> dict[str, Any]:
@@ -101,7 +105,6 @@ def _registered(listing: str) -> dict[str, Any]:
     if not _real_listings:  # `llm` was not attached to
         return {}
     loader: Any = importlib.import_module("llm.plugins")
-    aliases = aliases_file()
     loader.load_plugins()
     manager = loader.pm
     plugins = frozenset(manager.list_name_plugin())
@@ -109,32 +112,12 @@ def _registered(listing: str) -> dict[str, Any]:
     by_hand = [name for name, plugin in plugins if plugin not in installed and name not in loader.DEFAULT_PLUGINS]
     # A plugin that a test registered may register other models the next time.
     registered = _registered_by.__wrapped__ if by_hand else _registered_by
-    return registered(listing, plugins, aliases.stat().st_mtime_ns if aliases.is_file() else 0)
+    written = tuple(file.stat().st_mtime_ns for file in files_of_models() if file.is_file())
+    return registered(listing, plugins, written)
 
 
 @functools.lru_cache(maxsize=2)
-def _registered_by(listing: str, plugins: frozenset[Any], aliases_written: int) -> dict[str, Any]:
+def _registered_by(listing: str, plugins: frozenset[Any], written: tuple[int, ...]) -> dict[str, Any]:
     listed = _real_listings[listing]()
     names = {alias: entry for entry in listed for alias in entry.aliases}
     return names | {id_of(entry): entry for entry in listed}
-
-
-@functools.cache
-def _aliases_in_sources() -> frozenset[str]:
-    """The aliases that `llm` and the installed plugins list literally, without importing them."""
-    names: set[str] = set()
-    for source in _plugin_sources():
-        for aliases in re.findall(r"\baliases\s*=\s*[(\[]([^)\]]*)", source.read_text(errors="replace")):
-            names.update(re.findall(r"""["']([^"']+)["']""", aliases))
-    return frozenset(names)
-
-
-def _plugin_sources() -> Iterator[Path]:
-    modules = {point.module.split(".")[0] for point in importlib.metadata.entry_points(group="llm")}
-    for module in sorted(modules | {"llm"}):
-        spec = importlib.util.find_spec(module)
-        if spec is not None and spec.submodule_search_locations:
-            folder = Path(spec.submodule_search_locations[0])
-            yield from (folder / "default_plugins" if module == "llm" else folder).glob("*.py")
-        elif spec is not None and spec.origin:
-            yield Path(spec.origin)

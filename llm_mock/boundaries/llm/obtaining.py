@@ -57,7 +57,7 @@ def mocked_embedding_models(original: Listing) -> list[Any]:
 
 
 def _mocked_embedding_model(model: Any, mock: MockGetModel) -> Any:
-    return model if _runs_itself(model) else mock.hand_out("embedding_model", model.model_id, model.model_id)
+    return model if _runs_itself(model) else mock.model_of("embedding_model", model.model_id)
 
 
 def mocked_aliases(kind: str, original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -76,9 +76,9 @@ def _hand_out(kind: str, mock: MockGetModel, name: str) -> Any:
     model = None if entry is None else getattr(entry, "model" if embedding else kind)
     if model is not None and _runs_itself(model):
         return model
-    if entry is not None and model is None and passes_through(id_of(entry)):
-        raise KeyError(name)  # it runs for real, and has no twin
-    return mock.hand_out(kind, name, name if entry is None else id_of(entry))
+    if model is None and passes_through(name if entry is None else id_of(entry)):
+        raise KeyError(name)  # it would run for real, and no plugin has it, or no twin of it
+    return mock.hand_out(kind, name, entry)
 
 
 def _runs_itself(model: Any) -> bool:

@@ -98,7 +98,7 @@ def _executed(
         conversation_again = {} if args else {"conversation": conversation}
         return original(prompt, stream, response, *args, **conversation_again, **kwargs)
     refuse_where_wanted(model.model_id, mock)
-    twin = mock.hand_out("async_model" if is_async(model) else "model", model.model_id, model.model_id)
+    twin = mock.model_of("async_model" if is_async(model) else "model", model.model_id)
     return twin.execute_scripted(prompt, stream, response, args[0] if args else conversation)
 
 
@@ -106,7 +106,7 @@ def _embedded(original: Callable[..., Any], mock: Any, model: Any, items: Any, k
     """What `embed_batch` of a real model gives, where a mock is active."""
     __tracebackhide__ = True
     refuse_where_wanted(model.model_id, mock)
-    return mock.get_embedding_model(model.model_id).embed_batch(items, key=model.key or key)
+    return mock.model_of("embedding_model", model.model_id).embed_batch(items, key=model.key or key)
 
 
 # What somebody patched

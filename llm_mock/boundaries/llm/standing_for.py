@@ -6,6 +6,11 @@ import inspect
 from collections.abc import Iterable
 from typing import Any
 
+import llm
+
+NO_KEY = "no-key-needed"
+"""The key of a mocked model that needs one, where nobody gave one: tests run without."""
+
 
 class StandsFor:
     """A mocked model: by itself, or in the place of a registered one, whose name and values it then has."""
@@ -27,5 +32,15 @@ class StandsFor:
                 return value
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    def get_key(self, explicit_key: str | None = None) -> str | None:
+        """The key that `llm` would find; where the real model would raise `llm.NeedsKeyException` it is `NO_KEY`."""
+        try:
+            return super().get_key(explicit_key)  # type: ignore[misc, no-any-return]
+        except llm.NeedsKeyException:
+            return NO_KEY
+
     def __str__(self) -> str:
         return super().__str__() if self._registered is None else str(self._registered)
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self._registered is None else repr(self._registered)

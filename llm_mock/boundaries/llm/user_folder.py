@@ -68,10 +68,11 @@ def make_user_folder() -> None:
     os.environ[USER_FOLDER_VARIABLE] = str(_State.folder.path)
 
 
-def aliases_file() -> Path:
-    """Where the user's aliases of models are; the file need not be there."""
+def files_of_models() -> list[Path]:
+    """Where the user's aliases of models are, and further models; the files need not be there."""
     own = _State.folder.path if _State.folder else os.devnull
-    return Path(os.environ.get(USER_FOLDER_VARIABLE) or own) / "aliases.json"
+    folder = Path(os.environ.get(USER_FOLDER_VARIABLE) or own)
+    return [folder / "aliases.json", folder / "extra-openai-models.yaml"]
 
 
 def stored_keys(folder: str | None) -> list[str]:

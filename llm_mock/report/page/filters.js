@@ -29,7 +29,7 @@ function fits(group) {
   group.named = Boolean(pattern) && own.some((text) => pattern.test(text));
   if (group.calls.some((call) => callFits(group, call))) return true;
   if (group.calls.length || inputs.model.value || CALL_FILTERS[outcome] || (pattern && !group.named)) return false;
-  return inputs.silent.checked || Boolean(outcome || test || group.steps) || ["failed", "error"].includes(group.outcome);
+  return inputs.silent.checked || Boolean(outcome || test || group.steps) || BAD.includes(group.outcome);
 }
 
 function fillFilters() {

@@ -1,7 +1,9 @@
 // A test of the list: its head, and what is seen when it is open.
 
 const TALKS_AT_ONCE = 25;
-const SIGNS = { passed: "✓", failed: "✕", error: "!", skipped: "–", xfailed: "✓", xpassed: "?", rerun: "↻", outside: "○" };
+const SIGNS = { passed: "✓", failed: "✕", error: "!", skipped: "–", xfailed: "✓", xpassed: "?", rerun: "↻", interrupted: "■", outside: "○" };
+
+const BAD = ["failed", "error", "interrupted"];
 
 function renderTest(group) {
   const outside = group.outcome === "outside";
@@ -17,6 +19,7 @@ function renderTest(group) {
       total.errors ? ` (${total.errors} failed)` : "",
       make("br"),
       group.calls.length ? `${count(total.tokens, "token")} · ${cost(total)}` : "no model asked",
+      group.reruns ? ` · ${count(group.reruns.length, "rerun")}` : "",
       group.steps ? ` · ${count(group.steps.length, "step")}` : ""),
   );
   const body = make("div", "body");
@@ -43,9 +46,12 @@ function fillBody(group, body) {
     group.duration_s === null ? null : make("span", "", `took ${seconds(group.duration_s)}`),
     group.worker ? make("span", "", `on ${group.worker}`) : null, link));
   if (group.message) {
-    const bad = ["failed", "error"].includes(group.outcome);
+    const bad = BAD.includes(group.outcome);
     body.append(make("div", `reason${bad ? "" : " quiet"}`, textBlock(group.message, "text small")));
   }
+  for (const [position, run] of (group.reruns || []).entries())
+    body.append(make("div", "reason quiet", make("b", "", `Run ${position + 1} failed after ${seconds(run.duration_s)}`),
+      textBlock(run.message || "", "text small")));
   if (group.steps) body.append(make("ol", "steps", ...group.steps.map(renderStep)));
   const talks = talksOf(group.calls);
   const fitting = talks.filter((talk) => talk.some((call) => callFits(group, call)));

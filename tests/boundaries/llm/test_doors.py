@@ -261,7 +261,7 @@ def test_an_llm_imported_anew_from_scratch_is_mocked(pytester: pytest.Pytester) 
             again = importlib.import_module("llm")
             model = again.get_model("gpt-4o")
             assert again.Model is not llm.Model
-            assert isinstance(model, again.Model)
+            assert isinstance(model, again.KeyModel)
             assert again.Conversation(model=model).prompt("Hi").text() == "still mocked"
             from llm.default_plugins.openai_models import Chat
             assert Chat("gpt-4o").prompt("Hi").text() == "still mocked"

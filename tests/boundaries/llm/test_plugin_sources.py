@@ -1,0 +1,88 @@
+"""The plugins of `llm` are imported only where they can tell something of a name, and without their SDK."""
+
+from __future__ import annotations
+
+import os
+
+import llm
+import pytest
+
+from llm_mock.boundaries.llm import plugin_sources
+
+NAMES = [
+    (entry.model.model_id, alias)
+    for entry in [*llm.get_models_with_aliases(), *llm.get_embedding_models_with_aliases()]
+    for alias in [*entry.aliases, entry.model.model_id]
+]
+
+
+@pytest.mark.parametrize(("model_id", "name"), NAMES)
+def test_every_name_of_the_plugins_of_llm_is_found_in_their_sources(model_id: str, name: str) -> None:
+    assert plugin_sources.may_be_registered(name)
+    assert name == model_id or plugin_sources.may_be_alias(name)
+
+
+def test_a_name_that_nobody_knows_imports_no_plugin_and_a_known_one_no_sdk(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import sys
+        import llm
+
+        PLUGIN = "llm.default_plugins.openai_models"
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o-mini", "Hello")
+            for get_model in (llm.get_model, llm.get_async_model):
+                get_model("nobody/knows").prompt("Hi", temperature=1).text()
+            llm.get_embedding_model("nobody/knows").embed("Hi")
+            assert PLUGIN not in sys.modules
+            assert llm.get_model("4o-mini").prompt("Hi", temperature=1).text() == "Hello"
+            assert PLUGIN in sys.modules
+            assert llm.get_embedding_model("3-small").model_id == "text-embedding-3-small"
+            assert "openai" not in sys.modules
+            assert sys.modules[PLUGIN].openai.OpenAI.__name__ == "OpenAI"
+            import openai
+            sys.modules[PLUGIN].openai.patched = 1
+            assert openai.patched == 1
+            del sys.modules[PLUGIN].openai.patched
+            assert not hasattr(openai, "patched")
+        """
+    )
+    pytester.runpytest_subprocess("-p", "no:hypothesispytest").assert_outcomes(passed=1)
+
+
+def test_a_plugin_whose_names_cannot_be_read_is_asked(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytester.makepyfile(
+        llm_computing="""
+        import llm
+
+        class Small(llm.Model):
+            model_id = "/".join(("com", "puted"))
+            def execute(self, prompt, stream, response, conversation):
+                raise AssertionError("executed")
+
+        @llm.hookimpl
+        def register_models(register):
+            register(Small(), aliases=["".join("ab")])
+        """
+    )
+    information = pytester.mkdir("llm_computing-1.0.dist-info")
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: llm-computing\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text("[llm]\ncomputing = llm_computing\n")
+    pytester.syspathinsert()
+    monkeypatch.setenv("PYTHONPATH", str(pytester.path), prepend=os.pathsep)
+    pytester.makepyfile(
+        """
+        import llm, pytest
+
+        @pytest.mark.parametrize("name", ["com/puted", "ab"])
+        def test_it(name):
+            with pytest.raises(ValueError, match="does not support schemas"):
+                llm.get_model(name).prompt("Hi", schema={"type": "object"})
+            assert llm.get_model(name).model_id == "com/puted"
+            assert llm.get_model("nobody/knows").prompt("Hi", schema={"type": "object"}).text()
+        """
+    )
+    pytester.runpytest_subprocess().assert_outcomes(passed=2)

@@ -1,0 +1,116 @@
+"""Where a project wants that, a name that neither a plugin nor a test knows is unknown, as in production."""
+
+from __future__ import annotations
+
+import pytest
+
+REFUSE = "[pytest]\nllm_mock_unknown_models = refuse"
+
+
+def test_a_name_that_nobody_knows_is_refused(pytester: pytest.Pytester) -> None:
+    pytester.makeini(REFUSE)
+    pytester.makepyfile(
+        """
+        import subprocess, sys
+        import llm, pytest
+        from click.testing import CliRunner
+        from llm import get_model
+        from llm.cli import cli
+
+        GETTERS = [get_model, llm.get_async_model, llm.get_embedding_model]
+
+        @pytest.mark.parametrize("get_model", GETTERS)
+        def test_refused(get_model):
+            with pytest.raises(llm.UnknownModelError, match="Unknown model: gpt-4o-mnii"):
+                get_model("gpt-4o-mnii")
+
+        def test_refused_on_the_command_line():
+            result = CliRunner().invoke(cli, ["prompt", "Hi", "-m", "gpt-4o-mnii"])
+            assert "Unknown model: gpt-4o-mnii" in result.output
+
+        def test_refused_in_another_process(mock_llm_responses):
+            mock_llm_responses.set("our/model", "Hello")
+            ask = "import llm, sys; print(llm.get_model(sys.argv[1]).prompt('Hi').text())"
+            env = mock_llm_responses.environment()
+            for name, said in ("our/model", "Hello"), ("gpt-4o-mnii", "Unknown model"):
+                done = subprocess.run([sys.executable, "-c", ask, name], env=env, capture_output=True, text=True)
+                assert said in done.stdout + done.stderr
+
+        @pytest.mark.parametrize("name", ["gpt-4o-mini", "4.1", "3-small"])
+        def test_known_by_a_plugin(name):
+            (llm.get_embedding_model if name == "3-small" else llm.get_model)(name)
+
+        def test_a_provider_that_somebody_made_is_answered_for():
+            class Own(llm.Model):
+                model_id = "own"
+                def execute(self, prompt, stream, response, conversation):
+                    raise AssertionError("executed")
+            assert Own().prompt("Hi").text()
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=9)
+
+
+@pytest.mark.parametrize(
+    "naming",
+    [
+        *("set('own', 'Hello')", "add('own', 'Hello', optional=True)", "set_error('own', ValueError)"),
+        *("set_latency('own', None)", "set_price('own', 1, 2)", "get_model('own')", "get_embedding_model('own')"),
+    ],
+)
+def test_a_name_that_the_test_names_is_known(pytester: pytest.Pytester, naming: str) -> None:
+    pytester.makeini(REFUSE)
+    pytester.makepyfile(
+        f"""
+        import llm, pytest
+
+        @pytest.mark.parametrize("get_model", [llm.get_model, llm.get_async_model, llm.get_embedding_model])
+        def test_named(get_model, mock_llm_responses):
+            mock_llm_responses.{naming}
+            assert get_model("own").model_id == "own"
+
+        def test_not_named_here(mock_llm_responses):
+            mock_llm_responses.set("*", "anything")
+            with pytest.raises(llm.UnknownModelError):
+                llm.get_model("own")
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=4)
+
+
+def test_a_name_that_the_project_names_is_known(pytester: pytest.Pytester) -> None:
+    pytester.makeini(REFUSE)
+    pytester.makeconftest("def pytest_llm_mock_configure(mock): mock.set('own', 'Hello')")
+    pytester.makepyfile(
+        """
+        import llm
+
+        def test_it():
+            assert llm.get_model("own").prompt("Hi").text() == "Hello"
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1)
+
+
+def test_the_message_has_the_nearest_name_and_says_what_to_do(pytester: pytest.Pytester) -> None:
+    pytester.makeini(REFUSE)
+    pytester.makepyfile(
+        """
+        import llm
+
+        def test_it():
+            llm.get_model("gpt-4o-mnii")
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*Unknown model: gpt-4o-mnii; did you mean 'gpt-4o-mini'? No installed plugin of llm*"]
+    )
+    result.stdout.fnmatch_lines(["*correct the name, install the plugin, or set() a reply for it*"])
+
+
+def test_the_setting_is_one_of_two_words(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_unknown_models = maybe")
+    result = pytester.runpytest()
+    result.stderr.fnmatch_lines(["*ini llm_mock_unknown_models = 'maybe': write answer or refuse.*"])

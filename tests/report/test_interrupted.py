@@ -1,0 +1,84 @@
+"""Tests that did not run to their end, and tests that ran more than once, in the report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MODULE = """
+import llm, pytest
+
+@pytest.fixture
+def broken():
+    {setup}
+    yield
+    {teardown}
+
+def test_before(): ...
+
+def test_it(broken):
+    llm.get_model("m").prompt("Hi").text()
+    {call}
+
+def test_after(): ...
+"""
+
+
+def reported(pytester: pytest.Pytester, *arguments: str) -> list[dict[str, Any]]:
+    pytester.runpytest_subprocess(
+        "-p", "no:randomly", "--llm-mock-report=r.json", "--llm-mock-report=r.html", *arguments
+    )
+    found: list[dict[str, Any]] = json.loads(Path("r.json").read_text())["tests"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [("raise KeyboardInterrupt", "KeyboardInterrupt"), ("pytest.exit('enough')", "pytest.exit: enough")],
+)
+@pytest.mark.parametrize(("phase", "calls"), [("setup", 0), ("call", 1), ("teardown", 1)])
+@pytest.mark.parametrize("reruns", [(), ("--reruns", "2")], ids=["once", "with reruns"])
+def test_a_test_that_was_interrupted_has_not_passed(
+    pytester: pytest.Pytester, phase: str, statement: str, reason: str, calls: int, reruns: tuple[str, ...]
+) -> None:
+    if reruns:
+        pytest.importorskip("pytest_rerunfailures")
+    phases = {"setup": "pass", "call": "pass", "teardown": "pass", phase: statement}
+    pytester.makepyfile(MODULE.format(**phases))
+    before, interrupted = reported(pytester, *reruns)
+    assert before["outcome"] == "passed"
+    assert interrupted["id"].endswith("::test_it")
+    assert (interrupted["outcome"], interrupted["message"]) == ("interrupted", f"Interrupted by {reason}")
+    assert len(interrupted["calls"]) == calls
+    document = json.loads(Path("r.json").read_text())
+    assert document["outcomes"] == {"passed": 1, "interrupted": 1}
+    assert document["outside_tests"] == []
+    assert "interrupted" in Path("r.html").read_text()
+
+
+def test_a_test_that_failed_before_it_was_interrupted_stays_failed(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(MODULE.format(setup="pass", call="assert False", teardown="raise KeyboardInterrupt"))
+    assert [test["outcome"] for test in reported(pytester)] == ["passed", "failed"]
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["alone", "xdist"])
+@pytest.mark.parametrize("phase", ["setup", "call", "teardown"])
+@pytest.mark.parametrize(("passes", "outcome"), [(2, "passed"), (9, "failed")])
+def test_a_test_that_runs_again_is_one_test_with_its_reruns(
+    pytester: pytest.Pytester, phase: str, passes: int, outcome: str, workers: tuple[str, ...]
+) -> None:
+    pytest.importorskip("pytest_rerunfailures")
+    phases = {"setup": "pass", "call": "pass", "teardown": "pass"}
+    statement = f"runs.append(1); assert len(runs) > {passes}, f'run {{len(runs)}}'"
+    pytester.makepyfile("runs = []\n" + MODULE.format(**{**phases, phase: statement}))
+    before, test, after = reported(pytester, "--reruns", "2", *workers)
+    failed = outcome if outcome == "passed" or phase == "call" else "error"
+    assert (test["outcome"], before["outcome"], after["outcome"]) == (failed, "passed", "passed")
+    assert ["run 1" in run["message"] for run in test["reruns"]] == [True, False]
+    assert "run 2" in test["reruns"][1]["message"]
+    made = 3 if phase != "setup" else int(outcome == "passed")
+    assert [call["number"] for call in test["calls"]] == list(range(1, made + 1))
+    assert "reruns" not in before
