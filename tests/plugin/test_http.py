@@ -138,32 +138,48 @@ def test_a_host_that_the_project_names_is_a_provider(project: pytest.Pytester) -
 
 @pytest.mark.parametrize("ini", ["llm_mock_http = off", "llm_mock_passthrough = gpt-*", "llm_mock = false"])
 def test_what_is_let_through_reaches_its_host(project: pytest.Pytester, ini: str) -> None:
-    project.makeini(f"[pytest]\nllm_mock_hosts = 127.0.0.1\n{ini}")
+    project.makeini(f"[pytest]\nllm_mock_hosts = localhost\n{ini}")
     project.makepyfile(
         """
-        import threading
+        import asyncio, threading
         from http.server import BaseHTTPRequestHandler, HTTPServer
-        import httpx
+        import aiohttp, httpx, httpx2, pytest, requests, trio
 
         class Provider(BaseHTTPRequestHandler):
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["content-length"]))
                 self.send_response(200)
+                self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
 
-        def test_it():
+        async def by_aiohttp(url, json):
+            async with aiohttp.ClientSession() as session, session.post(url, json=json) as response:
+                return await response.json()
+
+        async def by_httpx2(url, json):
+            async with httpx2.AsyncClient() as client:
+                return (await client.post(url, json=json)).json()
+
+        @pytest.mark.parametrize("ask", [
+            lambda url, json: httpx.post(url, json=json).json(),
+            lambda url, json: requests.post(url, json=json).json(),
+            lambda url, json: asyncio.run(by_httpx2(url, json)),
+            lambda url, json: trio.run(by_httpx2, url, json),
+            lambda url, json: asyncio.run(by_aiohttp(url, json)),
+        ])
+        def test_it(ask):
             with HTTPServer(("127.0.0.1", 0), Provider) as server:
                 thread = threading.Thread(target=server.handle_request)
                 thread.start()
-                url = f"http://127.0.0.1:{server.server_port}/v1/chat/completions"
+                url = f"http://localhost:{server.server_port}/v1/chat/completions"
                 question = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello"}]}
-                assert httpx.post(url, json=question).json() == question
+                assert ask(url, question) == question
                 thread.join()
         """
     )
-    project.runpytest().assert_outcomes(passed=1)
+    project.runpytest().assert_outcomes(passed=5)
 
 
 def test_another_process_answers_for_sdks_and_reports(project: pytest.Pytester) -> None:

@@ -8,7 +8,10 @@ from types import ModuleType
 
 from llm_mock.boundaries.attaching import when_imported
 
-LIBRARIES = {"aiohttp": "aiohttp", "httpcore": "httpcore", "httpcore2": "httpcore", "urllib3": "urllib3"}
+LIBRARIES = {
+    **{"aiohttp": "aiohttp", "httpcore": "httpcore", "httpcore2": "httpcore", "urllib3": "urllib3"},
+    **dict.fromkeys(("asyncio", "curl_cffi", "http.client", "socket"), "refused"),
+}
 """The libraries, and the modules of `transports` that attach to them."""
 
 

@@ -41,6 +41,20 @@ def guarded_provider(host: str, port: int | None) -> str | None:
     return provider
 
 
+def refusal(host: str | bytes | None, port: object) -> str | None:
+    """What to say of a connection that the mock cannot answer on, noted for the test to fail with; None to leave it."""
+    name = host.decode("latin-1") if isinstance(host, bytes) else host
+    if not name or guarded_provider(name, port if isinstance(port, int) else None) is None:
+        return None
+    message = (
+        f"A connection to {name} was about to be made in a way that llm_mock cannot answer on; nothing was sent. The "
+        "mock answers what is sent by httpx, httpx2, requests, urllib3, botocore and aiohttp. To reach the provider, "
+        "mark the test with @pytest.mark.llm_live."
+    )
+    active().note_problem(message)
+    return message
+
+
 def response_to(sent: WireRequest, provider: str) -> WireResponse | None:
     """The response to a request; None where its model passes through, and the library is to send it.
 

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from llm_mock.boundaries.attaching import replace
+from llm_mock.boundaries.for_real import for_real
 from llm_mock.boundaries.http.door import guarded_provider, response_to_async
 
 
@@ -32,7 +33,8 @@ async def _connect(
     except ConnectionFails as error:
         raise _exception(request, error) from None
     if response is None:
-        return await original(connector, request, *args, **kwargs)
+        with for_real():
+            return await original(connector, request, *args, **kwargs)
     protocol = connector._factory()
     protocol.connection_made(_Connection(protocol, response))
     return sys.modules["aiohttp.connector"].Connection(connector, request.connection_key, protocol, connector._loop)

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from llm_mock.boundaries.attaching import replace
+from llm_mock.boundaries.for_real import for_real
 from llm_mock.boundaries.http.door import guarded_provider, response_to, response_to_async, sleep
 
 EXCEPTIONS = {"connect": "ConnectError", "dropped": "RemoteProtocolError", "timeout": "ReadTimeout"}
@@ -34,7 +35,8 @@ def _handle_request(original: Callable[[Any, Any], Any], pool: Any, request: Any
         raise _exception(pool, error) from None
     if response is None:
         request.stream = _Again(body)
-        return original(pool, request)
+        with for_real():
+            return original(pool, request)
     content = response.body if isinstance(response.body, bytes) else _pieces(pool, response.body)
     return _response(pool, response, content)
 
@@ -53,7 +55,8 @@ async def _handle_async_request(original: Callable[[Any, Any], Awaitable[Any]], 
         raise _exception(pool, error) from None
     if response is None:
         request.stream = _Again(body)
-        return await original(pool, request)
+        with for_real():
+            return await original(pool, request)
     content = response.body if isinstance(response.body, bytes) else _pieces_async(pool, response.body)
     return _response(pool, response, content)
 

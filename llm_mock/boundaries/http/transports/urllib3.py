@@ -8,8 +8,10 @@ import time
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
+from urllib.parse import urlsplit
 
 from llm_mock.boundaries.attaching import replace
+from llm_mock.boundaries.for_real import for_real
 from llm_mock.boundaries.http.door import guarded_provider, response_to
 
 
@@ -25,22 +27,50 @@ def _urlopen(
     url: str,
     body: Any = None,
     headers: Any = None,
+    retries: Any = None,
     *args: Any,
     **kwargs: Any,
 ) -> Any:
     __tracebackhide__ = True
-    provider = guarded_provider(pool.host, pool.port)
+    host, port = _target(pool, url)
+    provider = guarded_provider(host, port)
     if provider is None or pool.ConnectionCls.__module__.startswith("vcr."):
-        return original(pool, method, url, body, headers, *args, **kwargs)
+        return original(pool, method, url, body, headers, retries, *args, **kwargs)
     from llm_mock.boundaries.http.errors import ConnectionFails
 
     content = _bytes(body)
+    wanted = sys.modules["urllib3.util.retry"].Retry.from_int(retries, default=pool.retries)
     try:
-        response = response_to(_sent(pool, method, url, content, headers), provider)
+        response = response_to(_sent(pool, host, method, url, content, headers), provider)
     except ConnectionFails as error:
-        raise _exception(pool, url, error) from None
+        wanted = wanted.increment(method, url, error=_exception(pool, url, error), _pool=pool)
+        wanted.sleep()
+        return pool.urlopen(method, url, content, headers, wanted, *args, **kwargs)
     if response is None:
-        return original(pool, method, url, content or None, headers, *args, **kwargs)
+        with for_real():
+            return original(pool, method, url, content or None, headers, retries, *args, **kwargs)
+    answered = _response(pool, method, url, response, kwargs)
+    if not wanted.is_retry(method, answered.status, "retry-after" in answered.headers):
+        return answered
+    try:
+        wanted = wanted.increment(method, url, response=answered, _pool=pool)
+    except sys.modules["urllib3.exceptions"].MaxRetryError:
+        if wanted.raise_on_status:
+            raise
+        return answered
+    wanted.sleep(answered)
+    return pool.urlopen(method, url, content, headers, wanted, *args, **kwargs)
+
+
+def _target(pool: Any, url: str) -> tuple[str, int | None]:
+    """The host and the port that a request goes to; a proxy is told the whole URL where nothing is encrypted."""
+    if pool.proxy is None or "://" not in url:
+        return pool.host, pool.port
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port
+
+
+def _response(pool: Any, method: str, url: str, response: Any, kwargs: dict[str, Any]) -> Any:
     parts = (response.body,) if isinstance(response.body, bytes) else response.body
     return sys.modules["urllib3"].HTTPResponse(
         body=io.BufferedReader(_Body(pool, url, iter(parts))),
@@ -63,14 +93,14 @@ def _bytes(body: Any) -> bytes:
     return _bytes(read)
 
 
-def _sent(pool: Any, method: str, url: str, body: bytes, headers: Any) -> Any:
+def _sent(pool: Any, host: str, method: str, url: str, body: bytes, headers: Any) -> Any:
     from llm_mock.boundaries.http.wire import WireRequest
 
     given = headers if headers is not None else pool.headers
     path, _, query = url.partition("?")
     path = "/" + path.split("/", 3)[-1] if "://" in path else path  # as to a proxy
     named = {_text(name).lower(): _text(value) for name, value in (given or {}).items()}
-    return WireRequest(method, pool.host, path, query, named, body)
+    return WireRequest(method, host, path, query, named, body)
 
 
 def _text(value: Any) -> str:

@@ -1,0 +1,194 @@
+"""Nothing reaches a provider: what is sent in an unusual way is answered all the same, or refused."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import io
+import json
+import socket
+import urllib.request
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import aiohttp
+import httpcore
+import httpcore2
+import httpx
+import httpx2
+import pytest
+import requests
+import urllib3
+
+from llm_mock import MockGetModel
+
+HOST = "api.openai.com"
+CHAT = f"https://{HOST}/v1/chat/completions"
+QUESTION = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello"}]}
+BODY = json.dumps(QUESTION).encode()
+PROXY = "http://proxy.invalid:3128"
+
+
+def answer_of(data: Any) -> Any:
+    return json.loads(data)["choices"][0]["message"]["content"]
+
+
+def in_pieces() -> Iterator[bytes]:
+    yield BODY[:5]
+    yield BODY[5:]
+
+
+async def in_pieces_async() -> Any:
+    for piece in in_pieces():
+        yield piece
+
+
+URLS = (
+    CHAT.replace("https", "http"),
+    CHAT.replace(HOST, f"{HOST}."),
+    CHAT.replace(HOST, "API.OpenAI.com"),
+    CHAT.replace(HOST, f"{HOST}:8443"),
+    CHAT.replace("/v1", "//v1"),
+)
+
+
+@pytest.mark.parametrize("url", URLS)
+@pytest.mark.parametrize("library", [httpx, httpx2])
+def test_a_url_may_be_written_in_any_way(library: Any, url: str, mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set("gpt-4o", "Hi!")
+    assert answer_of(library.post(url, json=QUESTION).content) == "Hi!"
+    assert answer_of(requests.post(url, json=QUESTION, timeout=10).content) == "Hi!"
+    assert answer_of(by_aiohttp(url=url, json=QUESTION)) == "Hi!"
+
+
+@pytest.mark.parametrize("library", [httpx, httpx2])
+@pytest.mark.parametrize(
+    "client",
+    [
+        lambda library: library.Client(proxy=PROXY),
+        lambda library: library.Client(mounts={CHAT: library.HTTPTransport(retries=2)}),
+        lambda library: library.Client(transport=library.HTTPTransport(uds="/nowhere")),
+        lambda library: library.Client(base_url=f"https://{HOST}"),
+    ],
+    ids=["proxy", "mounts", "uds", "base_url"],
+)
+def test_a_client_may_have_any_transport(client: Any, library: Any, mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set("gpt-4o", "Hi!")
+    with client(library) as made:
+        assert answer_of(made.post("/v1/chat/completions" if made.base_url.host else CHAT, json=QUESTION).content)
+        assert answer_of(made.post(CHAT, content=in_pieces()).content) == "Hi!"
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"])
+def test_every_method_is_refused_where_it_asks_nothing(method: str, mock_llm_calls: MockGetModel) -> None:
+    assert httpx.request(method, CHAT).status_code == 404
+    assert mock_llm_calls.problems[0].startswith(f"{method} /v1/chat/completions of {HOST} was asked for")
+    mock_llm_calls.problems.clear()
+
+
+def by_aiohttp(connector: Any = None, url: str = CHAT, **more: Any) -> Any:
+    async def ask() -> Any:
+        async with (
+            aiohttp.ClientSession(connector=connector and connector()) as session,
+            session.post(url, **more) as response,
+        ):
+            return await response.read()
+
+    return asyncio.run(ask())
+
+
+WAYS: dict[str, Callable[[], Any]] = {
+    "a pool of urllib3": lambda: urllib3.HTTPSConnectionPool(HOST).urlopen("POST", CHAT, body=BODY).data,
+    "a proxy of urllib3": lambda: urllib3.ProxyManager(PROXY).request("POST", CHAT, body=BODY).data,
+    "a proxy of requests": lambda: requests.post(CHAT, data=BODY, proxies={"https": PROXY}, timeout=10).content,
+    "a proxy that sees it": lambda: requests.post(URLS[0], data=BODY, proxies={"http": PROXY}, timeout=10).content,
+    "a file": lambda: requests.post(CHAT, data=io.BytesIO(BODY), timeout=10).content,
+    "pieces": lambda: requests.post(CHAT, data=in_pieces(), timeout=10).content,
+    "a proxy of aiohttp": lambda: by_aiohttp(proxy=PROXY, data=BODY),
+    "a connector of aiohttp": lambda: by_aiohttp(lambda: aiohttp.TCPConnector(limit=1, ssl=False), data=BODY),
+    "pieces by aiohttp": lambda: by_aiohttp(data=in_pieces_async()),
+    "a pool of httpcore": lambda: httpcore.ConnectionPool().request("POST", CHAT, content=BODY).content,
+    "a proxy of httpcore2": lambda: httpcore2.HTTPProxy(PROXY).request("POST", CHAT, content=BODY).content,
+}
+
+
+@pytest.mark.parametrize("ask", WAYS.values(), ids=WAYS)
+def test_a_library_may_be_used_in_any_way(ask: Callable[[], Any], mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set("gpt-4o", "Hi!")
+    assert answer_of(ask()) == "Hi!"
+    assert len(mock_llm_responses.calls) == 1
+
+
+def by_http_client(**more: Any) -> Any:
+    connection = http.client.HTTPSConnection(HOST, **more)
+    connection.request("POST", "/v1/chat/completions", BODY)
+
+
+def by_urllib(**proxies: str) -> Any:
+    urllib.request.build_opener(urllib.request.ProxyHandler(proxies)).open(CHAT, BODY)
+
+
+def by_asyncio() -> Any:
+    asyncio.run(asyncio.open_connection(HOST, 443))
+
+
+def by_a_connection_of_httpcore() -> Any:
+    with httpcore.HTTPConnection(httpcore.Origin(b"https", HOST.encode(), 443)) as connection:
+        connection.request("POST", CHAT, content=BODY)
+
+
+def by_a_connection_of_urllib3() -> Any:
+    urllib3.connection.HTTPSConnection(HOST).request("POST", "/v1/chat/completions", BODY)
+
+
+def by_websockets() -> Any:
+    connect = pytest.importorskip("websockets.sync.client").connect
+    connect(f"wss://{HOST}/v1/realtime")
+
+
+def by_curl() -> Any:
+    pytest.importorskip("curl_cffi.requests").post(CHAT, json=QUESTION)
+
+
+@pytest.mark.parametrize(
+    "connect",
+    [
+        by_http_client,
+        by_urllib,
+        lambda: by_urllib(https=PROXY),
+        by_asyncio,
+        by_a_connection_of_httpcore,
+        by_a_connection_of_urllib3,
+        by_websockets,
+        by_curl,
+        lambda: socket.create_connection((HOST, 443)),
+    ],
+)
+def test_a_connection_that_cannot_be_answered_is_refused(
+    connect: Callable[[], Any], mock_llm_calls: MockGetModel
+) -> None:
+    with pytest.raises(Exception, match=rf"A connection to {HOST} was about to be made"):
+        connect()
+    assert len(mock_llm_calls.problems) == 1
+    mock_llm_calls.problems.clear()
+
+
+def test_requests_tries_again_as_it_was_told(mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.add("gpt-4o", ConnectionRefusedError("nobody there"))
+    mock_llm_responses.add("gpt-4o", ValueError("boom"))
+    mock_llm_responses.add("gpt-4o", "Hi!")
+    retries = urllib3.Retry(2, status_forcelist=[500], allowed_methods=None)
+    with requests.Session() as session:
+        session.mount("https://", requests.adapters.HTTPAdapter(max_retries=retries))
+        assert answer_of(session.post(CHAT, json=QUESTION).content) == "Hi!"
+    assert [bool(call["error"]) for call in mock_llm_responses.calls] == [True, True, False]
+
+
+def test_requests_gives_up_as_it_was_told(mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set_error("gpt-4o", ValueError("boom"))
+    retries = urllib3.Retry(1, status_forcelist=[500], allowed_methods=None)
+    with requests.Session() as session:
+        session.mount("https://", requests.adapters.HTTPAdapter(max_retries=retries))
+        with pytest.raises(requests.exceptions.RetryError):
+            session.post(CHAT, json=QUESTION)
+    assert len(mock_llm_responses.calls) == 2
