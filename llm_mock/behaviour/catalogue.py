@@ -5,107 +5,22 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from llm_mock import templates
-from llm_mock.behaviour.provider_errors import provider_error
-from llm_mock.core.reply import DEFAULT_REPLY, UNSET, Reply
+from llm_mock.behaviour.fault_context import FaultContext
+from llm_mock.behaviour.provider_errors import StreamEnds, provider_error
+from llm_mock.core.reply import UNSET, Reply
 from llm_mock.core.tool_calls import BrokenToolCall
-from llm_mock.errors import EndlessToolCalls, LLMMockError
-from llm_mock.support import schemas
+from llm_mock.errors import EndlessToolCalls
 
 if TYPE_CHECKING:
-    from llm_mock.core.request import Request
+    pass
 
 ANOTHER_LANGUAGE = "以下是对您问题的回答。"
 MOST_TOOL_CALLS = 100
 """How often a model calls a tool without end, until the mock takes it for an endless loop of the application."""
-KEPT = ("usage", "resolved_model", "reasoning", "attachments", "latency")
 EXTRA_FIELDS = ("explanation", "comment", "additional_notes")
-
-
-@dataclass
-class FaultContext:
-    """A call that a model is about to answer, and what is known of the calls before it."""
-
-    model_id: str
-    request: Request
-    reply: Reply
-    """What the test configured."""
-    first_answer: Reply | None
-    """The first answer of the same model, if there was one."""
-    last_tool_call: Any
-    """The tool call that was scripted last."""
-    applied: int
-    """To how many calls the fault was applied so far."""
-
-    def __post_init__(self) -> None:
-        self.schema = self.request.schema
-        self.tools: dict[str, Any] = {tool.name: tool for tool in self.request.tools}
-        self.data = UNSET if self.reply is DEFAULT_REPLY and not self.schema else _data_in(self.reply.content)
-        """The object or the list that the reply is; UNSET where it is text."""
-
-    def changed(self, text: str | None = None, **fields: Any) -> Reply:
-        """The reply with another content; what it cost, and who gave it, stays."""
-        return Reply(text, invalid=True, **{name: getattr(self.reply, name) for name in KEPT} | fields)
-
-    def breaks_the_schema(self, data: Any) -> bool:
-        """Whether data are wrong; without a schema any are."""
-        return self.schema is None or next(schemas.violations(self.schema, data), None) is not None
-
-    def objects(self) -> list[dict[str, Any]]:
-        """The objects in the data, outer ones first."""
-        return [] if self.data is UNSET else list(_objects(self.data))
-
-    def with_object(self, position: int, replacement: dict[str, Any]) -> Any:
-        """The data with one of its objects replaced."""
-        data = copy.deepcopy(self.data)
-        target = list(_objects(data))[position]
-        target.clear()
-        target.update(replacement)
-        return data
-
-    def tool_call(self) -> tuple[str, dict[str, Any]] | None:
-        """A call of an offered tool; None where the model would make none.
-
-        Once it has a tool's result a model answers, unless the script says that it calls a tool again.
-        """
-        if not self.tools or (self.request.tool_results and not self.reply.tool_calls):
-            return None
-        return self.any_tool_call()
-
-    def any_tool_call(self) -> tuple[str, dict[str, Any]]:
-        """The tool call that was scripted for this call, or else last, or else one of the first tool on offer."""
-        call = next(iter(self.reply.tool_calls), self.last_tool_call)
-        if call is not None and call.name in self.tools:
-            return call.name, dict(call.arguments)
-        name, tool = next(iter(self.tools.items()))
-        return name, _arguments(tool.input_schema)
-
-
-def _data_in(text: str) -> Any:
-    with suppress(json.JSONDecodeError):
-        if isinstance(data := json.loads(text), (dict, list)):
-            return data
-    return UNSET
-
-
-def _objects(data: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(data, dict):
-        yield data
-    for item in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
-        yield from _objects(item)
-
-
-def _arguments(schema: Any) -> dict[str, Any]:
-    from llm_mock.behaviour.generate import instance
-
-    with suppress(LLMMockError):  # such as for a pattern
-        if isinstance(arguments := instance(schema or {"type": "object"}), dict):
-            return arguments
-    return {}
 
 
 Change = Callable[[FaultContext], "Reply | None"]
@@ -125,6 +40,7 @@ class Fault(NamedTuple):
 
 
 ANY, JSON, TOOLS = "a call", "an answer in JSON", "a call that offers tools"
+TEXT, STREAM = "an answer with text", "a streamed answer with text"
 CATALOGUE: dict[str, Fault] = {}
 """Every misbehaviour by its name."""
 
@@ -158,7 +74,9 @@ def _prose(context: FaultContext) -> Reply | None:
 def _truncated(context: FaultContext) -> Reply | None:
     """The JSON ends in the middle, at the limit of output tokens."""
     text = context.reply.content
-    return None if context.data is UNSET else context.changed(text[: len(text) * 2 // 3 or 1])
+    if context.data is UNSET:
+        return None
+    return context.changed(text[: len(text) * 2 // 3 or 1], finish_reason="length")
 
 
 @_fault("wrong-types", f"{JSON} whose fields have types")
@@ -288,17 +206,67 @@ def _repeated(context: FaultContext) -> Reply | None:
     return context.changed(first.content) if first.data is UNSET else context.changed(data=first.data)
 
 
-@_fault("broken-stream", "an answer with text")
+@_fault("broken-stream", TEXT)
 def _broken_stream(context: FaultContext) -> Reply | None:
     """The connection breaks when half of the answer was streamed."""
-    content, chunks = context.reply.content, list(context.reply.chunks or ())
-    if not content:
+    return _ending(context, provider_error(context.model_id, "broken_stream", provider=context.request.provider))
+
+
+@_fault("truncated-stream", STREAM)
+def _truncated_stream(context: FaultContext) -> Reply | None:
+    """The stream ends when half of the answer came, and nothing says so."""
+    if context.request.stream is None:  # `llm` says how an answer came, not how it was to end
+        chunks = _in_chunks(context.reply)
+        return context.changed(chunks=chunks[: _half(chunks)]) if chunks else None
+    return _ending(context, StreamEnds()) if context.request.stream else None
+
+
+@_fault("malformed-chunk", f"{STREAM}, of an SDK")
+def _malformed_chunk(context: FaultContext) -> Reply | None:
+    """The stream ends within an event, which is no JSON."""
+    return _ending(context, StreamEnds(malformed=True)) if context.request.stream else None
+
+
+@_fault("error-event", STREAM)
+def _error_event(context: FaultContext) -> Reply | None:
+    """The provider says within the stream that it is overloaded."""
+    if context.request.stream is False:
         return None
-    if len(chunks) < 2:
-        half = (len(content) + 1) // 2
-        chunks = [content[:half], content[half:]]
-    error = provider_error(context.model_id, "broken_stream")
-    return context.changed(chunks=chunks, error=error, error_after=(len(chunks) + 1) // 2)
+    return _ending(context, provider_error(context.model_id, "overloaded", provider=context.request.provider))
+
+
+@_fault("content-filter", TEXT)
+def _content_filter(context: FaultContext) -> Reply | None:
+    """The provider's filter ends the answer in the middle."""
+    return _cut_off(context, "content_filter")
+
+
+@_fault("length", TEXT)
+def _length(context: FaultContext) -> Reply | None:
+    """The answer ends in the middle, at the limit of output tokens."""
+    return _cut_off(context, "length")
+
+
+def _ending(context: FaultContext, error: Exception) -> Reply | None:
+    """The first half of the answer, and an error."""
+    chunks = _in_chunks(context.reply)
+    return context.changed(chunks=chunks, error=error, error_after=_half(chunks)) if chunks else None
+
+
+def _cut_off(context: FaultContext, finish_reason: str) -> Reply | None:
+    chunks = _in_chunks(context.reply)
+    return context.changed(chunks=chunks[: _half(chunks)], finish_reason=finish_reason) if chunks else None
+
+
+def _in_chunks(reply: Reply) -> list[Any]:
+    """The text of a reply in at least two pieces; none where there is no text."""
+    chunks = list(reply.chunks or ())
+    half = (len(reply.content) + 1) // 2
+    return chunks if len(chunks) > 1 or not reply.content else [reply.content[:half], reply.content[half:]]
+
+
+def _half(chunks: list[Any]) -> int:
+    return (len(chunks) + 1) // 2
 
 
 for _name, _description, _error in (
@@ -306,6 +274,6 @@ for _name, _description, _error in (
     ("overloaded", "The provider is overloaded (503; Anthropic 529).", "overloaded"),
     ("timeout", "The provider does not answer in time.", "timeout"),
     ("context-overflow", "The provider refuses: the prompt is longer than the context (400).", "context_overflow"),
-    ("invalid-key", "The provider refuses: the key is invalid (401).", "invalid_key"),
+    ("invalid-key", "The provider refuses: the key is invalid (401; Google 400).", "invalid_key"),
 ):
     CATALOGUE[_name] = Fault(_name, _description, ANY, error=_error)

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.behaviour.catalogue import CATALOGUE, FaultContext
+from llm_mock.behaviour.catalogue import CATALOGUE
+from llm_mock.behaviour.fault_context import FaultContext
 from llm_mock.behaviour.provider_errors import provider_error
 from llm_mock.core.reply import DEFAULT_REPLY, Reply
 from llm_mock.errors import LLMMockError, UnknownMisbehaviour
@@ -86,7 +87,9 @@ class Misbehaviour:
     def error(self, record: CallRecord) -> Reply | None:
         """The provider's error for a call, which is raised before any reply is used up; None for no error."""
         error = self._fault.error
-        return Reply(error=provider_error(record["model_id"], error)) if error and self._note(record) else None
+        if error is None or not self._note(record):
+            return None
+        return Reply(error=provider_error(record["model_id"], error, provider=record.get("provider")))
 
     def change(self, record: CallRecord, request: Request, reply: Reply) -> Reply:
         """What becomes of the reply to a call; the reply itself where the misbehaviour does not apply to it.

@@ -24,7 +24,7 @@ def paced(reply: Reply, latency: Latency, call: CallRecord) -> tuple[Reply, list
         reply.__dict__["chunks"] = tokens  # the way around `__setattr__`
     waits = latency.waits(_sizes(reply), call["number"])
     if latency.timeout is not None and sum(waits) > latency.timeout:
-        waits = _cut(reply, waits, latency.timeout, call["model_id"])
+        waits = _cut(reply, waits, latency.timeout, call)
     return reply, waits
 
 
@@ -37,13 +37,14 @@ def _sizes(reply: Reply) -> list[int]:
     return reasoning + chunks + [estimate_tokens(len(json.dumps(call.arguments))) for call in reply.tool_calls]
 
 
-def _cut(reply: Reply, waits: list[float], timeout: float, model_id: str) -> list[float]:
+def _cut(reply: Reply, waits: list[float], timeout: float, call: CallRecord) -> list[float]:
     """End a reply with a timeout, after the chunks that come before. Returns the waits up to there."""
     ends = list(accumulate(waits))
     arrived = sum(end <= timeout for end in ends)
     lead = 0 if reply.reasoning is None else 1
     chunks = min(max(arrived - lead, 0), len(tuple(reply.stream(stream=True))))
     fields, reasoning = reply.__dict__, reply.reasoning if arrived else None
-    fields.update(error=provider_error(model_id, "timeout"), error_after=chunks, notes=(), reasoning=reasoning)
+    error = provider_error(call["model_id"], "timeout", provider=call.get("provider"))
+    fields.update(error=error, error_after=chunks, notes=(), reasoning=reasoning)
     fields["estimated_tokens"] = estimate_tokens(len(reply.outcome))
     return [*waits[:arrived], timeout - (ends[arrived - 1] if arrived else 0)]

@@ -10,8 +10,9 @@ import builtins
 import importlib
 import sys
 from types import ModuleType
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
+from llm_mock.behaviour.refusals import REFUSALS, body_of
 from llm_mock.core.active import active
 
 RETRY_AFTER = 1
@@ -27,51 +28,6 @@ ENDPOINTS = {
 }
 
 
-class _Refusal(NamedTuple):
-    """What a provider says when it refuses a request; `{model}` and `{seconds}` stand for those of the call."""
-
-    status: int
-    type: str
-    message: str
-    code: str | None = None
-    param: str | None = None
-
-
-REFUSALS = {
-    "openai": {
-        "rate_limit": _Refusal(
-            429,
-            "requests",
-            "Rate limit reached for {model} in organization org-mock on requests per min (RPM): Limit 500, Used 500, "
-            "Requested 1. Please try again in {seconds}s.",
-            "rate_limit_exceeded",
-        ),
-        "overloaded": _Refusal(503, "server_error", "The engine is currently overloaded, please try again later"),
-        "context_overflow": _Refusal(
-            400,
-            "invalid_request_error",
-            "This model's maximum context length is 128000 tokens. However, your messages resulted in 150000 tokens. "
-            "Please reduce the length of the messages.",
-            "context_length_exceeded",
-            "messages",
-        ),
-        "invalid_key": _Refusal(
-            401, "invalid_request_error", "Incorrect API key provided: sk-mock.", "invalid_api_key"
-        ),
-    },
-    "anthropic": {
-        "rate_limit": _Refusal(
-            429,
-            "rate_limit_error",
-            "This request would exceed your organization's rate limit of 50 requests per minute.",
-        ),
-        "overloaded": _Refusal(529, "overloaded_error", "Overloaded"),
-        "context_overflow": _Refusal(
-            400, "invalid_request_error", "prompt is too long: 250000 tokens > 200000 maximum"
-        ),
-        "invalid_key": _Refusal(401, "authentication_error", "invalid x-api-key"),
-    },
-}
 STATUS_CLASSES = {
     **{400: "BadRequestError", 401: "AuthenticationError", 429: "RateLimitError"},
     **{503: "InternalServerError", 529: "OverloadedError"},
@@ -81,7 +37,40 @@ TIMED_OUT = "Request timed out."
 KINDS = (*REFUSALS["openai"], "timeout", "broken_stream")
 
 
-def provider_error(model_id: str, kind: str, *, retry_after: float | None = None) -> Exception:
+class ProviderFailure(Exception):
+    """A provider's refusal as it comes over HTTP, for the client's own SDK to make its exception of.
+
+    Args:
+        status: the HTTP status.
+        body: the JSON body.
+        message: what the provider says.
+        seconds: the header `Retry-After`; None without one.
+    """
+
+    def __init__(self, status: int, body: dict[str, Any], message: str, seconds: float | None = None) -> None:
+        super().__init__(status, body, message, seconds)
+        self.status, self.body, self.message = status, body, message
+        self.headers = {} if seconds is None else {"retry-after": f"{seconds:g}"}
+
+    def __str__(self) -> str:
+        return f"Error code: {self.status} - {self.message}"
+
+
+class StreamEnds(Exception):
+    """A stream over HTTP ends where it should not, and says nothing of it.
+
+    Args:
+        malformed: whether its last event is cut off.
+    """
+
+    def __init__(self, malformed: bool = False) -> None:
+        super().__init__("The stream ended within an event." if malformed else "The stream ended before its end.")
+        self.malformed = malformed
+
+
+def provider_error(
+    model_id: str, kind: str, *, provider: str | None = None, retry_after: float | None = None
+) -> Exception:
     """The exception that a call of a model fails with.
 
     OpenAI's and Anthropic's models are known by how their ids begin, others by the SDK that the plugin which registers
@@ -90,12 +79,14 @@ def provider_error(model_id: str, kind: str, *, retry_after: float | None = None
 
     Args:
         kind: one of `KINDS`; `broken_stream` is a connection that is closed within an answer.
+        provider: over HTTP, whose API is called: `openai`, `anthropic`, `google` or `mistral`. No SDK is needed then.
         retry_after: seconds for the header `Retry-After`. A rate limit always has one.
     """
     if kind not in KINDS:
         raise ValueError(f"kind = {kind!r}: write one of {', '.join(KINDS)}")
-    provider = _provider_of(model_id)
-    sdk = _installed(provider)
+    over_http = provider is not None
+    provider = provider or _provider_of(model_id)
+    sdk = None if over_http else _installed(provider)
     if kind == "timeout":
         return TimeoutError(TIMED_OUT) if sdk is None else sdk.timeout()
     if kind == "broken_stream":
@@ -103,17 +94,14 @@ def provider_error(model_id: str, kind: str, *, retry_after: float | None = None
     seconds = RETRY_AFTER if retry_after is None and kind == "rate_limit" else retry_after
     refusal = REFUSALS[provider or "openai"][kind]
     message = refusal.message.format(model=model_id, seconds=f"{seconds or 0:g}")
+    body = body_of(provider, refusal, message)
+    if over_http:
+        return ProviderFailure(refusal.status, body, message, seconds)
     if sdk is not None:
-        return sdk.status_error(refusal.status, _body(provider, refusal, message), seconds)
+        return sdk.status_error(refusal.status, body, seconds)
     import llm
 
     return llm.ModelError(f"Error code: {refusal.status} - {message}")
-
-
-def _body(provider: str | None, refusal: _Refusal, message: str) -> dict[str, Any]:
-    if provider == "anthropic":
-        return {"type": "error", "error": {"type": refusal.type, "message": message}, "request_id": "req_mock"}
-    return {"error": {"message": message, "type": refusal.type, "param": refusal.param, "code": refusal.code}}
 
 
 def _provider_of(model_id: str) -> str | None:

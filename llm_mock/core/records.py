@@ -60,6 +60,8 @@ class CallRecord(TypedDict):
     """What the model did wrong in the call, where it was made to; see `mock.misbehave`."""
     api: NotRequired[str]
     """Over HTTP: which API was called, such as `chat.completions`, `responses`, `messages` or `generate_content`."""
+    provider: NotRequired[str]
+    """Over HTTP: whose API that is: `openai`, `anthropic`, `google` or `mistral`."""
     sdk: NotRequired[str]
     """Over HTTP: what the client calls itself."""
     stream: NotRequired[bool]

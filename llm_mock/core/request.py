@@ -57,6 +57,10 @@ class Request:
     """The id of the conversation, if the call is part of one."""
     key: str | None = None
     """The key that was passed with the call, or assigned to the model."""
+    provider: str | None = None
+    """Over HTTP, whose API is called: `openai`, `anthropic`, `google` or `mistral`."""
+    stream: bool | None = None
+    """Over HTTP, whether the answer is to be streamed."""
     native: Any
     """What the library made of the call, for functions that reply: an `llm.Prompt`."""
 
@@ -77,7 +81,7 @@ class Request:
         return self.system
 
     def on_the_wire(self) -> dict[str, Any]:
-        """What the record says of a call that came over HTTP: `api`, `sdk`, `stream` and `tool_choice`."""
+        """What the record says of a call that came over HTTP: `api`, `provider`, `sdk`, `stream` and `tool_choice`."""
         return {}
 
     def describe(self) -> dict[str, Any]:

@@ -112,7 +112,8 @@ def test_the_catalogue_has_what_the_field_knows() -> None:
         *("fenced-json", "prose-around-json", "truncated-json", "wrong-types", "missing-field", "extra-field"),
         *("empty-text", "refusal", "wrong-language"),
         *("unknown-tool", "bad-tool-arguments", "endless-tool-calls", "repeated-answer"),
-        *("broken-stream", "rate-limit", "overloaded", "timeout", "context-overflow", "invalid-key"),
+        *("broken-stream", "truncated-stream", "malformed-chunk", "error-event", "content-filter", "length"),
+        *("rate-limit", "overloaded", "timeout", "context-overflow", "invalid-key"),
     ]
     for kind in CATALOGUE.values():
         assert kind.description.endswith(".")
@@ -509,6 +510,25 @@ def test_a_stream_breaks_half_way(reply: Any, before: list[str]) -> None:
     assert is_unchanged("broken-stream", "")
 
 
+@pytest.mark.parametrize("name", ["truncated-stream", "content-filter", "length"])
+def test_half_of_an_answer_comes_without_an_error(name: str) -> None:
+    assert text_of(name, Reply(chunks=["Once ", "upon ", "a ", "time"])) == "Once upon "
+    assert text_of(name, "Hello") == "Hel"
+    assert is_unchanged(name, "")
+
+
+def test_a_provider_that_is_overloaded_within_a_stream_raises_its_error() -> None:
+    response = misbehaving("error-event", "Hello")(MODEL).prompt("Hi", lazy=True)
+    pieces = iter(response)
+    assert next(pieces) == "Hel"
+    with pytest.raises(openai.InternalServerError, match="overloaded"):
+        next(pieces)
+
+
+def test_an_event_that_is_no_json_is_nothing_that_llm_has() -> None:
+    assert is_unchanged("malformed-chunk", "Hello")
+
+
 # In the mock
 
 
@@ -516,7 +536,7 @@ def test_a_wrong_reply_is_not_reported_as_one_that_the_test_got_wrong(recwarn: p
     for name in CATALOGUE:
         get_model = MockGetModel({MODEL: Person(name="Ada", age=36)}, settings=Settings(schema="error"))
         get_model.misbehave(name)
-        if name not in (*ERRORS, "broken-stream"):
+        if name not in (*ERRORS, "broken-stream", "error-event"):
             get_model(MODEL).prompt("Hi", schema=Person, tools=[weather]).text()
         assert not get_model.problems
     assert not list(recwarn)

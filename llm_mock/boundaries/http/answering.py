@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from llm_mock.behaviour.provider_errors import StreamEnds
 from llm_mock.boundaries.http.errors import NOT_TO_BE_RETRIED, ConnectionFails, WireError, on_the_wire
 from llm_mock.boundaries.http.pieces import Exchange, collected
 from llm_mock.boundaries.http.routing import error_response, failed, protocol_of, words_of
@@ -115,11 +116,18 @@ def _response(asked: Asked, answered: Answer | RealCall) -> WireResponse:
 
 
 def _streamed(protocol: Protocol, exchange: Exchange) -> Iterator[bytes | Wait]:
-    """The stream; an error within it is an event of it, or the end of the connection."""
+    """The stream; an error within it is an event of it, or the end of the connection, or of the stream."""
+    event = b""
     try:
         for piece in protocol.stream(exchange):
-            if type(piece) is not Wait or exchange.answer.real_time:
+            if isinstance(piece, bytes):
+                event = piece
                 yield piece
+            elif exchange.answer.real_time:
+                yield piece
+    except StreamEnds as end:
+        if end.malformed:
+            yield event[: len(event) // 2].rstrip() + b"\n\n"
     except Exception as error:
         wire_error = on_the_wire(error)
         if isinstance(wire_error, ConnectionFails):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from llm_mock.behaviour.provider_errors import ProviderFailure
 from llm_mock.errors import LLMMockError
 
 NOT_TO_BE_RETRIED = {"x-should-retry": "false"}
@@ -71,6 +72,8 @@ def on_the_wire(error: Exception) -> WireError | ConnectionFails:
     """
     if isinstance(error, (WireError, ConnectionFails)):
         return error
+    if isinstance(error, ProviderFailure):
+        return WireError(error.status, error.message, headers=error.headers, body=error.body)
     if isinstance(error, LLMMockError):
         return WireError(400, str(error), headers=NOT_TO_BE_RETRIED)
     response = getattr(error, "response", None) or getattr(error, "raw_response", None)

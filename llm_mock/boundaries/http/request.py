@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from llm_mock.boundaries.http.wire import WireRequest
 from llm_mock.core.request import Request, described_attachments, plain
 
+PROVIDERS = {"messages": "anthropic", "generate_content": "google"}
+"""Whose the APIs are that are not OpenAI's."""
 Message = dict[str, Any]
 """`{"role", "parts"}`, as `Request.messages` has it; the part of an attachment has an `Attachment`."""
 
@@ -59,7 +61,7 @@ class HTTPRequest(Request):
         body: the body as it came, for reply functions.
     """
 
-    __slots__ = ("_messages", "api", "body", "key", "sdk", "stream", "tool_choice")
+    __slots__ = ("_messages", "api", "body", "key", "provider", "sdk", "stream", "tool_choice")
 
     def __init__(
         self,
@@ -84,6 +86,7 @@ class HTTPRequest(Request):
         self.passed = False
         self.conversation_id = None
         self.api, self.stream, self.tool_choice, self.body = api, stream, tool_choice, body or {}
+        self.provider = PROVIDERS.get(api, "openai")
         self.sdk, self.key = (None, None) if sent is None else (sent.client, sent.key)
         messages = self._messages = _named_results(_joined(messages))
         self.schema = schema or self._schema_of_forced_tool()
@@ -112,7 +115,13 @@ class HTTPRequest(Request):
 
     def on_the_wire(self) -> dict[str, Any]:
         """What the record says beyond what every call has."""
-        said = {"api": self.api, "sdk": self.sdk, "stream": self.stream, "tool_choice": self.tool_choice}
+        said = {
+            "api": self.api,
+            "provider": self.provider,
+            "sdk": self.sdk,
+            "stream": self.stream,
+            "tool_choice": self.tool_choice,
+        }
         return {name: value for name, value in said.items() if value is not None}
 
 

@@ -8,7 +8,8 @@ from typing import Any
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.pieces import Exchange, ToolCallText, Whole
 from llm_mock.boundaries.http.protocols.openai_chat import OpenAIChat
-from llm_mock.boundaries.http.wire import server_sent_event
+from llm_mock.boundaries.http.request import HTTPRequest
+from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
 from llm_mock.core.events import Wait
 
 FINISH_REASONS = {"content_filter": "error"}
@@ -16,6 +17,12 @@ FINISH_REASONS = {"content_filter": "error"}
 
 class MistralChat(OpenAIChat):
     """`POST …/chat/completions` of Mistral."""
+
+    def read(self, sent: WireRequest) -> HTTPRequest:
+        """What is asked."""
+        request = super().read(sent)
+        request.provider = "mistral"
+        return request
 
     def whole(self, exchange: Exchange, whole: Whole) -> dict[str, Any]:
         """The body of an answer in one piece."""

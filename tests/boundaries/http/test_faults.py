@@ -1,0 +1,144 @@
+"""What models and providers do wrong, as the SDKs meet it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from llm_mock import MockGetModel, Reply
+from llm_mock.behaviour.catalogue import CATALOGUE
+from tests.boundaries.http.sdks import SDK, Anthropic, Gemini, MistralChat, OpenAIChat, OpenAIResponses, every_sync_sdk
+
+pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
+TEXT = ["Once ", "upon ", "a ", "time"]
+FOR_TOOLS = ("unknown-tool", "bad-tool-arguments", "endless-tool-calls")
+FOR_DATA = [name for name, fault in CATALOGUE.items() if "JSON" in fault.needs]
+FOR_STREAMS = ("truncated-stream", "malformed-chunk", "error-event")
+WORDS = {
+    OpenAIChat: ("Rate limit reached for gpt-4o", "maximum context length is", "Incorrect API key", "overloaded"),
+    OpenAIResponses: ("Rate limit reached for gpt-5", "maximum context length is", "Incorrect API key", "overloaded"),
+    Anthropic: ("exceed your organization", "prompt is too long", "invalid x-api-key", "Overloaded"),
+    Gemini: ("RESOURCE_EXHAUSTED", "input token count", "API key not valid", "The model is overloaded"),
+    MistralChat: ("Requests rate limit exceeded", "Prompt contains", "Unauthorized", "Service unavailable"),
+}
+FAILING = ("timeout", "broken-stream", "malformed-chunk", "error-event")
+STATUSES: dict[type[SDK], tuple[int, ...]] = {Anthropic: (429, 400, 401, 529), Gemini: (429, 400, 400, 503)}
+REFUSALS = ("rate-limit", "context-overflow", "invalid-key", "overloaded")
+
+
+@every_sync_sdk
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("position", range(4), ids=REFUSALS)
+def test_a_refusal_is_in_the_words_of_the_provider(
+    sdk: type[SDK], position: int, streamed: bool, mock_llm_calls: MockGetModel
+) -> None:
+    mock_llm_calls.misbehave(REFUSALS[position])
+    with pytest.raises(sdk.status_error) as raised:
+        (sdk().stream if streamed else sdk().ask)("Hello")
+    error: Any = raised.value
+    status = STATUSES.get(sdk, (429, 400, 401, 503))[position]
+    assert (getattr(error, "status_code", None) or error.code) == status
+    assert WORDS[sdk][position] in str(error)
+    [call] = mock_llm_calls.calls
+    assert (call["misbehaviour"], call["response"]) == (REFUSALS[position], None)
+    assert str(call["error"]).startswith(f"Error code: {status} - ")
+
+
+@every_sync_sdk
+@pytest.mark.parametrize(
+    ("name", "streamed"),
+    [
+        (name, streamed)
+        for name in CATALOGUE
+        for streamed in (False, True)
+        if name not in REFUSALS and (streamed or name not in FOR_STREAMS)
+    ],
+)
+def test_every_misbehaviour_reaches_every_sdk(
+    sdk: type[SDK], name: str, streamed: bool, mock_llm_responses: MockGetModel
+) -> None:
+    client = sdk()
+    reply = Reply(data={"found": True, "name": "Ada"}) if name in FOR_DATA else Reply(chunks=TEXT)
+    if name == "repeated-answer":
+        mock_llm_responses.add(sdk.model, "Something else")
+        mock_llm_responses.misbehave(name)
+        client.ask("Hello")
+    mock_llm_responses.set(sdk.model, reply)
+    misbehaviour = mock_llm_responses.misbehaviour or mock_llm_responses.misbehave(name)
+    more = {"tools": True} if name in FOR_TOOLS else {}
+    with contextlib.suppress(*([Exception] if name in FAILING else [])):
+        (client.stream if streamed else client.ask)("Hello", **more)
+    assert len(misbehaviour.calls) == 1
+
+
+@every_sync_sdk
+@pytest.mark.parametrize(("name", "end"), [("length", "length"), ("content-filter", "content_filter")])
+def test_an_answer_that_is_cut_off_says_why(
+    sdk: type[SDK], name: str, end: str, mock_llm_responses: MockGetModel
+) -> None:
+    mock_llm_responses.set(sdk.model, Reply(chunks=TEXT))
+    mock_llm_responses.misbehave(name)
+    said = sdk().ask("Hello")
+    assert said.text == "Once upon "
+    assert mock_llm_responses.calls[0]["finish_reason"] == end
+    assert said.finish_reason == sdk.ends["length"] or end != "length"
+    assert said.finish_reason != sdk.ends["stop"]
+
+
+@every_sync_sdk
+def test_a_truncated_stream_ends_silently(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set(sdk.model, Reply(chunks=TEXT))
+    mock_llm_responses.misbehave("truncated-stream")
+    assert sdk().stream("Hello") == ["Once ", "upon "]
+    assert mock_llm_responses.calls[0]["response"] == "Once upon "
+
+
+@every_sync_sdk
+@pytest.mark.parametrize("name", ["malformed-chunk", "error-event"])
+def test_a_stream_that_goes_wrong_is_an_error_of_the_sdk(
+    sdk: type[SDK], name: str, mock_llm_responses: MockGetModel
+) -> None:
+    mock_llm_responses.set(sdk.model, Reply(chunks=TEXT))
+    mock_llm_responses.misbehave(name)
+    if (sdk, name) == (OpenAIResponses, "error-event"):
+        assert sdk().stream("Hello") == ["Once ", "upon "]  # it is an event like others
+        return
+    with pytest.raises(Exception) as raised:  # noqa: PT011
+        sdk().stream("Hello")
+    assert "llm_mock" not in type(raised.value).__module__
+    assert mock_llm_responses.calls[0]["response"] == "Once upon "
+
+
+def test_a_malformed_chunk_is_half_an_event(mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set("gpt-4o", Reply(chunks=TEXT))
+    mock_llm_responses.misbehave("malformed-chunk")
+    body = {"model": "gpt-4o", "stream": True, "messages": [{"role": "user", "content": "Hello"}]}
+    events = httpx.post("https://api.openai.com/v1/chat/completions", json=body).text.split("\n\n")
+    assert [json.loads(event.removeprefix("data: "))["object"] for event in events[:3]] == ["chat.completion.chunk"] * 3
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(events[3].removeprefix("data: "))
+    assert events[4:] == [""]
+
+
+def test_the_errors_of_providers_do_not_need_llm(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import sys
+        import openai, pytest
+
+        @pytest.mark.llm_mock_misbehaviour("rate-limit", times=1)
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("some-model", "Hi!")
+            client = openai.OpenAI(base_url="https://openrouter.ai/api/v1", max_retries=0)
+            messages = [{"role": "user", "content": "Hello"}]
+            with pytest.raises(openai.RateLimitError) as raised:
+                client.chat.completions.create(model="some-model", messages=messages)
+            assert raised.value.response.headers["retry-after"] == "1"
+            assert "llm" not in sys.modules
+        """
+    )
+    pytester.runpytest_subprocess("-p", "no:randomly").assert_outcomes(passed=1)
