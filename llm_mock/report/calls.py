@@ -13,6 +13,7 @@ from llm_mock.core.call_log import CallLog, LoggedCall
 from llm_mock.core.request import plain
 from llm_mock.cost.prices import cost_of
 from llm_mock.errors import LLMMockError
+from llm_mock.report.gen_ai import gen_ai_attributes
 from llm_mock.support.redaction import OUTPUT, redacted
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _costs: dict[tuple[Any, ...], Decimal | None] = {}
 """Of model, tokens, day and prices: to look a price up takes longer than a mocked call."""
+ON_THE_WIRE = ("api", "sdk", "stream", "tool_choice", "finish_reason")
+"""What the record of a call has that came over HTTP."""
 PROPERTIES = ("llm_calls", "llm_input_tokens", "llm_output_tokens", "llm_cost_usd")
 """The properties of a test in pytest's own JUnit file."""
 
@@ -83,7 +86,7 @@ def _call(record: CallRecord, details: Details, mock: MockGetModel | None) -> di
     request = details.get("request") or _request_of(record)
     response = dict(details.get("response") or {})
     schema = record["kwargs"].get("schema")
-    return {
+    call = {
         "number": record["number"],
         "timestamp": record["timestamp"],
         "model_id": record["model_id"],
@@ -104,8 +107,10 @@ def _call(record: CallRecord, details: Details, mock: MockGetModel | None) -> di
         "configured": record["configured"],
         "response": {"text": "", **response} if "response" in details else _response_of(record),
         "error": None if record["error"] is None else {"type": details.get("error_type"), "message": record["error"]},
+        **{name: record[name] for name in ON_THE_WIRE if name in record},  # type: ignore[literal-required]
         **{name: details[name] for name in ("not_described",) if name in details},
     }
+    return {**call, "gen_ai": gen_ai_attributes(call)}
 
 
 def _cost(record: CallRecord, mock: MockGetModel | None) -> Decimal | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 ASK = """
@@ -232,3 +234,32 @@ def test_a_cassette_does_not_record_an_sdk_yet(project: pytest.Pytester) -> None
     result = project.runpytest("--llm-mock-record=once")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*calls of an SDK are not recorded yet*"])
+
+
+def test_a_report_names_calls_as_opentelemetry_does(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import pytest
+        import app
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", "Hi!")
+            app.ask(temperature=0.5, max_completion_tokens=9)
+            mock_llm_responses.set_error("gpt-4o", ValueError("boom"))
+            with pytest.raises(app.openai.InternalServerError):
+                app.ask()
+        """
+    )
+    project.runpytest("--llm-mock-report=report.json").assert_outcomes(passed=1)
+    answered, failed = json.loads((project.path / "report.json").read_text())["tests"][0]["calls"]
+    assert (answered["api"], answered["stream"], answered["finish_reason"]) == ("chat.completions", False, "stop")
+    assert answered["gen_ai"] == {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": "gpt-4o",
+        "gen_ai.request.temperature": 0.5,
+        "gen_ai.request.max_tokens": 9,
+        "gen_ai.response.finish_reasons": ["stop"],
+        "gen_ai.usage.input_tokens": 2,
+        "gen_ai.usage.output_tokens": 1,
+    }
+    assert failed["gen_ai"]["error.type"] == "ValueError"

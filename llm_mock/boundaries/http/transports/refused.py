@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextvars
 import functools
 import socket
+import sys
 from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
@@ -62,7 +63,5 @@ def _setopt(original: Any, curl: Any, option: Any, value: Any) -> Any:
     if getattr(option, "name", None) == "URL":
         url = urlsplit(value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value))
         if message := refusal(url.hostname, url.port):
-            from curl_cffi import CurlError
-
-            raise CurlError(message, COULD_NOT_CONNECT)
+            raise sys.modules["curl_cffi"].CurlError(message, COULD_NOT_CONNECT)
     return original(curl, option, value)
