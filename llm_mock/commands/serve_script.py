@@ -8,12 +8,11 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import pydantic
 
-from llm_mock.behaviour.provider_errors import REFUSALS, RETRY_AFTER
-from llm_mock.boundaries.http.errors import ConnectionFails, WireError
+from llm_mock.behaviour.provider_errors import provider_error
 from llm_mock.core.configurator import ResponseConfigurator
 from llm_mock.core.reply import UNSET, Reply
 from llm_mock.core.tool_calls import ToolCall
@@ -22,15 +21,7 @@ from llm_mock.support import yaml_files
 from llm_mock.support.text import error_text, shorten, shown_path, suggestion
 from llm_mock.support.validation import Text, Whole
 
-if TYPE_CHECKING:
-    from llm_mock.boundaries.http.request import HTTPRequest
-
 UNLIMITED = sys.maxsize
-CONNECTIONS = {
-    "timeout": ConnectionFails("timeout", "Request timed out."),
-    "broken-stream": ConnectionFails("dropped", "The connection was closed within the answer."),
-}
-"""The errors that are no answer."""
 
 
 class _Strict(pydantic.BaseModel):
@@ -147,17 +138,8 @@ def _answer(scripted: ScriptedReply) -> Any:
         fields["error_after"] = len(fields["chunks"])
     fields["text"] = None
     Reply(**fields, error=RuntimeError())  # wrong fields are told now
-    kind = scripted.error
-    return lambda request: Reply(**fields, error=_error(kind, request))
-
-
-def _error(kind: str, request: HTTPRequest) -> Exception:
-    if kind in CONNECTIONS:
-        return CONNECTIONS[kind]
-    refusal = REFUSALS["anthropic" if request.api == "messages" else "openai"][kind.replace("-", "_")]
-    message = refusal.message.format(model=request.model_id, seconds=RETRY_AFTER)
-    headers = {"retry-after": str(RETRY_AFTER)} if kind == "rate-limit" else {}
-    return WireError(refusal.status, message, type=refusal.type, code=refusal.code, headers=headers)
+    kind = scripted.error.replace("-", "_")
+    return lambda request: Reply(**fields, error=provider_error(request.model_id, kind, provider=request.provider))
 
 
 def _function(module: str, name: str) -> Callable[..., Any]:
