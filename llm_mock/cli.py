@@ -172,6 +172,23 @@ def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
 
 
 @main.command()
+@click.argument("script", required=False)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=0, metavar="N", help="By default one that is free.")
+@click.option("--strict", is_flag=True, help="Refuse calls that no reply is scripted for.")
+def serve(script: str | None, host: str, port: int, strict: bool) -> None:
+    """Answer OpenAI's, Anthropic's, Google's and Mistral's SDKs in any language as SCRIPT says, until Ctrl-C.
+
+    SCRIPT is a YAML file of replies, or package.module:function, which is called with what configures the mock.
+    Nothing checks who asks, so listen where only you can connect.
+    """
+    with errors_told():
+        from llm_mock.commands.serve import serve as serve_script
+
+        serve_script(script, host, port, strict)
+
+
+@main.command()
 def misbehaviours() -> None:
     """List what models do wrong, for @pytest.mark.llm_mock_misbehaviour: name and description."""
     from llm_mock.behaviour.catalogue import CATALOGUE

@@ -9,6 +9,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+COROUTINE = 0x80
+"""The flag of a coroutine function, as `inspect.CO_COROUTINE`."""
 Execution = Callable[[Callable[[ModuleType], None], ModuleType], None]
 """Executes a module that is imported; it is given the function that does so, and the module."""
 
@@ -66,4 +68,10 @@ def replace(owner: Any, name: str, replacement: Callable[..., Any]) -> None:
         __tracebackhide__ = True
         return replacement(original, *args, **kwargs)
 
-    setattr(owner, name, replaced)
+    @functools.wraps(original)
+    async def replaced_coroutine_function(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        return await replacement(original, *args, **kwargs)
+
+    flags = getattr(getattr(original, "__code__", None), "co_flags", 0)
+    setattr(owner, name, replaced_coroutine_function if flags & COROUTINE else replaced)

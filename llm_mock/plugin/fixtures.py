@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from llm_mock.core.active import Pending
+from llm_mock.core.active import Pending, active
 from llm_mock.errors import LLMMockError, MissingExtra
 from llm_mock.plugin.run import RUN, mock_of_test, new_run
 from llm_mock.plugin.stash import CASSETTE, CASSETTE_CLAIMS, UNUSED_RECORDINGS
@@ -16,6 +16,7 @@ from llm_mock.support.redaction import redacted
 from llm_mock.support.text import escaped
 
 if TYPE_CHECKING:
+    from llm_mock.boundaries.http.server import MockServer
     from llm_mock.boundaries.llm.get_model import MockGetModel
     from llm_mock.boundaries.llm.model import MockLLMModel
     from llm_mock.cassettes import Cassette, CassetteConfig
@@ -58,6 +59,25 @@ def _of_agents(name: str) -> Callable[..., Any]:
         pytest.fail(problem, pytrace=False)
     function: Callable[..., Any] = getattr(run, name)
     return function
+
+
+@pytest.fixture(scope="session")
+def llm_mock_server_of_run() -> Iterator[MockServer]:
+    """The server of `llm_mock_server`, for fixtures of any scope: the test that runs answers."""
+    from llm_mock.boundaries.http.server import MockServer
+
+    with MockServer(active) as server:
+        yield server
+
+
+@pytest.fixture
+def llm_mock_server(llm_mock_server_of_run: MockServer, _llm_mock_of_test: Pending) -> Iterator[MockServer]:
+    """A server that answers other programs as this test says: `url`, `openai_url`, …, `environment()`."""
+    mock = _llm_mock_of_test.mock()
+    mock.server_environment = llm_mock_server_of_run.environment_of
+    yield llm_mock_server_of_run
+    mock.server_environment = None
+    llm_mock_server_of_run.end_calls()
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,9 @@ KEY_HEADERS = ("x-api-key", "api-key", "x-goog-api-key")
 """Where keys are sent, beside `Authorization: Bearer …`."""
 
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would make one for each event
+
+
 class WireRequest(NamedTuple):
     """What was sent.
 
@@ -64,7 +67,7 @@ class WireResponse(NamedTuple):
 
 def json_response(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> WireResponse:
     """A response with a JSON body."""
-    content = json.dumps(body, ensure_ascii=False).encode()
+    content = _encode(body).encode()
     given = {"content-type": "application/json", "content-length": str(len(content)), **(headers or {})}
     return WireResponse(status, list(given.items()), content)
 
@@ -76,5 +79,5 @@ def event_stream(pieces: Iterable[bytes | Wait], headers: Mapping[str, str] | No
 
 def server_sent_event(data: Any, event: str | None = None) -> bytes:
     """One server-sent event; `data` is text, or a JSON value."""
-    text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+    text = data if isinstance(data, str) else _encode(data)
     return f"event: {event}\ndata: {text}\n\n".encode() if event else f"data: {text}\n\n".encode()

@@ -80,6 +80,8 @@ class MockGetModel(Mock):
         super().__init__(ModelBehaviour(), parent, names=names, standing_only=standing_only, settings=settings)
         self.parent: MockGetModel | None = parent
         self.folder: SharedFolder | None = None
+        self.server_environment: Callable[[Mapping[str, str]], dict[str, str]] | None = None
+        """Adds to an environment where the server of this test is; None without one."""
         self._models: dict[str, MockLLMModel] = {}
         self._called: dict[str, None] = {}
         self._answering: Any = active if at_boundary else self.itself
@@ -267,6 +269,7 @@ class MockGetModel(Mock):
 
         Such a process answers from the replies of this mock, those configured later included, and uses queued ones
         up. Its calls appear in the history here, also when it crashes, and its unused replies are those of this mock.
+        In a test that asks for `llm_mock_server` the environment is that of the server, too.
 
         Args:
             variables: further environment variables.
@@ -287,7 +290,10 @@ class MockGetModel(Mock):
         with self._lock:
             folder = self.folder = self.folder or SharedFolder.create()
             self._share()
-        return {**os.environ, **folder.environment(), TESTING_VARIABLE: "1", **variables}
+        environment = {**os.environ, **folder.environment(), TESTING_VARIABLE: "1"}
+        if self.server_environment is not None:
+            environment = self.server_environment(environment)
+        return {**environment, **variables}
 
     def join(self, folder: SharedFolder) -> None:
         """Answer from the replies that a test configured in another process, and report calls to it."""

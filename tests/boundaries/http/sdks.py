@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import os
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
@@ -311,7 +312,8 @@ class MistralChat(SDK):
     tools: ClassVar[Any] = [{"type": "function", "function": {"name": "weather", "parameters": TOOL_SCHEMA}}]
 
     def __init__(self) -> None:
-        self.client = Mistral(api_key="")
+        url = os.environ.get("MISTRAL_BASE_URL", "").removesuffix("/v1")  # which this SDK itself does not look for
+        self.client = Mistral(api_key="any", server_url=url) if url else Mistral(api_key="")
 
     def arguments(self, prompt: str, system: str = "", tools: bool = False, **more: Any) -> dict[str, Any]:
         messages = [{"role": "system", "content": system}] if system else []

@@ -11,8 +11,23 @@ from llm_mock import MockGetModel, Reply, ToolCall
 from tests.boundaries.http.sdks import SDK, Weather, every_sdk, every_sync_sdk
 
 # google-genai derives from a class of aiohttp that does not want to be derived from.
-pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning"),
+    pytest.mark.usefixtures("way"),
+]
 SUNNY = {"city": "Bern", "degrees": 21}
+
+
+@pytest.fixture(params=["in process", "served"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The way to the mock: without a socket, or by the server."""
+    if request.param == "served":
+        for name, value in request.getfixturevalue("llm_mock_server").environment().items():
+            if name.endswith("_BASE_URL"):
+                monkeypatch.setenv(name, value)
+
+
+in_process = pytest.mark.parametrize("way", ["in process"], indirect=True)
 
 
 @every_sdk
@@ -108,6 +123,7 @@ def test_errors_of_the_provider_are_the_sdks_own(
     assert mock_llm_calls.calls[0]["error"]
 
 
+@in_process
 @every_sdk
 @pytest.mark.parametrize("error", [TimeoutError("too slow"), ConnectionRefusedError("nobody there")])
 def test_a_connection_fails_as_it_does_without_us(

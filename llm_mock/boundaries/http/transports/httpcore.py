@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
@@ -17,8 +18,13 @@ EXCEPTIONS = {"connect": "ConnectError", "dropped": "RemoteProtocolError", "time
 
 def attach(httpcore: ModuleType) -> None:
     """Answer the requests of an `httpcore` module that go to providers."""
-    replace(httpcore.ConnectionPool, "handle_request", _handle_request)
-    replace(httpcore.AsyncConnectionPool, "handle_async_request", _handle_async_request)
+    for pool, name, replacement in (
+        (httpcore.ConnectionPool, "handle_request", _handle_request),
+        (httpcore.AsyncConnectionPool, "handle_async_request", _handle_async_request),
+    ):
+        signature = inspect.signature(getattr(pool, name))
+        replace(pool, name, replacement)
+        getattr(pool, name).__signature__ = signature  # respx asks for it, and does not look behind wrappers
 
 
 def _handle_request(original: Callable[[Any, Any], Any], pool: Any, request: Any) -> Any:

@@ -1,0 +1,130 @@
+"""What a call of an SDK costs, beside the SDK itself over fixed bytes and other packages' mocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import anthropic
+import httpx2
+import openai
+from table import Row, compared, microseconds
+from timing import Call, best_times
+
+from llm_mock import create_mock_get_model
+from llm_mock.boundaries.http.attach import attach
+from llm_mock.core.active import activate
+
+MODEL, ANSWER = "gpt-4o", "Hello!"
+QUESTION: Any = {"model": MODEL, "messages": [{"role": "user", "content": "Hello"}]}
+LIMITED: Any = {**QUESTION, "max_tokens": 100}
+URLS = {"openai": "https://api.openai.com/v1/chat/completions", "anthropic": "https://api.anthropic.com/v1/messages"}
+
+
+def openai_chat(client: Any) -> Call:
+    return lambda: client.chat.completions.create(**QUESTION)
+
+
+def openai_chat_stream(client: Any) -> Call:
+    return lambda: list(client.chat.completions.create(**QUESTION, stream=True))
+
+
+def anthropic_messages(client: Any) -> Call:
+    return lambda: client.messages.create(**LIMITED)
+
+
+def anthropic_messages_stream(client: Any) -> Call:
+    return lambda: list(client.messages.create(**LIMITED, stream=True))
+
+
+KINDS: Mapping[str, tuple[str, Callable[[Any], Call], str]] = {
+    "`openai` chat": ("openai", openai_chat, "+ 80 µs"),
+    "`openai` chat, streamed": ("openai", openai_chat_stream, "+ 150 µs"),
+    "`anthropic` messages": ("anthropic", anthropic_messages, "+ 80 µs"),
+    "`anthropic` messages, streamed": ("anthropic", anthropic_messages_stream, "+ 150 µs"),
+}
+
+
+def _client(sdk: str, **arguments: Any) -> Any:
+    make: Any = openai.OpenAI if sdk == "openai" else anthropic.Anthropic
+    return make(api_key="none", max_retries=0, **arguments)
+
+
+class Contest:
+    """The contestants for one kind of call.
+
+    Args:
+        sdk: whose client is called.
+        ask: makes the call, of a client.
+    """
+
+    def __init__(self, sdk: str, ask: Callable[[Any], Call]) -> None:
+        self._sdk, self._ask = sdk, ask
+        self._routers: list[Any] = []
+        self._given = self._answer_of_the_mock()
+
+    def _answer_of_the_mock(self) -> dict[str, Any]:
+        """What the others are given to answer: the same bytes."""
+        seen: list[dict[str, Any]] = []
+
+        def note(response: httpx2.Response) -> None:
+            seen.append({"headers": {"content-type": response.headers["content-type"]}, "content": response.read()})
+
+        with httpx2.Client(event_hooks={"response": [note]}) as client:
+            activate(create_mock_get_model({"*": ANSWER}))
+            self._ask(_client(self._sdk, http_client=client))()
+        return seen[0]
+
+    def floor(self) -> Call:
+        transport = httpx2.MockTransport(lambda request: httpx2.Response(200, **self._given))
+        return self._ask(_client(self._sdk, http_client=httpx2.Client(transport=transport)))
+
+    def ours(self) -> Call:
+        while self._routers:
+            self._routers.pop().stop()
+        activate(create_mock_get_model({"*": ANSWER}))
+        return self._ask(_client(self._sdk))
+
+    def respx(self) -> Call:
+        import respx
+
+        while not self._routers:
+            router = respx.mock(using="httpcore2", assert_all_called=False)
+            router.post(URLS[self._sdk]).respond(200, **self._given)
+            router.start()
+            self._routers.append(router)
+        return self._ask(_client(self._sdk))
+
+    def times(self) -> dict[str, float]:
+        """Seconds a call of each."""
+        makers = {"floor": self.floor, "ours": self.ours}
+        times = best_times(makers | ({"respx": self.respx} if PEER else {}), turns=30)
+        while self._routers:
+            self._routers.pop().stop()
+        return times
+
+
+def rows() -> Iterator[Row]:
+    """The rows of the table."""
+    attach()
+    for what, (sdk, ask, goal) in KINDS.items():
+        times = Contest(sdk, ask).times()
+        name = f"the SDK over fixed bytes, {goal[:1]} {microseconds(times['ours'] - times['floor'])}"
+        yield compared(what, times["ours"], name, times["floor"], goal)
+        if PEER:
+            yield compared(what, times["ours"], PEER, times["respx"], "< 1")
+        else:
+            yield Row(what, microseconds(times["ours"]), "pytest-httpx2 (respx): not installed")
+
+
+def _peer() -> str | None:
+    try:
+        import pytest_httpx2  # noqa: F401 (makes respx know httpcore2)
+
+        return f"respx {version('respx')} by pytest-httpx2 {version('pytest-httpx2')}"
+    except (ImportError, PackageNotFoundError):
+        return None
+
+
+PEER = _peer()

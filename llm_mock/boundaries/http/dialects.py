@@ -1,0 +1,69 @@
+"""Where the server offers which provider's API, and what programs need in their environment to find it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from llm_mock.boundaries import NO_KEY
+from llm_mock.boundaries.http.http1 import Head
+from llm_mock.boundaries.http.wire import WireRequest
+
+
+class Dialect(NamedTuple):
+    """One provider."""
+
+    provider: str
+    """As `provider_of` names it."""
+    host: str
+    """The host that it stands for."""
+
+
+DIALECTS = {
+    "openai": Dialect("openai", "api.openai.com"),
+    "anthropic": Dialect("anthropic", "api.anthropic.com"),
+    "gemini": Dialect("google", "generativelanguage.googleapis.com"),
+    "mistral": Dialect("mistral", "api.mistral.ai"),
+}
+"""The providers by the first part of a path. Any other path is told by how it goes on, or by its headers."""
+BASE_URLS = {
+    "OPENAI_BASE_URL": "/openai/v1",
+    "ANTHROPIC_BASE_URL": "/anthropic",
+    "GOOGLE_GEMINI_BASE_URL": "/gemini",
+    "MISTRAL_BASE_URL": "/mistral/v1",
+}
+"""The variables in which programs look for the URL of a provider."""
+KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY")
+OTHER_KEYS = ("ANTHROPIC_AUTH_TOKEN", "GOOGLE_API_KEY")
+"""What would go before these keys."""
+
+
+def environment_of(url: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment in which programs ask the server in place of the providers, and have no real key of theirs.
+
+    Args:
+        url: of the server.
+        environment: what else there is in it.
+    """
+    kept = {name: value for name, value in environment.items() if name not in OTHER_KEYS}
+    base_urls = {name: url + path for name, path in BASE_URLS.items()}
+    return {**kept, **base_urls, **dict.fromkeys(KEYS, NO_KEY)}
+
+
+def addressed(head: Head, body: bytes) -> tuple[WireRequest, str]:
+    """A request as the provider would get it, and the provider."""
+    first, _, rest = head.path[1:].partition("/")
+    if first in DIALECTS:
+        dialect, path = DIALECTS[first], f"/{rest}"
+    else:
+        dialect, path = _told_by(head), head.path
+    return WireRequest(head.method, dialect.host, path, head.query, head.headers, body), dialect.provider
+
+
+def _told_by(head: Head) -> Dialect:
+    path, headers = head.path, head.headers
+    if "/messages" in path or "anthropic-version" in headers:
+        return DIALECTS["anthropic"]
+    if ":" in path or path.startswith("/v1beta") or "x-goog-api-key" in headers:
+        return DIALECTS["gemini"]
+    return DIALECTS["openai"]

@@ -1,0 +1,158 @@
+"""A server that answers as the providers do, for programs that are not in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from llm_mock.boundaries.http.answering import Asked, read, respond_async
+from llm_mock.boundaries.http.connection import Answering, Connection
+from llm_mock.boundaries.http.dialects import addressed, environment_of
+from llm_mock.boundaries.http.errors import ConnectionFails, WireError
+from llm_mock.boundaries.http.http1 import Head
+from llm_mock.boundaries.http.routing import error_response, failed, words_of
+from llm_mock.boundaries.http.wire import WireResponse, json_response
+
+if TYPE_CHECKING:
+    from llm_mock.core.mock import Mock
+
+BACKLOG = 128
+
+
+class MockServer:
+    """Answers requests of OpenAI's, Anthropic's, Google's and Mistral's APIs, on a thread of its own.
+
+    Which API is asked is told by the path. A context manager: it serves from `__init__` to `__exit__`.
+
+    Args:
+        mock: gives the mock that answers a request; None where nothing is mocked at that moment.
+        host: where to listen.
+        port: the port; 0 for one that is free.
+        keep_alive: let clients use a connection for several requests. In a test an event loop that ends would leave
+            such connections open.
+
+    Raises:
+        OSError: it cannot listen there.
+    """
+
+    def __init__(
+        self, mock: Callable[[], Mock | None], host: str = "127.0.0.1", port: int = 0, keep_alive: bool = False
+    ) -> None:
+        self._mock = mock
+        self._answering = Answering(self._respond, _refused, keep_alive)
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._socket = socket.create_server((host, port), family=family, backlog=BACKLOG)
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{self._socket.getsockname()[1]}"
+        """Where it serves, without a path: any provider's path that is put behind it is known."""
+        self._loop = asyncio.SelectorEventLoop()
+        self._ended = self._loop.create_future()
+        self._thread = threading.Thread(target=self._run, name="llm-mock server", daemon=True)
+        self._thread.start()
+
+    @property
+    def openai_url(self) -> str:
+        """What is given to OpenAI's SDKs as `base_url`."""
+        return f"{self.url}/openai/v1"
+
+    @property
+    def anthropic_url(self) -> str:
+        """What is given to Anthropic's SDKs as `base_url`."""
+        return f"{self.url}/anthropic"
+
+    @property
+    def gemini_url(self) -> str:
+        """What is given to Google's SDKs as `base_url` of the `http_options`."""
+        return f"{self.url}/gemini"
+
+    @property
+    def mistral_url(self) -> str:
+        """What is given to Mistral's SDKs as `server_url`."""
+        return f"{self.url}/mistral"
+
+    def environment(self, **variables: str) -> dict[str, str]:
+        """The environment for a program that is to ask this server: base URLs, and what stands for keys.
+
+        Args:
+            variables: further environment variables.
+
+        Returns:
+            The environment of this process with them, for `subprocess.run(…, env=…)`. Real keys are not in it.
+        """
+        return {**self.environment_of(os.environ), **variables}
+
+    def environment_of(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """An environment with these base URLs and keys in place of others."""
+        return environment_of(self.url, environment)
+
+    def end_calls(self) -> None:
+        """Close the connections that are open."""
+        self._loop.call_soon_threadsafe(self._end_connections)
+
+    def wait(self) -> None:
+        """Wait until the server has ended."""
+        self._thread.join()
+
+    def close(self) -> None:
+        """End the server, with all its connections."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._end)
+        self._thread.join()
+
+    def __enter__(self) -> MockServer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # On the thread
+
+    def _run(self) -> None:
+        try:
+            self._loop.run_until_complete(self._serve())
+        finally:
+            self._loop.close()
+
+    async def _serve(self) -> None:
+        server = await self._loop.create_server(lambda: Connection(self._answering), sock=self._socket)
+        await self._ended
+        server.close()
+        self._end_connections()
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(others)
+        while self._answering.connections:
+            await asyncio.sleep(0)
+
+    def _end(self) -> None:
+        if not self._ended.done():
+            self._ended.set_result(None)
+
+    def _end_connections(self) -> None:
+        for connection in [*self._answering.connections]:
+            connection.end()
+
+    async def _respond(self, head: Head, body: bytes) -> WireResponse:
+        sent, provider = addressed(head, body)
+        if sent.path == "/" and head.method in ("GET", "HEAD"):  # whether somebody is there
+            return json_response({"llm-mock": self.url})
+        try:
+            mock = self._mock()
+            if mock is None:
+                raise WireError(503, "No test that is mocked runs at this moment, so llm_mock has no answer.")
+            asked = read(sent, provider, mock)
+            return await respond_async(asked, mock) if isinstance(asked, Asked) else asked
+        except ConnectionFails:
+            raise
+        except Exception as error:
+            return failed(words_of(provider), error)
+
+
+def _refused(head: Head | None, error: WireError) -> WireResponse:
+    provider = "openai" if head is None else addressed(head, b"")[1]
+    return error_response(words_of(provider), error)

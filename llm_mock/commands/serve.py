@@ -1,0 +1,67 @@
+"""Serves a script of replies to programs in any language."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import click
+
+from llm_mock.behaviour import ModelBehaviour
+from llm_mock.boundaries.http.server import MockServer
+from llm_mock.commands.errors import tell
+from llm_mock.commands.serve_script import configure
+from llm_mock.core.active import activate
+from llm_mock.core.mock import Mock
+from llm_mock.core.settings import Settings
+from llm_mock.errors import LLMMockError
+from llm_mock.support.redaction import redacted
+from llm_mock.support.text import count, escaped
+
+
+class _TellingMock(Mock):
+    """Tells at once what was wrong with a call."""
+
+    def note_problem(self, message: str) -> None:
+        tell("Problem", message)
+
+
+class _CallLines(logging.Handler):
+    """Prints a line for each call."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        click.echo(escaped(redacted(record.getMessage())))
+
+
+def serve(script: str | None, host: str, port: int, strict: bool) -> None:
+    """Serve until Ctrl-C.
+
+    Raises:
+        LLMMockError: the script is wrong, or the port is not free.
+    """
+    mock = _TellingMock(ModelBehaviour(), settings=Settings(strict=strict))
+    if script is not None:
+        configure(mock.responses, script)
+    activate(mock)
+    logger = logging.getLogger("llm_mock")
+    logger.addHandler(_CallLines())
+    logger.setLevel(logging.DEBUG)
+    logger.propagate = False
+    with _listening(mock, host, port) as server:
+        urls = (server.openai_url, server.anthropic_url, server.gemini_url, server.mistral_url)
+        try:
+            click.echo(f"Ready: {'  '.join(urls)}  (Ctrl-C ends it)")
+            server.wait()
+        except KeyboardInterrupt:
+            pass
+    if sys.stdout.isatty():
+        click.echo()  # ends the line on which the terminal shows ^C
+    click.echo(f"Ended after {count(len(mock.calls), 'call')}.")
+
+
+def _listening(mock: Mock, host: str, port: int) -> MockServer:
+    try:
+        return MockServer(lambda: mock, host, port, keep_alive=True)
+    except OSError as error:
+        problem = (error.strerror or str(error)).partition(" (while")[0]
+        raise LLMMockError(f"Cannot listen on {host}, port {port}: {problem}.") from None

@@ -1,0 +1,289 @@
+"""The server, as clients see it that send what no SDK would send, or leave."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import socket
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+from urllib.parse import urlsplit
+
+import openai
+import pytest
+
+from llm_mock import Latency, MockGetModel, Reply, create_mock_get_model
+from llm_mock.boundaries.http import connection, http1
+from llm_mock.boundaries.http.server import MockServer
+
+QUESTION = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
+
+
+@pytest.fixture
+def mock() -> MockGetModel:
+    return create_mock_get_model({"*": "Hi!"})
+
+
+@pytest.fixture(params=[False, True], ids=["closing", "keeping alive"])
+def server(request: pytest.FixtureRequest, mock: MockGetModel) -> Iterator[MockServer]:
+    threads = threading.active_count()
+    with MockServer(lambda: mock, keep_alive=request.param) as server:
+        yield server
+    assert threading.active_count() == threads
+    gc.collect()  # what was left open would warn now
+
+
+def connected(server: MockServer) -> socket.socket:
+    address = urlsplit(server.url)
+    return socket.create_connection((address.hostname, address.port), timeout=30)
+
+
+def sent(server: MockServer, *pieces: bytes) -> bytes:
+    """What comes back until the server closes the connection."""
+    with closing(connected(server)) as client:
+        for piece in pieces:
+            client.sendall(piece)
+        return b"".join(iter(lambda: client.recv(65536), b""))
+
+
+def request_of(body: Any = QUESTION, path: str = "/v1/chat/completions", *headers: str, method: str = "POST") -> bytes:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    lines = [f"{method} {path} HTTP/1.1", "host: x", "connection: close", *headers]
+    if not any(header.startswith("transfer-encoding") for header in headers):
+        lines.append(f"content-length: {len(content)}")
+    return "\r\n".join([*lines, "", ""]).encode() + content
+
+
+def status_and_body(answer: bytes) -> tuple[int, Any]:
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return int(head.split()[1]), json.loads(body)
+
+
+def said(answer: bytes) -> str:
+    status, body = status_and_body(answer)
+    assert status == 200, body
+    return str(body["choices"][0]["message"]["content"])
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "words"),
+    [
+        ("/v1/chat/completions", {}, ["error", "message"]),
+        ("/openai/v1/responses", b"[1]", ["error", "message"]),
+        ("/openai/v1/chat/completions", b"{", ["error", "message"]),
+        ("/any/gateway/v1/chat/completions", b"\xff", ["error", "message"]),
+        ("/anthropic/v1/messages", {"model": 1}, ["error", "type"]),
+        ("/v1/messages", b"", ["error", "type"]),
+        ("/v1/messages/count_tokens", b"", ["error", "type"]),
+        ("/gemini/v1beta/models/gemini-3:generateContent", b"{", ["error", "status"]),
+        ("/v1beta/models/gemini-3:generateContent", {}, ["error", "status"]),
+        ("/mistral/v1/chat/completions", b"{", ["object"]),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_a_400_in_the_providers_words(
+    server: MockServer, path: str, body: Any, words: list[str]
+) -> None:
+    status, answer = status_and_body(sent(server, request_of(body, path)))
+    assert status == 400
+    for word in words:
+        answer = answer[word]
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (b"Hello\r\n\r\n", 400),
+        (b"GET / HTTP/1.1 x\r\n\r\n", 400),
+        (b"GET /\x00 HTTP/1.1\r\n\r\n", 400),
+        (b"PRI * HTTP/2.0\r\n\r\n", 505),
+        (b"GET / HTTP/1.1\r\nno colon\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nna me: x\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\ncontent-length: -1\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\ntransfer-encoding: gzip\r\n\r\n", 501),
+        (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n", 400),
+        (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1\r\nabc\r\n", 400),
+        (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n" + b"1" * 2000, 400),
+        (b"GET / HTTP/1.1\r\nx: " + b"x" * 70_000, 431),
+        (b"GET /nothing HTTP/1.1\r\nconnection: close\r\n\r\n", 404),
+    ],
+)
+def test_what_is_no_request_is_refused(server: MockServer, request_: bytes, status: int) -> None:
+    answer = sent(server, request_)
+    assert status_and_body(answer)[0] == status
+    assert "message" in status_and_body(answer)[1]["error"]
+
+
+def test_a_body_may_come_in_chunks_and_a_byte_at_a_time(server: MockServer) -> None:
+    content = json.dumps(QUESTION).encode()
+    body = (
+        b"".join(b"%X;x=y\r\n%b\r\n" % (len(part), part) for part in (content[:7], content[7:])) + b"0\r\nT: x\r\n\r\n"
+    )
+    request_ = request_of(body, "/v1/chat/completions", "transfer-encoding: chunked")
+    assert said(sent(server, request_)) == "Hi!"
+    assert said(sent(server, *(request_[i : i + 1] for i in range(len(request_))))) == "Hi!"
+
+
+def test_a_body_is_waited_for_where_the_client_asks_first(server: MockServer) -> None:
+    head, _, body = request_of(QUESTION, "/v1/chat/completions", "expect: 100-continue").partition(b"\r\n\r\n")
+    with closing(connected(server)) as client:
+        client.sendall(head + b"\r\n\r\n")
+        assert client.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        client.sendall(body)
+        assert said(b"".join(iter(lambda: client.recv(65536), b""))) == "Hi!"
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_body_that_is_too_large_is_refused_and_the_client_reads_why(server: MockServer, chunked: bool) -> None:
+    size = http1.LARGEST_BODY + 1
+    header = "transfer-encoding: chunked" if chunked else f"content-length: {size}"
+    head = f"POST /v1/messages HTTP/1.1\r\n{header}\r\n\r\n".encode() + (b"%x\r\n" % size if chunked else b"")
+    status, body = status_and_body(sent(server, head, b"x" * 1_000_000))
+    assert status == 413
+    assert body["error"] == {"type": "request_too_large", "message": f"The body has more than {size - 1:,} bytes."}
+
+
+def test_a_body_of_50_mb_is_read(server: MockServer, mock: MockGetModel) -> None:
+    question = {"model": "m", "messages": [{"role": "user", "content": "x" * 50_000_000}]}
+    assert said(sent(server, request_of(question))) == "Hi!"
+    assert mock.calls[0]["prompt_length"] == 50_000_000
+
+
+def test_several_requests_at_once_are_answered_in_order(mock: MockGetModel) -> None:
+    mock.set("m", lambda request: request.prompt)
+    requests = b"".join(
+        request_of({"model": "m", "messages": [{"role": "user", "content": str(number)}]}).replace(
+            b"connection: close", b"connection: close" if number == 99 else b"x: y"
+        )
+        for number in range(100)
+    )
+    with MockServer(lambda: mock, keep_alive=True) as server:
+        answers = sent(server, requests).split(b"HTTP/1.1 ")[1:]
+    assert [said(b"HTTP/1.1 " + answer) for answer in answers] == [str(number) for number in range(100)]
+
+
+def test_clients_of_http_1_0_are_answered_without_chunks(server: MockServer) -> None:
+    answer = sent(server, request_of({**QUESTION, "stream": True}).replace(b"HTTP/1.1", b"HTTP/1.0"))
+    assert b"transfer-encoding" not in answer
+    assert answer.endswith(b"data: [DONE]\n\n")
+
+
+def test_somebody_is_there(server: MockServer) -> None:
+    assert status_and_body(sent(server, request_of(b"", "/", method="GET"))) == (200, {"llm-mock": server.url})
+    assert sent(server, request_of(b"", "/", method="HEAD")).endswith(b"\r\n\r\n")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_waits_are_waited_for_while_others_are_answered(server: MockServer, mock: MockGetModel, stream: bool) -> None:
+    latency = Latency(first_chunk=0.3, real_time=True)
+    mock.set("slow", Reply("At last", latency=latency))
+    started = time.perf_counter()
+    slow = threading.Thread(target=sent, args=(server, request_of({**QUESTION, "model": "slow", "stream": stream})))
+    slow.start()
+    assert said(sent(server, request_of())) == "Hi!"
+    assert slow.is_alive()
+    slow.join()
+    assert time.perf_counter() - started >= 0.3
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        (ConnectionResetError("gone"), openai.APIConnectionError),
+        (TimeoutError("slow"), openai.APITimeoutError),
+    ],
+)
+def test_a_connection_fails_as_it_does_at_the_provider(
+    server: MockServer, mock: MockGetModel, error: Exception, raised: type[Exception], stream: bool
+) -> None:
+    mock.set_error("m", error)
+    client = openai.OpenAI(base_url=server.openai_url, api_key="x", max_retries=0, timeout=0.3)
+    with client, pytest.raises(raised):
+        client.chat.completions.create(**QUESTION, stream=stream)  # type: ignore[call-overload]
+
+
+def test_a_stream_that_is_dropped_ends_behind_what_came_before(server: MockServer, mock: MockGetModel) -> None:
+    mock.set("m", Reply(chunks=["Hel", "lo"], error=ConnectionResetError("gone"), error_after=1))
+    answer = sent(server, request_of({**QUESTION, "stream": True}))
+    assert b'"Hel"' in answer
+    assert not answer.endswith(b"0\r\n\r\n")
+
+
+def test_clients_that_vanish_or_never_end_leave_nothing_behind(
+    server: MockServer, mock: MockGetModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mock.set("slow", Reply(chunks=["a", "b"], latency=Latency(first_chunk=1000, real_time=True)))
+    mock.set("long", Reply(chunks=["x" * 100_000] * 300))
+    left = [request_of()[:20], request_of()[:-1], request_of({**QUESTION, "model": "slow", "stream": True})]
+    left += [request_of({**QUESTION, "model": "long", "stream": True})]
+    for request_ in left:
+        with closing(connected(server)) as client:
+            client.sendall(request_)
+    kept = [connected(server) for _ in left]
+    for client, request_ in zip(kept, left, strict=True):
+        client.sendall(request_)
+    assert said(sent(server, request_of())) == "Hi!"
+    server.close()
+    for client in kept:
+        client.close()
+
+
+def test_a_client_that_takes_too_long_is_left(mock: MockGetModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "SLOW_SECONDS", 0.1)
+    mock.set("m", Reply(chunks=["x" * 100_000] * 300))
+    with MockServer(lambda: mock) as server, closing(connected(server)) as reader:
+        reader.sendall(request_of({**QUESTION, "stream": True}))  # and never reads
+        assert sent(server, request_of()[:-1]) == b""
+        while server._answering.connections:
+            pass
+
+
+def test_async_suites_leave_no_connection_open(mock: MockGetModel) -> None:
+    async def ask() -> str:
+        client = openai.AsyncOpenAI(base_url=server.openai_url, api_key="x")
+        completion = await client.chat.completions.create(**QUESTION)  # type: ignore[call-overload]
+        return str(completion.choices[0].message.content)
+
+    with MockServer(lambda: mock) as server:
+        for _ in range(3):
+            assert asyncio.run(ask()) == "Hi!"
+    gc.collect()  # what the client left open would warn now
+
+
+def test_calls_of_several_threads_are_answered_at_once(server: MockServer, mock: MockGetModel) -> None:
+    threads = [threading.Thread(target=lambda: [said(sent(server, request_of())) for _ in range(25)]) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(mock.calls) == 200
+
+
+def test_nothing_is_answered_where_nothing_is_mocked() -> None:
+    with MockServer(lambda: None) as server:
+        with pytest.raises(urllib.error.HTTPError, match="503") as raised:
+            urllib.request.urlopen(f"{server.url}/v1/chat/completions", data=b"{}")
+        assert "No test that is mocked runs" in json.load(raised.value)["error"]["message"]
+        raised.value.close()
+
+
+def test_a_closed_server_is_closed_once_more_and_refuses() -> None:
+    server = MockServer(lambda: None)
+    server.close()
+    server.close()
+    with pytest.raises(ConnectionRefusedError):
+        connected(server)
+
+
+def test_a_port_that_is_taken_is_an_error_and_leaks_nothing(server: MockServer) -> None:
+    with pytest.raises(OSError, match="in use"):
+        MockServer(lambda: None, port=urlsplit(server.url).port or 0)
+    gc.collect()

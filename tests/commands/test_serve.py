@@ -1,0 +1,208 @@
+"""The command `llm-mock serve`."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+from click.testing import CliRunner
+
+from llm_mock.cli import main
+
+QUESTION: list[Any] = [{"role": "user", "content": "Hello"}]
+SCRIPT = """
+replies:
+  - model: gpt-4o
+    prompt: weather
+    tool_calls:
+      - name: weather
+        arguments: {city: Bern}
+  - {model: gpt-4o, schema: City, data: {name: Bern}}
+  - {model: gpt-4o, chunks: [Hel, lo, "!"], finish_reason: length}
+  - {model: busy, error: rate-limit, times: 1}
+  - {model: busy, text: Now I can., reasoning: Let me see.}
+  - {model: full, error: overloaded}
+  - {model: broken, text: Hel, error: broken-stream}
+  - {model: late, error: timeout}
+"""
+TOOLS: Any = [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}]
+
+
+class Served:
+    """A command that runs."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout
+        self.process = process
+        self.ready = process.stdout.readline()
+        self.url = self.ready.split()[1].removesuffix("/openai/v1")
+
+    def ended(self) -> list[str]:
+        """Press Ctrl-C; all lines that it printed since."""
+        self.process.send_signal(signal.SIGINT)
+        output, _ = self.process.communicate(timeout=20)
+        return output.splitlines()
+
+
+Serve = Callable[..., Served]
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    """Run the command in a folder with a script."""
+    processes = []
+
+    def run(*arguments: str) -> Served:
+        (tmp_path / "script.yaml").write_text(SCRIPT)
+        command = [sys.executable, "-m", "llm_mock", "serve", *arguments]
+        processes.append(
+            subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        )
+        return Served(processes[-1])
+
+    yield run
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def test_a_script_is_served_and_each_call_is_a_line(serve: Serve) -> None:
+    served = serve("script.yaml")
+    assert served.ready == (
+        f"Ready: {served.url}/openai/v1  {served.url}/anthropic  {served.url}/gemini  {served.url}/mistral"
+        "  (Ctrl-C ends it)\n"
+    )
+    assert served.url.startswith("http://127.0.0.1:")
+    with (
+        openai.OpenAI(base_url=f"{served.url}/openai/v1", api_key="x", max_retries=0) as client,
+        anthropic.Anthropic(base_url=f"{served.url}/anthropic", api_key="x", max_retries=0) as claude,
+    ):
+        create = client.chat.completions.create
+        plain = create(model="gpt-4o", messages=QUESTION).choices[0]
+        assert (plain.message.content, plain.finish_reason) == ("Hello!", "length")
+        streamed = [chunk.choices[0].delta.content for chunk in create(model="gpt-4o", messages=QUESTION, stream=True)]
+        assert [text for text in streamed if text] == ["Hel", "lo", "!"]
+        weather: Any = [{"role": "user", "content": "The weather?"}]
+        for _ in range(2):
+            [call] = create(model="gpt-4o", messages=weather, tools=TOOLS).choices[0].message.tool_calls or []
+            assert call.function.arguments == '{"city": "Bern"}'  # type: ignore[union-attr]
+        schema: Any = {"type": "json_schema", "json_schema": {"name": "City", "schema": {"type": "object"}}}
+        data = create(model="gpt-4o", messages=QUESTION, response_format=schema).choices[0].message.content
+        assert json.loads(data or "") == {"name": "Bern"}
+        with pytest.raises(anthropic.RateLimitError, match="rate limit of 50"):
+            claude.messages.create(model="busy", messages=QUESTION, max_tokens=9)
+        message = claude.messages.create(model="busy", messages=QUESTION, max_tokens=9)
+        assert [block.type for block in message.content] == ["thinking", "text"]
+        with pytest.raises(anthropic.APIStatusError) as overloaded:
+            claude.messages.create(model="full", messages=QUESTION, max_tokens=9)
+        assert overloaded.value.status_code == 529
+        with pytest.raises(openai.InternalServerError, match="currently overloaded"):
+            create(model="full", messages=QUESTION)
+        with pytest.raises(openai.APITimeoutError):
+            create(model="late", messages=QUESTION, timeout=0.2)
+        begun = create(model="broken", messages=QUESTION, stream=True)
+        assert [next(begun).choices[0].delta.content for _ in range(2)] == ["", "Hel"]
+        with pytest.raises(openai.APIConnectionError):
+            next(begun)
+        secret: Any = [{"role": "user", "content": "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"}]
+        create(model="gpt-4o", messages=secret)
+    lines = served.ended()
+    assert lines[0] == "gpt-4o  'Hello'  → 'Hello!'"
+    assert lines[-2:] == ["gpt-4o  '[redacted]'  → 'Hello!'", "Ended after 12 calls."]
+    assert served.process.returncode == 0
+
+
+def test_strictness_refuses_and_says_why(serve: Serve) -> None:
+    served = serve("script.yaml", "--strict")
+    client = openai.OpenAI(base_url=f"{served.url}/openai/v1", api_key="x")
+    with client, pytest.raises(openai.BadRequestError, match="No reply was configured"):
+        client.chat.completions.create(model="other", messages=QUESTION)
+    lines = served.ended()
+    assert any(line.startswith("Problem: No reply was configured for this call:") for line in lines)
+    assert lines[-1] == "Ended after 1 call."
+
+
+def test_a_function_may_be_the_script(serve: Serve, tmp_path: Path) -> None:
+    (tmp_path / "replies.py").write_text("def script(mock): mock.set('*', lambda request: request.prompt.upper())")
+    served = serve("replies:script")
+    with openai.OpenAI(base_url=f"{served.url}/v1", api_key="x") as client:
+        assert client.responses.create(model="any", input="hello").output_text == "HELLO"
+
+
+def test_without_a_script_it_answers_all_the_same(serve: Serve) -> None:
+    with pytest.raises(urllib.error.HTTPError, match="400") as raised:
+        urllib.request.urlopen(f"{serve().url}/v1/messages", data=b"{}")
+    raised.value.close()
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("replies:\n  - {model: m, txt: Hello}", "script.yaml:2: reply 1: unknown key 'txt'; did you mean 'text'?"),
+        ("replies:\n  - {text: a}\n  - {model: m}", "script.yaml:3: reply 2: says nothing."),
+        ("replies:\n  - {text: a, data: {}}", "script.yaml:2: reply 1: A Reply has one content"),
+        ("replies:\n  - {data: {}, error: timeout}", "script.yaml:2: reply 1: has an error, beside which"),
+        ("replies:\n  - {error: nothing}", "script.yaml:2: reply 1: error: "),
+        ("replies:\n  - {text: a, times: 0}", "script.yaml:2: reply 1: times: should be at least 1"),
+        ("replies:\n  - {text: a}\n  - {text: b}", "script.yaml:3: reply 2: is never given, as that on line 2"),
+        ("replies:\n  - {text: [a", "script.yaml:3: is not valid YAML"),
+        ("- a", "script.yaml:1: "),
+    ],
+)
+def test_what_is_wrong_with_a_script_is_told_with_its_line(
+    script: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("script.yaml").write_text(script)
+    result = CliRunner().invoke(main, ["serve", "script.yaml"])
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"Error: {told}")
+    assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("nothing.yaml", "Error: nothing.yaml: cannot be read: No such file or directory\n"),
+        ("nothing_there:script", "Error: nothing_there cannot be imported: ModuleNotFoundError: "),
+        ("broken_script:script", "Error: broken_script cannot be imported: SyntaxError: "),
+        ("own_script:scrip", "Error: own_script has no function 'scrip'; did you mean 'script'?"),
+        ("own_script:script", "Error: own_script:script raised ValueError: no (own_script.py:1)\n"),
+        ("own_script:wrong", "Error: This is not a reply: "),
+    ],
+)
+def test_what_is_wrong_with_a_function_is_told_on_one_line(
+    script: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("own_script", "broken_script"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    functions = "def script(mock): raise ValueError('no')\ndef wrong(mock): mock.set('m', 1)\n"
+    Path("own_script.py").write_text(functions)
+    Path("broken_script.py").write_text("def script(:")
+    result = CliRunner().invoke(main, ["serve", script])
+    assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+    assert result.stderr.startswith(told)
+
+
+def test_a_port_in_use_and_an_address_of_others_are_told_on_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        result = CliRunner().invoke(main, ["serve", "--port", port])
+    assert (result.exit_code, result.stderr) == (
+        1,
+        f"Error: Cannot listen on 127.0.0.1, port {port}: Address already in use.\n",
+    )
+    result = CliRunner().invoke(main, ["serve", "--host", "192.0.2.1"])
+    assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
