@@ -267,7 +267,7 @@ def test_a_report_changes_no_record_and_survives_a_history_that_is_forgotten(pyt
             model.prompt("one")
             assert set(model.call_history[0]) == {
                 "timestamp", "number", "model_id", "turn", "prompt", "prompt_length", "kwargs", "options", "response",
-                "error", "input_tokens", "output_tokens", "configured",
+                "error", "input_tokens", "output_tokens", "configured", "key",
             }
             model.reset_history()
             model.prompt("two")

@@ -177,7 +177,7 @@ class MockGetModel(Mock):
 
     def _entry(self, name: str, listing: str) -> Any:
         __tracebackhide__ = True
-        entry = find_registered(checked_name(name), listing) if self._at_boundary else None
+        entry = find_registered(name, listing) if checked_name(name) and self._at_boundary else None
         self.responses.script.named.add(name if entry is None else id_of(entry))
         return entry
 

@@ -56,6 +56,7 @@ COMMANDS: dict[str, tuple[list[str], list[Scripted]]] = {
     "conversation with tools": (["-m full One -T upper", "-c Two", *FULL_LOG], [TOOL_CALL, SECOND, Scripted()]),
     "template": (["-m full -s Brief --save brief '$input'", "-t brief Hi", "templates", *FULL_LOG], [Scripted()]),
     "async": (["-m full Hi --async -u", *FULL_LOG], [Scripted()]),
+    "async that is not there": (["-m bare Hi --async"], [Scripted()]),
     "not logged": (["-m full Hi -n", "logs -n 0"], [Scripted()]),
     "logs off": (["logs off", "-m full Hi", "-m full Hi --log", "logs -n 0"], [Scripted(), SECOND]),
     "error": (["-m full Hi", "logs -n 0"], [Scripted(error=ValueError("no route"))]),

@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from tests.boundaries.llm.documented import DOCUMENTED, PAGE, check
-from tests.boundaries.llm.twins import BARE, FULL, PNG, Scripted, upper
+from tests.boundaries.llm.twins import BARE, FULL, KEYED, PNG, Scripted, upper
 from tests.boundaries.llm.worlds import World, awaited, outcome
 
 
@@ -156,16 +156,16 @@ def test_a_mocked_model_is_asked_and_answers_like_the_plain_one(tmp_path: Path, 
     check(ask, tmp_path, f"{kind} {way} {call}")
 
 
-MODELS = [("sync", FULL), ("sync", "full"), ("sync", BARE), ("async", FULL), ("async", "full")]
+MODELS = [(kind, name) for kind in ("sync", "async") for name in (FULL, "full", BARE, KEYED)]
 
 
 @pytest.mark.parametrize(("kind", "name"), MODELS)
 def test_a_mocked_model_looks_like_the_plain_one(tmp_path: Path, kind: str, name: str) -> None:
     def look(world: World) -> dict[str, Any]:
         model = outcome(GETTERS[kind], name)
-        seen = {"str": str(model), "repr": repr(model), "type": type(model).__name__}
         if isinstance(model, str):
-            return seen
+            return {"not there": model}
+        seen = {"str": str(model), "repr": repr(model), "type": type(model).__name__}
         kinds = (llm.Model, llm.KeyModel, llm.AsyncModel, llm.AsyncKeyModel)
         seen["kinds"] = [kind.__name__ for kind in kinds if isinstance(model, kind)]
         return seen | attributes(model) | {"provider's own method": hasattr(model, "ping")}
