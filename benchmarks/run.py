@@ -16,7 +16,7 @@ from importlib.metadata import version
 from table import markdown
 
 PARTS = (
-    *("plugin_cost", "whole_runs", "growth", "call_cost", "llm_cost", "http_call"),
+    *("plugin_cost", "whole_runs", "growth", "call_cost", "llm_cost", "http_call", "http_server"),
     *("cassette_cost", "agent_cost", "suite_cost", "report_cost"),
 )
 

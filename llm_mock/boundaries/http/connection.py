@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from http import HTTPStatus
@@ -64,6 +65,8 @@ class Connection(asyncio.Protocol):
         """A client is there."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        connected = transport.get_extra_info("socket")
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or a piece waits until the last was received
         self._answering.connections.add(self)
         self._end_after(SLOW_SECONDS)
 
