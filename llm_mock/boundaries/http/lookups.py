@@ -126,7 +126,7 @@ def _model(sent: WireRequest, model: str) -> dict[str, Any]:
         return {"name": f"models/{model}", "displayName": model, "supportedGenerationMethods": ["generateContent"]}
     if "anthropic" in sent.host:
         created = datetime.fromtimestamp(CREATED).astimezone().isoformat()
-        return {"type": "model", "id": model, "display_name": model, "created_at": created}
+        return {"type": "model", "id": model, "display_name": model, "created_at": created, "lifecycle": "active"}
     described = {"id": model, "object": "model", "created": CREATED, "owned_by": "llm-mock"}
     return {**described, "capabilities": {"completion_chat": True}} if "mistral" in sent.host else described
 

@@ -14,6 +14,7 @@ from llm_mock.core.active import active
 
 INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """Why a response is incomplete, for the words of Chat Completions."""
+NO_TOKENS_OF_THE_CACHE = {"cached_tokens": 0, "cache_write_tokens": 0}
 
 _stored: weakref.WeakKeyDictionary[Any, dict[str, list[Message]]] = weakref.WeakKeyDictionary()
 """Of each mock: the conversations up to each response, for `previous_response_id`."""
@@ -157,7 +158,7 @@ def ended_response(exchange: Exchange, output: list[dict[str, Any]]) -> dict[str
     asked, answered = exchange.input_tokens, exchange.output_tokens
     body["usage"] = {
         "input_tokens": asked,
-        "input_tokens_details": {"cached_tokens": 0, **(details.get("input_tokens_details") or {})},
+        "input_tokens_details": {**NO_TOKENS_OF_THE_CACHE, **(details.get("input_tokens_details") or {})},
         "output_tokens": answered,
         "output_tokens_details": {"reasoning_tokens": 0, **(details.get("output_tokens_details") or {})},
         "total_tokens": asked + answered,
