@@ -20,6 +20,8 @@ CONVERSATIONS = (
     (re.compile(r":(generateContent|streamGenerateContent)$"), "gemini"),
 )
 """The APIs that a model is asked for an answer by: how their paths end, and their modules in `protocols`."""
+DIALECTS = {"mistral": "mistral_chat", "openrouter": "openrouter_chat"}
+"""The modules of providers who speak OpenAI's Chat Completions with differences."""
 ERRORS = {"anthropic": "anthropic_messages", "google": "gemini", "mistral": "mistral_chat"}
 """Whose words a provider uses for an error, where no API says so; otherwise OpenAI's."""
 
@@ -29,8 +31,8 @@ def protocol_of(sent: WireRequest, provider: str) -> Protocol | None:
     if sent.method != "POST":
         return None
     name = next((name for ending, name in CONVERSATIONS if ending.search(sent.path)), None)
-    if name == "openai_chat" and provider == "mistral":
-        name = ERRORS[provider]
+    if name == "openai_chat":
+        name = DIALECTS.get(provider, name)
     return None if name is None else protocol_module(name)
 
 

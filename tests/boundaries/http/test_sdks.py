@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import openai
 import pytest
 
 from llm_mock import MockGetModel, Reply, ToolCall
@@ -168,3 +169,14 @@ def test_a_model_made_unknown_is_not_found(sdk: type[SDK], mock_llm_responses: M
     mock_llm_responses.set_unknown(sdk.model)
     with pytest.raises(sdk.status_error, match="does not exist"):
         sdk().ask("Hello")
+
+
+def test_openrouter_says_which_provider_answered(mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set("deepseek/deepseek-chat", Reply("42", reasoning="6 times 7"))
+    client = openai.OpenAI(base_url="https://openrouter.ai/api/v1")
+    question: Any = {"model": "deepseek/deepseek-chat", "messages": [{"role": "user", "content": "How much?"}]}
+    answer = client.chat.completions.create(**question)
+    assert answer.provider
+    assert answer.choices[0].message.reasoning == "6 times 7"
+    chunks = list(client.chat.completions.create(**question, stream=True))
+    assert all(chunk.provider for chunk in chunks)

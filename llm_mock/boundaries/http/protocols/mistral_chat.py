@@ -24,6 +24,10 @@ class MistralChat(OpenAIChat):
         request.provider = "mistral"
         return request
 
+    def head(self, exchange: Exchange, kind: str) -> dict[str, Any]:
+        """What every body of an answer begins with."""
+        return {**super().head(exchange, kind), "id": f"cmpl_mock_{exchange.number}"}
+
     def whole(self, exchange: Exchange, whole: Whole) -> dict[str, Any]:
         """The body of an answer in one piece."""
         calls = [_tool_call(position, call) for position, call in enumerate(whole.tool_calls)]
@@ -32,11 +36,11 @@ class MistralChat(OpenAIChat):
             content = [_thinking(whole.reasoning), {"type": "text", "text": whole.text}]
         message = {"role": "assistant", "content": content, "tool_calls": calls or None, "prefix": False}
         choice = {"index": 0, "message": message, "finish_reason": _finish_reason(exchange)}
-        return {**_head(exchange, "chat.completion"), "choices": [choice], "usage": _usage(exchange)}
+        return {**self.head(exchange, "chat.completion"), "choices": [choice], "usage": _usage(exchange)}
 
     def stream(self, exchange: Exchange) -> Iterator[bytes | Wait]:
         """The body of a streamed answer: a tool call comes whole, the usage with the last piece."""
-        head = _head(exchange, "chat.completion.chunk")
+        head = self.head(exchange, "chat.completion.chunk")
 
         def chunk(delta: dict[str, Any], finish_reason: str | None = None, **more: Any) -> bytes:
             choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
@@ -67,10 +71,6 @@ class MistralChat(OpenAIChat):
 
 
 PROTOCOL = MistralChat()
-
-
-def _head(exchange: Exchange, kind: str) -> dict[str, Any]:
-    return {"id": f"cmpl_mock_{exchange.number}", "object": kind, "created": exchange.created, "model": exchange.model}
 
 
 def _usage(exchange: Exchange) -> dict[str, int]:

@@ -42,6 +42,14 @@ NO_TOKENS_OF_THE_ANSWER = {
 class OpenAIChat:
     """`POST …/chat/completions`."""
 
+    reasoning = "reasoning_content"
+    """The name under which reasoning comes. OpenAI has none; most others who speak its protocol have this."""
+
+    def head(self, exchange: Exchange, kind: str) -> dict[str, Any]:
+        """What every body of an answer begins with."""
+        number = f"chatcmpl-mock-{exchange.number}"
+        return {"id": number, "object": kind, "created": exchange.created, "model": exchange.model}
+
     def read(self, sent: WireRequest) -> HTTPRequest:
         """What is asked."""
         body = sent.json()
@@ -73,18 +81,18 @@ class OpenAIChat:
         else:
             message["tool_calls"] = [_tool_call(call) for call in whole.tool_calls]
         if whole.reasoning:
-            message["reasoning_content"] = whole.reasoning
+            message[self.reasoning] = whole.reasoning
         count = exchange.request.options.get("n")
         choices = [
             {"index": index, "message": message, "logprobs": None, "finish_reason": _finish_reason(exchange)}
             for index in range(count if isinstance(count, int) and count > 0 else 1)
         ]
-        head = {**_head(exchange, "chat.completion"), "choices": choices}
+        head = {**self.head(exchange, "chat.completion"), "choices": choices}
         return {**head, "usage": usage_of(exchange), "service_tier": "default", "system_fingerprint": None}
 
     def stream(self, exchange: Exchange) -> Iterator[bytes | Wait]:
         """The body of a streamed answer."""
-        head = {**_head(exchange, "chat.completion.chunk"), "service_tier": "default", "system_fingerprint": None}
+        head = {**self.head(exchange, "chat.completion.chunk"), "service_tier": "default", "system_fingerprint": None}
         options = exchange.request.body.get("stream_options")
         with_usage = isinstance(options, dict) and bool(options.get("include_usage"))
         usage = {"usage": None} if with_usage else {}
@@ -101,7 +109,7 @@ class OpenAIChat:
             elif isinstance(piece, str):
                 yield chunk({"content": piece})
             elif piece.type == "reasoning":
-                yield chunk({"reasoning_content": piece.chunk})
+                yield chunk({self.reasoning: piece.chunk})
             elif piece.type in ("tool_call_name", "tool_call_args"):
                 call_id = piece.tool_call_id or ""
                 position = positions.setdefault(call_id, len(positions))
@@ -141,11 +149,6 @@ def usage_of(exchange: Exchange) -> dict[str, Any]:
         "prompt_tokens_details": {**NO_TOKENS_OF_THE_PROMPT, **(details.get("prompt_tokens_details") or {})},
         "completion_tokens_details": {**NO_TOKENS_OF_THE_ANSWER, **(details.get("completion_tokens_details") or {})},
     }
-
-
-def _head(exchange: Exchange, kind: str) -> dict[str, Any]:
-    number = f"chatcmpl-mock-{exchange.number}"
-    return {"id": number, "object": kind, "created": exchange.created, "model": exchange.model}
 
 
 def _finish_reason(exchange: Exchange) -> str:
@@ -188,7 +191,7 @@ def _message(message: dict[str, Any]) -> Message:
         part = described_tool_result(_text(message), message.get("tool_call_id"), message.get("name"))
         return {"role": "tool", "parts": [part]}
     parts = _content(message.get("content"))
-    if reasoning := message.get("reasoning_content"):
+    if reasoning := message.get("reasoning_content") or message.get("reasoning"):
         parts.insert(0, {"type": "reasoning", "text": str(reasoning)})
     for call in message.get("tool_calls") or ():
         function = call.get("function") or {}

@@ -1,0 +1,21 @@
+"""OpenRouter's chat completions: OpenAI's, with the provider that answered. See https://openrouter.ai/docs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llm_mock.boundaries.http.pieces import Exchange
+from llm_mock.boundaries.http.protocols.openai_chat import OpenAIChat
+
+
+class OpenRouterChat(OpenAIChat):
+    """`POST …/chat/completions` of OpenRouter."""
+
+    reasoning = "reasoning"
+
+    def head(self, exchange: Exchange, kind: str) -> dict[str, Any]:
+        """What every body of an answer begins with."""
+        return {**super().head(exchange, kind), "provider": "llm-mock"}
+
+
+PROTOCOL = OpenRouterChat()
