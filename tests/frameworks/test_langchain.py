@@ -1,0 +1,109 @@
+"""LangChain's own standard tests of integrations: five chat models and embeddings, with the mock as every provider."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar
+
+import pytest
+
+pytest.importorskip("langchain_tests")
+for name in ("langchain_openai", "langchain_anthropic", "langchain_google_genai", "langchain_mistralai"):
+    pytest.importorskip(name)
+
+import httpx
+from langchain_anthropic import ChatAnthropic
+from langchain_google_genai import ChatGoogleGenerativeAI, GoogleGenerativeAIEmbeddings
+from langchain_mistralai import ChatMistralAI, MistralAIEmbeddings
+from langchain_openai import ChatOpenAI, OpenAIEmbeddings
+from langchain_tests.integration_tests import ChatModelIntegrationTests, EmbeddingsIntegrationTests
+
+from llm_mock import MockGetModel, Reply, ToolCall
+from llm_mock.behaviour.generate import instance
+
+IMAGE = b"\x89PNG\r\n\x1a\n"
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+@pytest.fixture(autouse=True)
+def answers(mock_llm_responses: MockGetModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every call is answered by what it asks for, and the images that the suites download are there."""
+    mock_llm_responses.set("*", _plausible)
+    monkeypatch.setattr("httpx.get", lambda url, **more: httpx.Response(200, content=IMAGE))
+
+
+def _plausible(asked: Any) -> Any:
+    """An instance of the schema; a call of the tool, before its result is there; else a text, with JSON where asked."""
+    if asked.schema and asked.tool_choice not in {tool.name for tool in asked.tools}:
+        return instance(asked.schema)
+    if asked.tools and not asked.tool_results and asked.tool_choice != "none":
+        tool = next((tool for tool in asked.tools if tool.name == asked.tool_choice), asked.tools[0])
+        return Reply(
+            tool_calls=[ToolCall(tool.name, _arguments(tool.input_schema or {"type": "object"}, asked.prompt))]
+        )
+    if "JSON" in asked.prompt:
+        return {"setup": "Why?", "punchline": "Because."}
+    return Reply(chunks=["Hello, ", "wor", "ld."])
+
+
+def _arguments(schema: dict[str, Any], prompt: str) -> Any:
+    made = instance(schema)
+    if isinstance(made.get("customer_name"), str):
+        return {"customer_name": prompt.split("'")[1], "description": prompt}
+    number = re.search(r"\d+", prompt)
+    return {name: int(number[0]) if number and name in ("input", "_input") else value for name, value in made.items()}
+
+
+class ChatSuite(ChatModelIntegrationTests):
+    """What the five chat models have in common."""
+
+    supports_image_inputs = supports_json_mode = True
+    name: str
+    more: ClassVar[dict[str, Any]] = {}
+
+    @property
+    def chat_model_params(self) -> dict[str, Any]:
+        return {"model": self.name, **self.more}
+
+
+class TestChatCompletions(ChatSuite):
+    chat_model_class = ChatOpenAI
+    name = "gpt-4o"
+
+
+class TestResponses(ChatSuite):
+    chat_model_class = ChatOpenAI
+    name = "gpt-5"
+    more: ClassVar = {"use_responses_api": True}
+
+
+class TestAnthropic(ChatSuite):
+    chat_model_class = ChatAnthropic
+    name = "claude-opus-4-9"
+    supports_json_mode = False
+    supports_anthropic_inputs = True
+
+
+class TestGoogle(ChatSuite):
+    chat_model_class = ChatGoogleGenerativeAI
+    name = "gemini-3-pro"
+
+
+class TestMistral(ChatSuite):
+    chat_model_class = ChatMistralAI
+    name = "mistral-large"
+
+
+class TestOpenAIEmbeddings(EmbeddingsIntegrationTests):
+    embeddings_class = OpenAIEmbeddings
+    embedding_model_params: ClassVar = {"model": "text-embedding-3-small", "check_embedding_ctx_length": False}
+
+
+class TestGoogleEmbeddings(EmbeddingsIntegrationTests):
+    embeddings_class = GoogleGenerativeAIEmbeddings
+    embedding_model_params: ClassVar = {"model": "gemini-embedding-001"}
+
+
+class TestMistralEmbeddings(EmbeddingsIntegrationTests):
+    embeddings_class = MistralAIEmbeddings
+    embedding_model_params: ClassVar = {"model": "mistral-embed"}
