@@ -41,7 +41,7 @@ def server(request: pytest.FixtureRequest, mock: MockGetModel) -> Iterator[MockS
 
 def connected(server: MockServer) -> socket.socket:
     address = urlsplit(server.url)
-    return socket.create_connection((address.hostname, address.port), timeout=30)
+    return socket.create_connection((address.hostname, address.port), timeout=100)
 
 
 def sent(server: MockServer, *pieces: bytes) -> bytes:
