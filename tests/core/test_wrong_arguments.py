@@ -35,8 +35,8 @@ def test_tokens_of_a_usage_are_whole_numbers(key: str, tokens: Any) -> None:
 
 def test_those_of_llm_too() -> None:
     with pytest.raises(InvalidReply, match="input of the usage is -3: give a whole number from 0"):
-        Reply("x", usage=llm.Usage(input=-3, output=1))
-    assert Reply("x", usage=llm.Usage(input=None, output=1)).usage.output == 1
+        Reply("x", usage=llm.models.Usage(input=-3, output=1))
+    assert Reply("x", usage=llm.models.Usage(input=None, output=1)).usage.output == 1
 
 
 @pytest.mark.parametrize(
