@@ -36,9 +36,9 @@ class PlainNames:
 
 
 def checked_name(name: str) -> str:
-    """A name of a model, which must be text."""
+    """A name of a model, which must be text that is not blank."""
     __tracebackhide__ = True
-    if not isinstance(name, str):
+    if not isinstance(name, str) or not name.strip():
         raise InvalidReply(
             f"This is not the name of a model: {described(name)}. The model comes first, then what it answers."
         )

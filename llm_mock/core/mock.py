@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.answer import Answer
 from llm_mock.core.checks import check_reply
-from llm_mock.core.configurator import PlainNames, ResponseConfigurator
+from llm_mock.core.configurator import PlainNames, ResponseConfigurator, checked_name
 from llm_mock.core.history import History
 from llm_mock.core.records import CallRecord, call_line, calls_made
 from llm_mock.core.reply import DEFAULT_REPLY, Reply, ReplyFunction
@@ -101,7 +101,7 @@ class Mock:
             name: id or alias.
         """
         __tracebackhide__ = True
-        asked = self.folder is not None or not self.history.is_empty or not isinstance(name, str)
+        asked = checked_name(name) and (self.folder is not None or not self.history.is_empty)
         return self.calls_of_id(self.responses.model_id_of(name)) if asked else []
 
     def calls_of_id(self, model_id: str) -> list[CallRecord]:

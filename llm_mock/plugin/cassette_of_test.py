@@ -56,7 +56,7 @@ def path_of(item: pytest.Item, name: str | None) -> Path:
         path = folder / item.path.stem / f"{own}.llm.yaml"
         candidates = (path.with_name(f"{each}.yaml") for each in dict.fromkeys((own, *former)))
         return path if os.path.exists(path) else next(filter(is_cassette, candidates), path)
-    parts = PurePosixPath(name).parts if isinstance(name, str) else ()
+    parts = PurePosixPath(name).parts if isinstance(name, str) and name.strip() else ()
     if not parts or ".." in parts or PurePosixPath(name).is_absolute() or "\\" in name or not name.isprintable():
         raise LLMMockError(
             f"llm_mock_cassette({shorten(name)}): the name of a cassette is a relative path below the folder "

@@ -141,7 +141,7 @@ class ReportWriter:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        if shipped := getattr(node, "workeroutput", {}).get(SHIPPED):
+        if shipped := getattr(node, "workeroutput", {}).pop(SHIPPED, None):  # it is down twice if it was interrupted
             self._received.append((self._test_on(node.gateway.id), shipped))
 
     @pytest.hookimpl(trylast=True)

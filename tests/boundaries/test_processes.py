@@ -43,6 +43,14 @@ def run(mock_llm_calls: MockGetModel) -> Run:
     return run_code
 
 
+def test_a_reply_that_may_be_used_any_number_of_times_is_shared_at_once(
+    run: Run, mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+) -> None:
+    mock_llm_responses.add("m", "x", times=10**12, optional=True)
+    assert run("import llm\n" + ASK_ONCE).stdout == "x\n"
+    assert len(mock_llm_calls.calls) == 1
+
+
 def test_a_process_answers_as_the_test_configured(
     run: Run, mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
 ) -> None:

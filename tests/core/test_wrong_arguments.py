@@ -83,7 +83,7 @@ NAMED: dict[str, Callable[[MockGetModel, Any], Any]] = {
 
 
 @pytest.mark.parametrize("function", NAMED)
-@pytest.mark.parametrize("name", [None, 5, ["m"], b"m"], ids=str)
+@pytest.mark.parametrize("name", [None, 5, ["m"], b"m", "", " "], ids=repr)
 def test_what_is_no_name_of_a_model_is_said_wherever_one_is_given(
     function: str, name: Any, mock_llm_responses: MockGetModel
 ) -> None:
@@ -92,9 +92,10 @@ def test_what_is_no_name_of_a_model_is_said_wherever_one_is_given(
             NAMED[function](mock, name)
 
 
-def test_an_embedding_model_of_no_name_is_unknown() -> None:
-    with pytest.raises(llm.UnknownModelError, match="Unknown model: None"):
-        llm.get_embedding_model(None)  # type: ignore[no-untyped-call]
+@pytest.mark.parametrize("name", [None, "", " "], ids=repr)
+def test_an_embedding_model_of_no_name_is_unknown(name: str | None) -> None:
+    with pytest.raises(llm.UnknownModelError, match=f"Unknown model: {name}"):
+        llm.get_embedding_model(name)  # type: ignore[no-untyped-call]
 
 
 @pytest.mark.parametrize(

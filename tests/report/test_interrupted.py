@@ -59,6 +59,13 @@ def test_a_test_that_was_interrupted_has_not_passed(
     assert "interrupted" in Path("r.html").read_text()
 
 
+def test_the_calls_of_a_worker_that_was_interrupted_are_there_once(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(MODULE.format(setup="pass", call="raise KeyboardInterrupt", teardown="pass"))
+    before, interrupted, *_ = reported(pytester, "-n", "1")
+    assert (before["outcome"], interrupted["outcome"]) == ("passed", "error")  # xdist takes it for a crash
+    assert [call["number"] for call in interrupted["calls"]] == [1]
+
+
 def test_a_test_that_failed_before_it_was_interrupted_stays_failed(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(MODULE.format(setup="pass", call="assert False", teardown="raise KeyboardInterrupt"))
     assert [test["outcome"] for test in reported(pytester)] == ["passed", "failed"]

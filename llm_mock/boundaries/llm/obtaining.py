@@ -69,7 +69,7 @@ def mocked_aliases(kind: str, original: Callable[[], dict[str, Any]]) -> dict[st
 def _hand_out(kind: str, mock: MockGetModel, name: str) -> Any:
     """The model for a name. For an unknown one `llm` words the error itself: `UnknownModelError` is a KeyError."""
     __tracebackhide__ = True
-    if not isinstance(name, str):
+    if not isinstance(name, str) or not name.strip():
         raise KeyError(name)
     embedding = kind == "embedding_model"
     entry = find_registered(name, EMBEDDING_MODELS if embedding else MODELS)
