@@ -106,7 +106,7 @@ def described(value: Any) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return {math.inf: ".inf", -math.inf: "-.inf"}.get(value, ".nan")
     if isinstance(value, (int, float)):
-        return f"the number {value}" if abs(value) < SHOWN_NUMBER else "a number"
+        return f"the number {value}" if isinstance(value, float) or abs(value) < SHOWN_NUMBER else "a number"
     if isinstance(value, str):
         return shorten(value, 60)
     names = {datetime.date: "a date", dict: "a mapping", list: "a list", bytes: "binary data", set: "a set"}

@@ -19,6 +19,7 @@ TEXT = "test: {name: x}\nsteps:\n- tool: sleep\n  expect: x\nverdict:\n  pass_if
         ("name: x", "name: ' '", "1: test.name: should not be empty"),
         ("name: x", "name: x, tags: ['']", "1: test.tags.0: should not be empty"),
         ("name: x", f"name: x, timeout: 1{'0' * 30}", "1: test.timeout: should be at most 86,400"),
+        ("name: x", "name: x, timeout: 1.0e+30", "1: test.timeout: should be a whole number, not the number 1e+30"),
         ("name: x", "name: x, timeout: true", "1: test.timeout: should be a whole number, not true"),
         ("steps:\n- tool: sleep\n  expect: x", "steps: []", "2: steps: should not be empty"),
         ("expect: x", "expect: ' '", "4: steps.0.expect: should not be empty"),
