@@ -65,6 +65,7 @@ def _attach_to(llm: ModuleType) -> None:
     for module in (llm, sys.modules["llm.plugins"]):
         replace(module, "load_plugins", names.load_plugins_once)
     replace(llm, "user_dir", user_folder.own_user_folder)
+    replace(llm, "get_key", user_folder.real_key)
     replace(llm, names.MODELS, obtaining.mocked_listing)
     replace(llm, names.EMBEDDING_MODELS, obtaining.mocked_embedding_listing)
     replace(llm, "get_embedding_models", obtaining.mocked_embedding_models)
