@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
@@ -42,12 +44,7 @@ def serve(script: str | None, host: str, port: int, strict: bool) -> None:
     mock = _TellingMock(ModelBehaviour(), settings=Settings(strict=strict))
     if script is not None:
         configure(mock.responses, script)
-    activate(mock)
-    logger = logging.getLogger("llm_mock")
-    logger.addHandler(_CallLines())
-    logger.setLevel(logging.DEBUG)
-    logger.propagate = False
-    with _listening(mock, host, port) as server:
+    with _told(mock), _listening(mock, host, port) as server:
         urls = (server.openai_url, server.anthropic_url, server.gemini_url, server.mistral_url)
         try:
             click.echo(f"Ready: {'  '.join(urls)}  (Ctrl-C ends it)")
@@ -57,6 +54,23 @@ def serve(script: str | None, host: str, port: int, strict: bool) -> None:
     if sys.stdout.isatty():
         click.echo()  # ends the line on which the terminal shows ^C
     click.echo(f"Ended after {count(len(mock.calls), 'call')}.")
+
+
+@contextmanager
+def _told(mock: Mock) -> Iterator[None]:
+    """Let a mock answer, and tell of its calls, for a while."""
+    logger, lines = logging.getLogger("llm_mock"), _CallLines()
+    previous, level, propagate = activate(mock), logger.level, logger.propagate
+    logger.addHandler(lines)
+    logger.setLevel(logging.DEBUG)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        activate(previous)
+        logger.removeHandler(lines)
+        logger.setLevel(level)
+        logger.propagate = propagate
 
 
 def _listening(mock: Mock, host: str, port: int) -> MockServer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import signal
 import socket
 import subprocess
@@ -19,6 +20,7 @@ import pytest
 from click.testing import CliRunner
 
 from llm_mock.cli import main
+from llm_mock.core.active import active
 
 QUESTION: list[Any] = [{"role": "user", "content": "Hello"}]
 SCRIPT = """
@@ -206,3 +208,11 @@ def test_a_port_in_use_and_an_address_of_others_are_told_on_one_line() -> None:
     )
     result = CliRunner().invoke(main, ["serve", "--host", "192.0.2.1"])
     assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+
+
+def test_a_command_that_ended_leaves_nothing_changed() -> None:
+    logger, mock = logging.getLogger("llm_mock"), active()
+    before = logger.level, logger.propagate, list(logger.handlers)
+    CliRunner().invoke(main, ["serve", "--host", "192.0.2.1"])
+    assert (logger.level, logger.propagate, list(logger.handlers)) == before
+    assert active() is mock
