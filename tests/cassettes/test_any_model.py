@@ -440,8 +440,8 @@ def test_a_function_that_normalizes_wrongly_fails_the_test_although_the_applicat
 
 def test_arguments_of_tools_are_replayed_as_they_were_whatever_they_are_called(run: Run) -> None:
     def call(prompt: Any, response: Any) -> Iterator[str]:
-        response.add_tool_call(llm.ToolCall("order", {"cookie": "oatmeal", "password": "battery staple"}, "call_1"))
-        yield '{"password": "battery staple"}'
+        response.add_tool_call(llm.ToolCall("order", {"cookie": "oatmeal", "password": "oats and raisins"}, "call_1"))
+        yield '{"password": "oats and raisins"}'
 
     def use(executed: Execute) -> Any:
         response = Scripted(executed).prompt("Buy", tools=[order])

@@ -63,7 +63,8 @@ def with_respx(ask: Callable[[], Any]) -> Any:
 def with_respx_over_httpx2(ask: Callable[[], Any]) -> Any:
     respx = pytest.importorskip("respx")
     pytest.importorskip("pytest_httpx2")
-    with respx.mock(using="httpcore2") as router:
+    # Before version 3 openai asks by httpx.
+    with respx.mock(using="httpcore2" if openai.__version__ >= "3" else "httpcore") as router:
         router.post(CHAT).respond(json=ANSWER)
         return ask()
 
