@@ -29,8 +29,9 @@ class Exchange:
         self.called: list[str] = []
         """The names of the tools that the answer has called so far."""
 
-    def finish_reason(self, otherwise: str) -> str:
+    def finish_reason(self) -> str:
         """Why the answer ends, in the words of Chat Completions; noted in the record of the call."""
+        otherwise = "tool_calls" if self.called else "stop"
         reason = self.answer.record["finish_reason"] = self.answer.reply.finish_reason or otherwise
         return reason
 
@@ -80,6 +81,23 @@ class ToolCallText(NamedTuple):
     """Its arguments in JSON; of a broken call another text."""
 
 
+class ToolCallsInPieces:
+    """The tool calls of an answer, gathered from its pieces, in order."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, list[str]] = {}
+
+    def take(self, piece: Event) -> None:
+        """Add a piece; one that is of no tool call adds nothing."""
+        if piece.type in ("tool_call_name", "tool_call_args"):
+            name_and_arguments = self._calls.setdefault(piece.tool_call_id or "", ["", ""])
+            name_and_arguments[piece.type == "tool_call_args"] += piece.chunk
+
+    def texts(self) -> list[ToolCallText]:
+        """The calls, as far as they came."""
+        return [ToolCallText(call_id, name, arguments) for call_id, (name, arguments) in self._calls.items()]
+
+
 class Whole(NamedTuple):
     """An answer that is not streamed."""
 
@@ -97,7 +115,7 @@ def collected(exchange: Exchange) -> Whole:
         Exception: the error of the reply.
     """
     text, reasoning, seconds = [], [], 0.0
-    calls: dict[str, list[str]] = {}
+    calls = ToolCallsInPieces()
     for piece in exchange.pieces(stream=False):
         if isinstance(piece, str):
             text.append(piece)
@@ -105,10 +123,9 @@ def collected(exchange: Exchange) -> Whole:
             seconds += piece
         elif piece.type == "reasoning":
             reasoning.append(piece.chunk)
-        elif piece.type in ("tool_call_name", "tool_call_args"):
-            calls.setdefault(piece.tool_call_id or "", ["", ""])[piece.type == "tool_call_args"] += piece.chunk
-    tool_calls = [ToolCallText(call_id, name, arguments) for call_id, (name, arguments) in calls.items()]
-    return Whole("".join(text), "".join(reasoning), tool_calls, seconds)
+        else:
+            calls.take(piece)
+    return Whole("".join(text), "".join(reasoning), calls.texts(), seconds)
 
 
 def _tool_for(reply: Reply, request: HTTPRequest) -> str | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+from tests import openai_server
 
 SECRETS = {
     "Set-Cookie": "__cf_bm=cookie-secret; path=/; HttpOnly",
@@ -140,18 +141,9 @@ class Server(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None: ...  # a client may go away
 
 
-@contextmanager
-def served(answers: dict[str, tuple[Served, ...]]) -> Iterator[Server]:
+def served(answers: dict[str, tuple[Served, ...]]) -> AbstractContextManager[Server]:
     """Run the server meanwhile."""
-    server = Server(answers)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    return openai_server.served(Server(answers))
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -146,7 +146,7 @@ def _usage(exchange: Exchange) -> dict[str, Any]:
 
 
 def _stop_reason(exchange: Exchange) -> str:
-    reason = exchange.finish_reason("tool_calls" if exchange.called else "stop")
+    reason = exchange.finish_reason()
     return STOP_REASONS.get(reason, reason)
 
 

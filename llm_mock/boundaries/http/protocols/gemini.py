@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from llm_mock.boundaries.http.errors import WireError
-from llm_mock.boundaries.http.pieces import Exchange, Whole
+from llm_mock.boundaries.http.pieces import Exchange, ToolCallsInPieces, Whole
 from llm_mock.boundaries.http.protocols.protocol import (
     from_base64,
     from_url,
@@ -83,12 +83,12 @@ class Gemini:
             parts.append({"text": whole.reasoning, "thought": True})
         if whole.text or not whole.tool_calls:
             parts.append({"text": whole.text})
-        parts += [_function_call(call.id, call.name, call.arguments) for call in whole.tool_calls]
+        parts += [_function_call(*call) for call in whole.tool_calls]
         return _response(exchange, parts, ended=True)
 
     def stream(self, exchange: Exchange) -> Iterator[bytes | Wait]:
         """The body of a streamed answer: each piece a response of its own, a tool call whole."""
-        calls: dict[str, list[str]] = {}
+        calls = ToolCallsInPieces()
         for piece in exchange.pieces(stream=True):
             if isinstance(piece, Wait):
                 yield piece
@@ -96,9 +96,9 @@ class Gemini:
                 yield server_sent_event(_response(exchange, [{"text": piece}]))
             elif piece.type == "reasoning":
                 yield server_sent_event(_response(exchange, [{"text": piece.chunk, "thought": True}]))
-            elif piece.type in ("tool_call_name", "tool_call_args"):
-                calls.setdefault(piece.tool_call_id or "", ["", ""])[piece.type == "tool_call_args"] += piece.chunk
-        parts = [_function_call(call_id, name, arguments) for call_id, (name, arguments) in calls.items()]
+            else:
+                calls.take(piece)
+        parts = [_function_call(*call) for call in calls.texts()]
         yield server_sent_event(_response(exchange, parts or [{"text": ""}], ended=True))
 
     def error_body(self, error: WireError) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _response(exchange: Exchange, parts: list[dict[str, Any]], ended: bool = Fal
     candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}
     response: dict[str, Any] = {"candidates": [candidate]}
     if ended:
-        reason = exchange.finish_reason("tool_calls" if exchange.called else "stop")
+        reason = exchange.finish_reason()
         candidate["finishReason"] = FINISH_REASONS.get(reason, reason)
     response["usageMetadata"] = _usage(exchange) if ended else {"promptTokenCount": exchange.input_tokens}
     return {**response, "modelVersion": exchange.model, "responseId": f"mock-{exchange.number}"}

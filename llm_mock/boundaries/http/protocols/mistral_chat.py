@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from llm_mock.boundaries.http.errors import WireError
-from llm_mock.boundaries.http.pieces import Exchange, ToolCallText, Whole
+from llm_mock.boundaries.http.pieces import Exchange, ToolCallsInPieces, ToolCallText, Whole
 from llm_mock.boundaries.http.protocols.openai_chat import OpenAIChat
 from llm_mock.boundaries.http.request import HTTPRequest
 from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
@@ -47,7 +47,7 @@ class MistralChat(OpenAIChat):
             return server_sent_event({**head, "choices": [choice], **more})
 
         yield chunk({"role": "assistant", "content": ""})
-        calls: dict[str, list[str]] = {}
+        calls = ToolCallsInPieces()
         for piece in exchange.pieces(stream=True):
             if isinstance(piece, Wait):
                 yield piece
@@ -55,10 +55,10 @@ class MistralChat(OpenAIChat):
                 yield chunk({"content": piece})
             elif piece.type == "reasoning":
                 yield chunk({"content": [_thinking(piece.chunk)]})
-            elif piece.type in ("tool_call_name", "tool_call_args"):
-                calls.setdefault(piece.tool_call_id or "", ["", ""])[piece.type == "tool_call_args"] += piece.chunk
-        made = [ToolCallText(call_id, name, arguments) for call_id, (name, arguments) in calls.items()]
-        called = {"tool_calls": [_tool_call(position, call) for position, call in enumerate(made)]} if made else {}
+            else:
+                calls.take(piece)
+        made = [_tool_call(position, call) for position, call in enumerate(calls.texts())]
+        called = {"tool_calls": made} if made else {}
         yield chunk({"content": "", **called}, _finish_reason(exchange), usage=_usage(exchange))
         yield server_sent_event("[DONE]")
 
@@ -79,7 +79,7 @@ def _usage(exchange: Exchange) -> dict[str, int]:
 
 
 def _finish_reason(exchange: Exchange) -> str:
-    reason = exchange.finish_reason("tool_calls" if exchange.called else "stop")
+    reason = exchange.finish_reason()
     return FINISH_REASONS.get(reason, reason)
 
 

@@ -14,6 +14,7 @@ from llm_mock.boundaries.http.protocols.protocol import (
     from_base64,
     from_url,
     json_or_text,
+    parts_of,
     rest,
     text_part,
     titled,
@@ -152,7 +153,7 @@ def usage_of(exchange: Exchange) -> dict[str, Any]:
 
 
 def _finish_reason(exchange: Exchange) -> str:
-    return exchange.finish_reason("tool_calls" if exchange.called else "stop")
+    return exchange.finish_reason()
 
 
 def _tool_call(call: ToolCallText) -> dict[str, Any]:
@@ -160,13 +161,7 @@ def _tool_call(call: ToolCallText) -> dict[str, Any]:
 
 
 def _text(message: dict[str, Any]) -> str:
-    return "\n".join(part["text"] for part in _content(message.get("content")) if part["type"] == "text")
-
-
-def _content(content: Any) -> list[Message]:
-    if isinstance(content, str):
-        return [text_part(content)] if content else []
-    return [read for part in content or () if isinstance(part, dict) and (read := _part(part)) is not None]
+    return "\n".join(part["text"] for part in parts_of(message.get("content"), _part) if part["type"] == "text")
 
 
 def _part(part: dict[str, Any]) -> Message | None:
@@ -190,7 +185,7 @@ def _message(message: dict[str, Any]) -> Message:
     if role in ("tool", "function"):
         part = described_tool_result(_text(message), message.get("tool_call_id"), message.get("name"))
         return {"role": "tool", "parts": [part]}
-    parts = _content(message.get("content"))
+    parts = parts_of(message.get("content"), _part)
     if reasoning := message.get("reasoning_content") or message.get("reasoning"):
         parts.insert(0, {"type": "reasoning", "text": str(reasoning)})
     for call in message.get("tool_calls") or ():

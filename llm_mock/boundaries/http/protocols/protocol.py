@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from typing import Protocol as TypingProtocol
 
@@ -42,6 +42,13 @@ class Protocol(TypingProtocol):
 def text_part(text: str) -> Message:
     """A part of a message that is text."""
     return {"type": "text", "text": text}
+
+
+def parts_of(content: Any, read: Callable[[dict[str, Any]], Message | None]) -> list[Message]:
+    """The parts of a message's content, which is a text or a list; what `read` does not know is left out."""
+    if isinstance(content, str):
+        return [text_part(content)] if content else []
+    return [part for given in content or () if isinstance(given, dict) and (part := read(given)) is not None]
 
 
 def attachment_part(type: str | None, url: str | None = None, content: bytes | None = None) -> Message:

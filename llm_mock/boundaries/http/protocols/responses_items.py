@@ -8,7 +8,7 @@ from typing import Any
 
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.pieces import Exchange, ToolCallText
-from llm_mock.boundaries.http.protocols.protocol import from_base64, from_url, json_or_text, text_part
+from llm_mock.boundaries.http.protocols.protocol import from_base64, from_url, json_or_text, parts_of, text_part
 from llm_mock.boundaries.http.request import Message, described_call, described_tool_result
 from llm_mock.core.active import active
 
@@ -54,14 +54,14 @@ def read_items(items: list[dict[str, Any]]) -> list[Message]:
 def _read_item(item: dict[str, Any]) -> Iterator[Message]:
     kind = item.get("type") or "message"
     if kind == "message":
-        yield {"role": str(item.get("role")), "parts": _content(item.get("content"))}
+        yield {"role": str(item.get("role")), "parts": parts_of(item.get("content"), _part)}
     elif kind in ("function_call", "custom_tool_call"):
         arguments = json_or_text(item.get("arguments", item.get("input")))
         call = described_call(str(item.get("name")), arguments, item.get("call_id"))
         yield {"role": "assistant", "parts": [call]}
     elif kind in ("function_call_output", "custom_tool_call_output"):
         output = item.get("output")
-        text = output if isinstance(output, str) else text_of(_content(output))
+        text = output if isinstance(output, str) else text_of(parts_of(output, _part))
         yield {"role": "tool", "parts": [described_tool_result(text, item.get("call_id"))]}
 
 
@@ -72,13 +72,7 @@ def text_of(parts: list[Message]) -> str:
 
 def item_text(item: dict[str, Any]) -> str:
     """The text of a message."""
-    return text_of(_content(item.get("content")))
-
-
-def _content(content: Any) -> list[Message]:
-    if isinstance(content, str):
-        return [text_part(content)] if content else []
-    return [read for part in content or () if isinstance(part, dict) and (read := _part(part)) is not None]
+    return text_of(parts_of(item.get("content"), _part))
 
 
 def _part(part: dict[str, Any]) -> Message | None:
@@ -150,7 +144,7 @@ def response_body(exchange: Exchange, status: str, output: list[dict[str, Any]])
 def ended_response(exchange: Exchange, output: list[dict[str, Any]]) -> dict[str, Any]:
     """A response at its end, which is kept for the next one of its conversation."""
     keep(exchange, output)
-    reason = exchange.finish_reason("tool_calls" if exchange.called else "stop")
+    reason = exchange.finish_reason()
     body = response_body(exchange, "incomplete" if reason in INCOMPLETE else "completed", output)
     if reason in INCOMPLETE:
         body["incomplete_details"] = {"reason": INCOMPLETE[reason]}
