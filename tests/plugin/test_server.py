@@ -101,7 +101,8 @@ def test_it_is_there_at_once_and_ends_with_the_run(project: pytest.Pytester) -> 
             print([thread.name for thread in threading.enumerate() if "llm-mock" in thread.name])
         """
     )
-    result = project.runpytest("-Werror", "-s")
+    # A process of its own: the run around this test may have a server that lives on.
+    result = project.runpytest_subprocess("-Werror", "-s")
     result.assert_outcomes(passed=1)
     assert result.outlines[-1] == "[]"
 
