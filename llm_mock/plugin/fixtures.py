@@ -12,8 +12,6 @@ from llm_mock.core.active import Pending, active
 from llm_mock.errors import LLMMockError, MissingExtra
 from llm_mock.plugin.run import RUN, mock_of_test, new_run
 from llm_mock.plugin.stash import CASSETTE, CASSETTE_CLAIMS, UNUSED_RECORDINGS
-from llm_mock.support.redaction import redacted
-from llm_mock.support.text import escaped
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.server import MockServer
@@ -189,6 +187,9 @@ class OnRequest:
 
 def _calls_by_model(models: Mapping[str, MockLLMModel]) -> str:
     """Every model with the number of its calls and the start of each prompt."""
+    from llm_mock.support.redaction import redacted
+    from llm_mock.support.text import escaped
+
     lines = []
     for name, model in list(models.items()):
         lines.append(f"\nModel {name} called {model.prompt_count} times")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from llm_mock.cassettes.record_modes import RECORD_MODES
-from llm_mock.core.settings import Settings
 from llm_mock.errors import LLMMockError
 
 if TYPE_CHECKING:
+    from llm_mock.core.settings import Settings
     from llm_mock.cost.prices import Prices
 
 DRIVERS = {
@@ -67,17 +68,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("llm_mock_legacy_modules", "Old mocks to warn of, each module=Text.", type="linelist")
 
 
-def settings_of(config: pytest.Config) -> Settings:
-    """How the project wants calls decided and checked."""
-    return Settings(
-        lazy=boolean(config, "llm_mock_lazy"),
-        strict=boolean(config, "llm_mock_strict"),
-        schema=choice(config, "llm_mock_schema", "warn", "error", "off"),
-        autospec=boolean(config, "llm_mock_autospec"),
-        refuse_unknown=choice(config, "llm_mock_unknown_models", "answer", "refuse") == "refuse",
-        generate=boolean(config, "llm_mock_generate"),
-        prices=_prices(config),
-    )
+def settings_of(config: pytest.Config) -> Callable[[], Settings]:
+    """How the project wants calls decided and checked; what it writes wrong is said at once."""
+    values: dict[str, Any] = {
+        "lazy": boolean(config, "llm_mock_lazy"),
+        "strict": boolean(config, "llm_mock_strict"),
+        "schema": choice(config, "llm_mock_schema", "warn", "error", "off"),
+        "autospec": boolean(config, "llm_mock_autospec"),
+        "refuse_unknown": choice(config, "llm_mock_unknown_models", "answer", "refuse") == "refuse",
+        "generate": boolean(config, "llm_mock_generate"),
+        "prices": _prices(config),
+    }
+
+    def settings() -> Settings:
+        from llm_mock.core.settings import Settings
+
+        return Settings(**values)
+
+    return settings
 
 
 def _prices(config: pytest.Config) -> Prices:

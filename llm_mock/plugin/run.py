@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,10 @@ import pytest
 from llm_mock.boundaries import TESTING_VARIABLE
 from llm_mock.boundaries.http import attach as http
 from llm_mock.boundaries.http import keys
-from llm_mock.boundaries.http.door import MODES, set_mode
-from llm_mock.boundaries.http.providers import set_hosts
+from llm_mock.boundaries.http.wanted import MODES, set_wanted
 from llm_mock.boundaries.llm import user_folder
 from llm_mock.boundaries.llm.attach import attach
 from llm_mock.core.active import Pending, activate, is_live, pointer, set_live, set_passthrough, set_refusal
-from llm_mock.core.settings import Settings
 from llm_mock.core.threads import set_test
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.options import boolean, choice, settings_of
@@ -27,6 +25,7 @@ from llm_mock.support.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import MockGetModel
+    from llm_mock.core.settings import Settings
 
 RUN = pytest.StashKey["TestRun"]()
 
@@ -41,7 +40,7 @@ class TestRun:
         mocked: False leaves `llm` alone, whatever `PFLOW_TESTING` says.
         passthrough: globs of the ids of models that run for real.
         refuse_real_models: refuse to execute a real model, instead of answering for it.
-        settings: how calls are decided and checked.
+        settings: gives how calls are decided and checked, when a call is.
         http: what becomes of HTTP requests to providers: `answer`, `refuse` or `off`.
         hosts: further hosts that are providers.
         within_opted_out_run: this is for one test of a run that is not mocked.
@@ -54,14 +53,14 @@ class TestRun:
         mocked: bool,
         passthrough: Sequence[str] = (),
         refuse_real_models: bool = False,
-        settings: Settings | None = None,
+        settings: Callable[[], Settings | None] = lambda: None,
         http: str = "answer",
         hosts: Sequence[str] = (),
         within_opted_out_run: bool = False,
     ) -> None:
         self._http, self._hosts = http, hosts
         self._within_opted_out_run = within_opted_out_run
-        self.pending = Pending(lambda: _new_mock(standing_only=True, settings=settings)) if mocked else None
+        self.pending = Pending(lambda: _new_mock(standing_only=True, settings=settings())) if mocked else None
         """The mock of the whole run; None where models are left alone."""
         self._passthrough = passthrough
         self._refuse_real_models = refuse_real_models
@@ -92,7 +91,7 @@ class TestRun:
         self._previous_mock = activate(self.pending)
         self._previous_passthrough = set_passthrough(self._passthrough)
         self._previous_refusal = set_refusal(self._refuse_real_models)
-        self._previous_http = set_mode(self._http), set_hosts(self._hosts)
+        self._previous_http = set_wanted(self._http, self._hosts)
         self._previous_folder = user_folder.set_user_folder(self._folder)
         if self._folder is None:
             os.environ[TESTING_VARIABLE] = "0"
@@ -121,9 +120,7 @@ class TestRun:
         activate(self._previous_mock)
         set_passthrough(self._previous_passthrough)
         set_refusal(self._previous_refusal)
-        mode, hosts = self._previous_http
-        set_mode(mode)
-        set_hosts(hosts)
+        set_wanted(*self._previous_http)
         user_folder.set_user_folder(self._previous_folder)
         _set_environment(self._environment)
         if self._folder is not None:

@@ -12,11 +12,9 @@ import pytest
 
 from llm_mock.core.active import active_if_made, is_mocked
 from llm_mock.errors import LLMMockError
-from llm_mock.plugin.failures import redact_failure
 from llm_mock.plugin.legacy import LegacyMockDetector
 from llm_mock.plugin.run import RUN
 from llm_mock.plugin.stash import CASSETTE
-from llm_mock.support.redaction import redacted
 
 if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
@@ -91,6 +89,8 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.outcome == "failed":
+        from llm_mock.plugin.failures import redact_failure
+
         redact_failure(report, call.excinfo and call.excinfo.value)
     if report.outcome == "failed" and call.when != "teardown":
         mock: Any = active_if_made()
@@ -103,6 +103,8 @@ def pytest_runtest_makereport(
     if "llm_mock.agents.summary" in sys.modules:
         _take_agent_runs(item, report)
     if report.outcome == "skipped" and isinstance(report.longrepr, tuple) and _is_ours(report.longrepr[0]):
+        from llm_mock.support.redaction import redacted
+
         reason = redacted(report.longrepr[2])
         report.longrepr = (str(item.path), (item.location[1] or 0) + 1, reason)  # not where we skipped it
     return report

@@ -10,7 +10,6 @@ import pytest
 
 from llm_mock.plugin.run import RUN
 from llm_mock.plugin.stash import UNUSED_RECORDINGS
-from llm_mock.support.text import columns, dollars, shorten_name
 
 BUDGET_OF_RUN = "llm_mock_budget_of_run"
 
@@ -84,6 +83,8 @@ def _totals_text(
     sums: Mapping[str, Mapping[str, int]], costs: Mapping[str, tuple[Decimal | None, int]] | None = None
 ) -> str:
     """The calls of a run, a line for each model, in columns; with what each model cost, where that is counted."""
+    from llm_mock.support.text import columns, dollars, shorten_name
+
     rows: list[tuple[str, ...]] = [("model", "calls", "tokens in", "tokens out", "errors", "answered by default")]
     names = ("calls", "input_tokens", "output_tokens", "errors", "unconfigured")
     rows += [(shorten_name(model), *(str(sums[model][name]) for name in names)) for model in sorted(sums)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import stat
 import threading
 from pathlib import Path
@@ -47,7 +46,7 @@ def write_atomically(path: Path, content: str | bytes, mode: int = 0o666, durabl
     path.parent.mkdir(parents=True, exist_ok=True)
     start = f".{_cut(path.name)}."
     if durable:
-        remove_leftovers(path.parent, re.compile(re.escape(start) + r"\d+-\d+"))
+        remove_leftovers(path.parent, start, r"\d+-\d+")
     temporary = path.with_name(f"{start}{os.getpid()}-{threading.get_ident()}")
     try:
         with open(temporary, "xb", opener=lambda name, flags: _made(name, flags, mode)) as file:

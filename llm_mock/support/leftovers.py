@@ -26,13 +26,21 @@ def hold(descriptor: int, path: str | os.PathLike[str]) -> bool:
     return os.path.exists(path)
 
 
-def remove_leftovers(folder: str | os.PathLike[str], names: re.Pattern[str]) -> None:
-    """Remove the files and folders of such names in a folder that belong to this user, and that no process holds."""
+def remove_leftovers(folder: str | os.PathLike[str], start: str, rest: str) -> None:
+    """Remove files and folders in a folder that belong to this user, and that no process holds.
+
+    Args:
+        folder: where they are.
+        start: what their names begin with.
+        rest: a regular expression of how their names go on.
+    """
     if sys.platform == "win32":
         return
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if names.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_uid == os.getuid():
+            if not entry.name.startswith(start) or not re.fullmatch(rest, entry.name[len(start) :]):
+                continue
+            if entry.stat(follow_symlinks=False).st_uid == os.getuid():
                 _remove_unless_held(entry.path)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 import shutil
 import tempfile
 import weakref
@@ -13,15 +12,16 @@ from pathlib import Path
 from llm_mock.errors import LLMMockError
 from llm_mock.support.leftovers import hold, remove_leftovers
 
-NAMES = re.compile(r"llm-mock-(shared|tools|user)-\w{8}")
-"""The names of the folders: what each is for, and what `tempfile` adds."""
+START = "llm-mock-"
+REST = r"(shared|tools|user)-\w{8}"
+"""How the names of the folders go on: what each is for, and what `tempfile` adds."""
 
 
 class TemporaryFolder:
     """A new folder, removed with the object, or at the end of the process; if that is killed, by a later one.
 
     Args:
-        purpose: what it is for, one of those in `NAMES`.
+        purpose: what it is for, one of those in `REST`.
 
     Raises:
         LLMMockError: none can be made.
@@ -49,12 +49,12 @@ class TemporaryFolder:
 
 @functools.cache
 def _remove_those_of_killed_processes() -> None:
-    remove_leftovers(tempfile.gettempdir(), NAMES)
+    remove_leftovers(tempfile.gettempdir(), START, REST)
 
 
 def _made(purpose: str) -> tuple[Path, int | None]:
     while True:
-        path = tempfile.mkdtemp(prefix=f"llm-mock-{purpose}-")
+        path = tempfile.mkdtemp(prefix=f"{START}{purpose}-")
         if os.name == "nt":  # where a folder cannot be opened
             return Path(path), None
         descriptor = os.open(path, os.O_RDONLY)

@@ -107,6 +107,27 @@ def test_a_run_that_never_imports_llm_does_not_pay_for_it(pytester: pytest.Pytes
     pytester.runpytest_subprocess("-p", "no:hypothesispytest").assert_outcomes(passed=1)
 
 
+def test_a_run_that_asks_no_model_loads_nothing_that_answers_or_redacts(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # others import HTTP libraries
+    pytester.makepyfile(
+        """
+        import sys
+
+        UNUSED = (
+            "llm_mock.behaviour", "llm_mock.boundaries.for_real", "llm_mock.boundaries.http.door",
+            "llm_mock.boundaries.llm.get_model", "llm_mock.core.mock", "llm_mock.plugin.failures",
+            "llm_mock.support.redaction.redactor", "llm_mock.support.text",
+        )
+
+        def test_it():
+            assert not [name for name in sys.modules if name.startswith(UNUSED)]
+        """
+    )
+    pytester.runpytest_subprocess("-p", "llm_mock.pytest_plugin").assert_outcomes(passed=1)
+
+
 def test_an_alias_may_be_named_before_anything_imports_llm(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """

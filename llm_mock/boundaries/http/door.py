@@ -7,36 +7,23 @@ from typing import TYPE_CHECKING
 
 from llm_mock.boundaries.for_real import is_for_real
 from llm_mock.boundaries.http.providers import provider_of
+from llm_mock.boundaries.http.wanted import Wanted
 from llm_mock.core.active import active, is_mocked, passes_through
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.answering import Asked
     from llm_mock.boundaries.http.wire import WireRequest, WireResponse
 
-MODES = ("answer", "refuse", "off")
-
-
-class _State:
-    """What the project wants of requests to providers."""
-
-    mode = "answer"
-
-
-def set_mode(mode: str) -> str:
-    """Answer requests to providers, refuse them, or (`off`) leave them alone. Returns what was set before."""
-    previous, _State.mode = _State.mode, mode
-    return previous
-
 
 def answers() -> bool:
     """Whether the mock answers at this moment, in place of every provider."""
-    return _State.mode == "answer" and is_mocked() and not is_for_real()
+    return Wanted.mode == "answer" and is_mocked() and not is_for_real()
 
 
 def guarded_provider(host: str, port: int | None) -> str | None:
     """The provider that a request goes to, where the mock has to look at it; None where it is left alone."""
-    provider = provider_of(host, port)
-    if provider is None or _State.mode == "off" or not is_mocked() or is_for_real():
+    provider = provider_of(host, port, Wanted.hosts)
+    if provider is None or Wanted.mode == "off" or not is_mocked() or is_for_real():
         return None
     return provider
 
@@ -84,7 +71,7 @@ def _asked(sent: WireRequest, provider: str) -> Asked | WireResponse | None:
         return asked
     if passes_through(asked.request.model_id):
         return None
-    return refuse(sent, asked, mock) if _State.mode == "refuse" else asked
+    return refuse(sent, asked, mock) if Wanted.mode == "refuse" else asked
 
 
 async def sleep(seconds: float) -> None:

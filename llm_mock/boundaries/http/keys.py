@@ -14,7 +14,6 @@ from typing import Any
 
 from llm_mock.boundaries import NO_KEY
 from llm_mock.boundaries.attaching import replace, when_imported
-from llm_mock.boundaries.http.door import answers
 
 VARIABLES = (
     "ANTHROPIC_API_KEY",
@@ -66,6 +65,8 @@ def _attach_to(module: ModuleType) -> None:
 
 def _made_without_key(original: Any, client: Any, *args: Any, **kwargs: Any) -> None:
     __tracebackhide__ = True
+    from llm_mock.boundaries.http.door import answers
+
     if not answers():
         original(client, *args, **kwargs)
         return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 
 HOSTS = {
     "api.openai.com": "openai",
@@ -64,24 +63,17 @@ ENDS_OF_HOSTS = {
 """Providers by how their hosts end."""
 
 
-class _State:
-    """The hosts that the project names: `example.com`, or `localhost:11434` for one port."""
-
-    named: Sequence[str] = ()
-
-
-def set_hosts(hosts: Sequence[str]) -> Sequence[str]:
-    """Name further hosts that are providers. Returns those named before, to be put back."""
-    previous, _State.named = _State.named, tuple(hosts)
-    provider_of.cache_clear()
-    return previous
-
-
 @functools.lru_cache(maxsize=256)
-def provider_of(host: str, port: int | None) -> str | None:
-    """The provider at a host; None where there is none. That of a host which the project names is the host itself."""
+def provider_of(host: str, port: int | None, named: tuple[str, ...] = ()) -> str | None:
+    """The provider at a host; None where there is none.
+
+    Args:
+        host: where a request goes.
+        port: the same.
+        named: the hosts that the project names, as `example.com` or `localhost:11434`; their provider is the host.
+    """
     host = host.lower().rstrip(".")
-    if host in _State.named or f"{host}:{port}" in _State.named:
+    if host in named or f"{host}:{port}" in named:
         return HOSTS.get(host, host)
     if host in HOSTS:
         return HOSTS[host]

@@ -7,18 +7,16 @@ their own, with what the project wants hidden in them.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from llm_mock.support.redaction.known import Known, is_secret_name
+from llm_mock.support.lazy_names import lazy_names
+from llm_mock.support.redaction.known import KNOWN, is_secret_name
 from llm_mock.support.redaction.marks import REDACTED, REDACTED_SECRET
-from llm_mock.support.redaction.redactor import Redactor
+
+if TYPE_CHECKING:
+    from llm_mock.support.redaction.redactor import OUTPUT, Redactor
 
 __all__ = ["KNOWN", "OUTPUT", "REDACTED", "REDACTED_SECRET", "Redactor", "hide", "is_secret_name", "redacted"]
-
-KNOWN = Known()
-"""The secrets that this process knows by their value."""
-OUTPUT = Redactor(known=KNOWN)
-"""What all that is shown or written goes through."""
 
 hide = KNOWN.hide
 """Take values as secret, for the rest of the process."""
@@ -26,4 +24,9 @@ hide = KNOWN.hide
 
 def redacted(value: Any) -> Any:
     """A copy of a text, or of a JSON value, in which nothing secret is left."""
+    from llm_mock.support.redaction.redactor import OUTPUT
+
     return OUTPUT.clean(value)
+
+
+__getattr__, __dir__ = lazy_names(__name__, {"redactor": "OUTPUT Redactor"})

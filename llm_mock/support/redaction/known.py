@@ -20,7 +20,7 @@ SURE = 12
 FEWEST_DIFFERENT = 5
 SHORTEST_PART = 6
 """How much of a value is known again where a text was cut within it."""
-_SECRET_VARIABLE = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
+_SECRET_VARIABLES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "CREDENTIALS")
 _CUT = r"\s*\[…[^\]]*…\]\s*|…|\.{3}"
 """What stands where a text was cut."""
 
@@ -28,7 +28,7 @@ _CUT = r"\s*\[…[^\]]*…\]\s*|…|\.{3}"
 @functools.cache
 def is_secret_name(name: str) -> bool:
     """Whether the name of an environment variable says that its value is a key, a token or a password."""
-    return bool(_SECRET_VARIABLE.search(name))
+    return name.upper().endswith(_SECRET_VARIABLES)
 
 
 def _can_be_found(value: str) -> bool:
@@ -79,6 +79,10 @@ class Known:
                     self.hide(*self._sources.pop()())
         self.hide(*(self._environment.get(name, "") for name in self._environment if is_secret_name(name)))
         return self.forms
+
+
+KNOWN = Known()
+"""The secrets that this process knows by their value."""
 
 
 def cover_known(text: str, forms: Iterable[str]) -> str:

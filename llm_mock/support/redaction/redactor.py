@@ -9,7 +9,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from llm_mock.support.redaction.forms import cover_forms, is_secret_field
-from llm_mock.support.redaction.known import Known, cover_known
+from llm_mock.support.redaction.known import KNOWN, Known, cover_known
 from llm_mock.support.redaction.marks import FORM, REDACTED, covered, protected, shown
 
 
@@ -75,3 +75,7 @@ class Redactor:
         for pattern in self._patterns:
             text = pattern.sub(lambda match: covered(match[0], FORM), text)
         return text
+
+
+OUTPUT = Redactor(known=KNOWN)
+"""What all that is shown or written goes through."""

@@ -6,17 +6,11 @@ for it, `http.client` names the provider to the proxy. `curl_cffi` asks neither.
 
 from __future__ import annotations
 
-import contextvars
-import functools
-import socket
 import sys
 from types import ModuleType
 from typing import Any
-from urllib.parse import urlsplit
 
 from llm_mock.boundaries.attaching import replace
-from llm_mock.boundaries.for_real import is_for_real
-from llm_mock.boundaries.http.door import refusal
 
 COULD_NOT_CONNECT = 7
 """curl's number for it."""
@@ -34,10 +28,19 @@ def attach(library: ModuleType) -> None:
         replace(library.Curl, "setopt", _setopt)
 
 
+def _refusal(host: str | bytes | None, port: object) -> str | None:
+    """What to say of a connection to a provider; imported when one is made: pytest itself imports `socket`."""
+    from llm_mock.boundaries.http.door import refusal
+
+    return refusal(host, port)
+
+
 def _getaddrinfo(original: Any, host: Any, port: Any, *args: Any, **kwargs: Any) -> Any:
     __tracebackhide__ = True
+    import socket
+
     flags = kwargs.get("flags") or (args[3] if len(args) > 3 else 0)
-    if not flags & socket.AI_PASSIVE and (message := refusal(host, port)):
+    if not flags & socket.AI_PASSIVE and (message := _refusal(host, port)):
         raise socket.gaierror(socket.EAI_FAIL, message)
     return original(host, port, *args, **kwargs)
 
@@ -45,15 +48,21 @@ def _getaddrinfo(original: Any, host: Any, port: Any, *args: Any, **kwargs: Any)
 async def _getaddrinfo_in_a_thread(original: Any, loop: Any, host: Any, port: Any, **kwargs: Any) -> Any:
     """asyncio's threads do not know what is made for real; so they are told."""
     __tracebackhide__ = True
+    from llm_mock.boundaries.for_real import is_for_real
+
     if not is_for_real():
         return await original(loop, host, port, **kwargs)
+    import contextvars
+    import functools
+    import socket
+
     ask = functools.partial(contextvars.copy_context().run, socket.getaddrinfo, host, port, **kwargs)
     return await loop.run_in_executor(None, ask)
 
 
 def _set_tunnel(original: Any, connection: Any, host: str, port: int | None = None, *args: Any, **kwargs: Any) -> Any:
     __tracebackhide__ = True
-    if message := refusal(host.partition(":")[0], port):
+    if message := _refusal(host.partition(":")[0], port):
         raise ConnectionRefusedError(message)
     return original(connection, host, port, *args, **kwargs)
 
@@ -61,7 +70,9 @@ def _set_tunnel(original: Any, connection: Any, host: str, port: int | None = No
 def _setopt(original: Any, curl: Any, option: Any, value: Any) -> Any:
     __tracebackhide__ = True
     if getattr(option, "name", None) == "URL":
+        from urllib.parse import urlsplit
+
         url = urlsplit(value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value))
-        if message := refusal(url.hostname, url.port):
+        if message := _refusal(url.hostname, url.port):
             raise sys.modules["curl_cffi"].CurlError(message, COULD_NOT_CONNECT)
     return original(curl, option, value)
