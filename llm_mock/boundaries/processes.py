@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from llm_mock.boundaries import FOLDER_VARIABLE
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.reply import Reply
-from llm_mock.core.script import QueuedReply, Script
+from llm_mock.core.script import ANY_MODEL, QueuedReply, Script, StandingReply
 from llm_mock.core.settings import Settings
 from llm_mock.errors import InvalidReply
 from llm_mock.support.files import write_atomically
@@ -86,12 +86,11 @@ class SharedFolder:
             levels, details = pickle.loads(content)
         except Exception as error:
             script = Script()
-            script.side_effect = Reply(
-                error=InvalidReply(
-                    "The replies that the test configured cannot be read in this process: "
-                    f"{type(error).__name__}: {error}. Functions and exceptions must be importable here."
-                )
+            unreadable = InvalidReply(
+                "The replies that the test configured cannot be read in this process: "
+                f"{type(error).__name__}: {error}. Functions and exceptions must be importable here."
             )
+            script.side_effect = StandingReply(ANY_MODEL, None, Reply(error=unreadable), None)
             return [(script, Settings())], False
         levels[0][0].uses = self
         return levels, details
@@ -167,11 +166,11 @@ class SharedFolder:
 
 def _check_sendable(script: Script) -> None:
     __tracebackhide__ = True
-    for described, parts, _ in script.configured():
+    for reply in script.configured():
         try:
-            pickle.loads(pickle.dumps(parts))
+            pickle.loads(pickle.dumps(reply))
         except Exception as error:
             raise InvalidReply(
-                f"This reply cannot be sent to another process: {described} ({type(error).__name__}: {error}). Text, "
-                "data and exceptions can; a function or a matcher only if it can be imported by its name."
+                f"This reply cannot be sent to another process: {reply.text()} ({type(error).__name__}: {error}). "
+                "Text, data and exceptions can; a function or a matcher only if it can be imported by its name."
             ) from None

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from llm_mock.core.places import Place, first_frame_outside, in_brackets, place_text
 from llm_mock.core.records import schema_text
 from llm_mock.core.reply import Reply
 from llm_mock.core.tool_calls import BrokenToolCall
@@ -23,21 +24,30 @@ if TYPE_CHECKING:
     from llm_mock.core.settings import Settings
 
 
-def check_reply(record: CallRecord, reply: Reply, request: Request, settings: Settings) -> LLMMockError | None:
+def check_reply(
+    record: CallRecord, reply: Reply, request: Request, settings: Settings, place: Place | None
+) -> LLMMockError | None:
     """What is wrong with a scripted reply: a tool call that was not possible, or a broken schema.
+
+    Args:
+        record: the call.
+        reply: what is to be answered.
+        request: what the call asks.
+        settings: what is checked, and how strictly.
+        place: where the reply was configured, if that is known.
 
     Returns:
         The error to raise. A broken schema that is only to be warned of is warned of here.
     """
     for call in reply.tool_calls:
-        if not isinstance(call, BrokenToolCall) and (problem := _check_tool_call(call, request)):
+        if not isinstance(call, BrokenToolCall) and (problem := _check_tool_call(call, request, place)):
             return problem
     if not request.schema or settings.schema == "off" or reply.invalid or not _is_final(reply):
         return None
     problems = text_violations(request.schema, reply.content)
     if not problems:
         return None
-    message = _schema_text(record, problems, reply.content)
+    message = _schema_text(record, problems, reply.content, place)
     if settings.schema == "error":
         return SchemaViolation(message)
     _warn(message)
@@ -48,13 +58,18 @@ def _is_final(reply: Reply) -> bool:
     return reply.error is None and not (reply.tool_calls and not reply.content)
 
 
-def _schema_text(call: CallRecord, problems: Sequence[str], text: str) -> str:
+def _schema_text(call: CallRecord, problems: Sequence[str], text: str, place: Place | None) -> str:
     lines = "\n".join(f"  - {problem}" for problem in problems[:10])
     return (
-        f"The reply scripted for {call['model_id']!r} breaks the schema {schema_text(call['kwargs']['schema'])} "
-        f"that the call asked for:\n{lines}\nThe reply: {shorten_name(text, 300)}\n"
+        f"The reply scripted for {call['model_id']!r}{_at(place)} breaks the schema "
+        f"{schema_text(call['kwargs']['schema'])} that the call asked for:\n{lines}\n"
+        f"The reply: {shorten_name(text, 300)}\n"
         "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose."
     )
+
+
+def _at(place: Place | None) -> str:
+    return in_brackets(place_text(place))[1:]
 
 
 _PACKAGES = {"llm", "llm_mock"}
@@ -62,28 +77,28 @@ _PACKAGES = {"llm", "llm_mock"}
 _BROKEN_ON_PURPOSE = "Correct the reply, or use BrokenToolCall where the model is to be wrong on purpose."
 
 
-def _check_tool_call(call: Any, request: Request) -> InvalidToolCall | None:
+def _check_tool_call(call: Any, request: Request, place: Place | None) -> InvalidToolCall | None:
     offered: dict[str, Any] = {tool.name: tool for tool in request.tools}
     if call.name not in offered:
         there = f"Offered were: {', '.join(sorted(offered))}." if offered else "No tools were offered."
         return InvalidToolCall(
-            f"The reply calls the tool {call.name!r}, which the call does not offer. {there} {_BROKEN_ON_PURPOSE}"
+            f"The reply{_at(place)} calls the tool {call.name!r}, which the call does not offer. {there} "
+            f"{_BROKEN_ON_PURPOSE}"
         )
     problems = list(violations(offered[call.name].input_schema or {}, call.arguments, "the arguments"))
     if not problems:
         return None
     lines = "\n".join(f"  - {problem}" for problem in problems)
     return InvalidToolCall(
-        f"The reply calls the tool {call.name!r} with arguments that it does not take:\n{lines}\n{_BROKEN_ON_PURPOSE}"
+        f"The reply{_at(place)} calls the tool {call.name!r} with arguments that it does not take:\n{lines}\n"
+        f"{_BROKEN_ON_PURPOSE}"
     )
 
 
 def _warn(message: str) -> None:
     """Warn where the application, or the test, made the call."""
     packages = tuple(str(Path(sys.modules[name].__file__ or "").parent) + os.sep for name in _PACKAGES & {*sys.modules})
-    frame = sys._getframe()
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(packages):
-        frame = frame.f_back
+    frame = first_frame_outside(*packages)
     warnings.warn_explicit(
         SchemaViolationWarning(redacted(message)),
         category=None,

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from llm_mock.core.matchers import Matchers, TextMatcher
+from llm_mock.core.places import calling_place
 from llm_mock.core.reply import Reply, as_answer, exception_from
-from llm_mock.core.script import QueuedReply, Script
+from llm_mock.core.script import QueuedReply, Script, StandingReply
 from llm_mock.errors import InvalidReply, QueuedReplyNotAllowed
 from llm_mock.support.numbers import is_whole
 from llm_mock.support.schemas import schema_name
@@ -104,7 +105,8 @@ class ResponseConfigurator:
         __tracebackhide__ = True
         if unknown:
             raise InvalidReply(_not_of_set(next(iter(unknown))))
-        self.script.standing[self.named_id(model), schema_name(schema)] = as_answer(response)
+        key = self.named_id(model), schema_name(schema)
+        self.script.standing[key] = StandingReply(*key, as_answer(response), calling_place())
         self._changed()
 
     def add(
@@ -155,7 +157,8 @@ class ResponseConfigurator:
             raise InvalidReply(f"times={times!r}: a queued reply is used at least once; give a whole number from 1.")
         matchers = Matchers(prompt, system, tools, turn, attachments, options)
         model_id, schema = self.named_id(model), schema_name(schema)
-        self.script.queue(QueuedReply(model_id, schema, as_answer(response), times, matchers, optional))
+        answer = as_answer(response)
+        self.script.queue(QueuedReply(model_id, schema, answer, calling_place(), times, matchers, optional))
         self._changed()
 
     def set_error(self, model: str, exception: BaseException | type[BaseException] | None) -> None:
@@ -174,7 +177,7 @@ class ResponseConfigurator:
             self.script.errors.pop(model_id, None)
         else:
             exception_from(exception)
-            self.script.errors[model_id] = Reply(error=exception)
+            self.script.errors[model_id] = StandingReply(model_id, None, Reply(error=exception), calling_place())
         self._changed()
 
     def set_unknown(self, model: str) -> None:

@@ -13,6 +13,7 @@ from llm_mock.support.locks import Lock
 if TYPE_CHECKING:
     from llm_mock.core.call_log import CallLog, Details
     from llm_mock.core.request import Request
+    from llm_mock.core.script import StandingReply
 
 
 class ModelState:
@@ -40,6 +41,8 @@ class History:
         """Of each model: the sums over the tests that ended, where the mock serves the whole run."""
         self.log: CallLog | None = None if parent is None or parent.log is None else parent.log.another()
         """Every call with its details, where a report was asked for."""
+        self.answered_by: dict[int, StandingReply] = {}
+        """The configured reply that answered a call of this process, by the number of the call."""
         self._parent = parent
         self._states: dict[str, ModelState] = {}
         self._last_number = 0
@@ -112,6 +115,7 @@ class History:
         with self._lock:
             self.calls.clear()
             self._states.clear()
+            self.answered_by.clear()
             self._last_number = 0
 
     def add_totals(self, calls: Iterable[CallRecord]) -> None:

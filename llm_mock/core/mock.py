@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.answer import Answer
 from llm_mock.core.checks import check_reply
 from llm_mock.core.configurator import PlainNames, ResponseConfigurator, checked_name
+from llm_mock.core.explaining import unexpected_text, unused_text
 from llm_mock.core.history import History
 from llm_mock.core.records import CallRecord, call_line, calls_made
 from llm_mock.core.reply import DEFAULT_REPLY, Reply, ReplyFunction
 from llm_mock.core.reply_functions import ask, ask_async
-from llm_mock.core.script import ANY_MODEL, Script, unexpected_text, unused_text
+from llm_mock.core.script import ANY_MODEL, Script
 from llm_mock.core.settings import Settings
 from llm_mock.errors import EndlessToolCalls, UnexpectedCall, UnusedReplies
 from llm_mock.support.locks import Lock
@@ -246,12 +246,12 @@ class Mock:
         if self.misbehaviour is not None and (error := self.misbehaviour.error(record)):
             return error
         if self.cassette is not None:
-            return self.responses.script.find(record) or self.cassette.answer(self, record, request)
+            return self._find(record, below=False) or self.cassette.answer(self, record, request)
         answer = self._find(record) or self.history.state(record["model_id"]).answer
         if answer is not None:
             return answer
         if self.settings.strict:
-            message = unexpected_text(record, self._near_misses(record))
+            message = unexpected_text(self, record)
             self.note_problem(message)
             raise UnexpectedCall(message)
         record["configured"] = False
@@ -259,16 +259,15 @@ class Mock:
             return self._behaviour.generated(request.schema)
         return DEFAULT_REPLY
 
-    def _find(self, record: CallRecord) -> Reply | ReplyFunction | None:
-        answer = self.responses.script.find(record)
-        if answer is None and self.parent is not None:
-            return self.parent._find(record)
-        return answer
-
-    def _near_misses(self, record: CallRecord) -> Iterator[tuple[list[str], str]]:
-        yield from self.responses.script.near_misses(record)
-        if self.parent is not None:
-            yield from self.parent._near_misses(record)
+    def _find(self, record: CallRecord, below: bool = True) -> Reply | ReplyFunction | None:
+        """The reply that is configured for a call, here or, where that is wanted, in a parent."""
+        level: Mock | None = self
+        while level is not None:
+            if (found := level.responses.script.find(record)) is not None:
+                self.history.answered_by[record["number"]] = found
+                return found.answer
+            level = level.parent if below else None
+        return None
 
     def _finish(self, record: CallRecord, request: Request, reply: Reply) -> Answer:
         __tracebackhide__ = True
@@ -292,7 +291,8 @@ class Mock:
 
     def _check(self, record: CallRecord, request: Request, reply: Reply) -> None:
         __tracebackhide__ = True
-        if problem := check_reply(record, reply, request, self.settings):
+        place = getattr(self.history.answered_by.get(record["number"]), "place", None)
+        if problem := check_reply(record, reply, request, self.settings, place):
             self.note_problem(str(problem))
             raise problem
 

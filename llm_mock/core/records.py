@@ -154,18 +154,21 @@ def schema_text(name: str | None) -> str:
 
 
 def call_head(call: CallRecord) -> str:
-    """What one recorded call asked: model, prompt, schema."""
-    name = call["kwargs"]["schema"]
-    asked = f"{shorten_name(call['model_id'])}  {shorten(call['prompt'])}"
-    return asked + (f"  schema {schema_text(name)}" if name else "")
+    """What one recorded call asked: model, prompt or what tools gave, schema."""
+    name, results = call["kwargs"]["schema"], call["kwargs"].get("tool_results", ())
+    given = [f"{shorten_name(str(result['name']))} gave {shorten(result['output'])}" for result in results]
+    asked = [shorten(call["prompt"])] if call["prompt"] or not given else []
+    head = f"{shorten_name(call['model_id'])}  {', '.join(asked + given)}"
+    return head + (f"  schema {schema_text(name)}" if name else "")
 
 
 def call_line(call: CallRecord) -> str:
-    """One recorded call: model, prompt, schema, and the reply or the error."""
+    """One recorded call: model, prompt, schema, and the reply or the start of the error."""
     asked = call_head(call)
     if call["error"] is None:
-        return f"{asked}  → {shorten(call['response'])}"
-    return f"{asked}  → raised: {shorten_name(call['error'])}"
+        by_default = "" if call["configured"] else "  (answered by default)"
+        return f"{asked}  → {shorten(call['response'])}{by_default}"
+    return f"{asked}  → raised: {shorten_name(call['error'].partition(chr(10))[0].removesuffix(':'))}"
 
 
 def call_list(calls: Sequence[CallRecord]) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.matchers import Matchers
-from llm_mock.core.records import call_head, schema_text
-from llm_mock.core.reply import Answer, Reply, answer_text
+from llm_mock.core.places import Place, in_brackets, place_text
+from llm_mock.core.records import schema_text
+from llm_mock.core.reply import Answer, answer_text
 from llm_mock.support.locks import Lock
 from llm_mock.support.text import shorten_name
 
@@ -20,24 +20,56 @@ if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
 
 ANY_MODEL = "*"
-SHOWN_REPLIES = 20
-"""How many configured replies the message about an unexpected call lists."""
-
 Key = tuple[str, "str | None"]
 
 
-class QueuedReply:
-    """A reply that is used `remaining` more times, before any standing answer."""
+class StandingReply:
+    """A reply to every call of a model, or to those that ask for a schema."""
 
-    __slots__ = ("answer", "conditional", "matchers", "model", "optional", "position", "remaining", "schema", "times")
+    __slots__ = ("answer", "model", "place", "schema")
 
-    def __init__(
-        self, model: str, schema: str | None, answer: Answer, times: int, matchers: Matchers, optional: bool
-    ) -> None:
-        self.position = -1
+    def __init__(self, model: str, schema: str | None, answer: Answer, place: Place | None) -> None:
         self.model = model
         self.schema = schema
         self.answer = answer
+        self.place = place
+
+    def misses(self, call: CallRecord) -> list[str]:
+        """Why the call is not answered by this reply."""
+        misses = []
+        if self.model not in (ANY_MODEL, call["model_id"]):
+            misses.append(f"the model is {call['model_id']}, not {self.model}")
+        if self.schema is not None and self.schema != call["kwargs"]["schema"]:
+            misses.append(f"the schema is {schema_text(call['kwargs']['schema'])}, not {schema_text(self.schema)}")
+        return misses
+
+    def text(self, *notes: str) -> str:
+        """How it reads in a message, on one line, with notes beside the place where it was configured."""
+        return f"{'  '.join(self._wanted())}  → {answer_text(self.answer)}{in_brackets(place_text(self.place), *notes)}"
+
+    def _wanted(self) -> Iterator[str]:
+        yield shorten_name(self.model)
+        if self.schema:
+            yield f"schema {schema_text(self.schema)}"
+
+
+class QueuedReply(StandingReply):
+    """A reply that is used `remaining` more times, before any standing answer."""
+
+    __slots__ = ("conditional", "matchers", "optional", "position", "remaining", "times")
+
+    def __init__(
+        self,
+        model: str,
+        schema: str | None,
+        answer: Answer,
+        place: Place | None,
+        times: int,
+        matchers: Matchers,
+        optional: bool,
+    ) -> None:
+        super().__init__(model, schema, answer, place)
+        self.position = -1
         self.times = self.remaining = times
         self.matchers = matchers
         self.conditional = bool(matchers)
@@ -45,23 +77,16 @@ class QueuedReply:
 
     def misses(self, call: CallRecord) -> list[str]:
         """Why the call is not answered by this reply."""
-        return [*_misses(self.model, self.schema, call), *self.matchers.misses(call)]
+        return [*super().misses(call), *self.matchers.misses(call)]
 
-    def __str__(self) -> str:
-        wanted = [_wanted(self.model, self.schema), *([str(self.matchers)] if self.matchers else [])]
-        times = f"  ({self.remaining} times)" if self.remaining > 1 else ""
-        return f"{'  '.join(wanted)}  → {answer_text(self.answer)}{times}"
+    def text(self, *notes: str) -> str:
+        """How it reads in a message, on one line, with notes beside the place where it was configured."""
+        return super().text(f"{self.remaining} times" if self.remaining > 1 else "", *notes)
 
-
-def _misses(model: str, schema: str | None, call: CallRecord) -> Iterator[str]:
-    if model not in (ANY_MODEL, call["model_id"]):
-        yield f"the model is {call['model_id']}, not {model}"
-    if schema is not None and schema != call["kwargs"]["schema"]:
-        yield f"the schema is {schema_text(call['kwargs']['schema'])}, not {schema_text(schema)}"
-
-
-def _wanted(model: str, schema: str | None) -> str:
-    return f"{shorten_name(model)}  schema {schema_text(schema)}" if schema else shorten_name(model)
+    def _wanted(self) -> Iterator[str]:
+        yield from super()._wanted()
+        if self.matchers:
+            yield str(self.matchers)
 
 
 class Script:
@@ -74,9 +99,9 @@ class Script:
     """
 
     def __init__(self, after: Script | None = None) -> None:
-        self.side_effect: Reply | None = None
-        self.errors: dict[str, Reply] = {}
-        self.standing: dict[Key, Answer] = {}
+        self.side_effect: StandingReply | None = None
+        self.errors: dict[str, StandingReply] = {}
+        self.standing: dict[Key, StandingReply] = {}
         self.unknown: set[str] = set()
         """Names and ids of models that nobody knows."""
         self.named: set[str] = set()
@@ -124,7 +149,7 @@ class Script:
                     reply.remaining = reply.times - self.uses.times_used(reply)
         return sorted((reply for reply in left if reply.remaining), key=lambda reply: reply.position)
 
-    def find(self, call: CallRecord) -> Answer | None:
+    def find(self, call: CallRecord) -> StandingReply | None:
         """The reply for a call, None when nothing was configured for it. A queued reply is used by this.
 
         The order: the side effect of every call, the first queued reply that matches, the error of the model, the
@@ -145,7 +170,7 @@ class Script:
                 return self.standing[key]
         return None
 
-    def _take(self, keys: list[Key], call: CallRecord) -> Answer | None:
+    def _take(self, keys: list[Key], call: CallRecord) -> QueuedReply | None:
         with self._lock:
             while first := self._first_of(keys, call):
                 usable = self.uses is None or self.uses.use(first)
@@ -153,7 +178,7 @@ class Script:
                 if first.remaining == 0:
                     self._use_up(first)
                 if usable:
-                    return first.answer
+                    return first
             return None
 
     def _first_of(self, keys: list[Key], call: CallRecord) -> QueuedReply | None:
@@ -177,46 +202,6 @@ class Script:
         if not queue:
             del self._queues[reply.model, reply.schema]
 
-    def configured(self) -> Iterator[tuple[str, Any, Callable[[CallRecord], Iterable[str]]]]:
-        """Every configured reply: how it reads, all that belongs to it, and what says why a call does not fit."""
-        for reply in self.queued():
-            yield str(reply), reply, reply.misses
-        standing: list[tuple[Key, Answer]] = [((model, None), error) for model, error in list(self.errors.items())]
-        for key, answer in [*standing, *self.standing.items()]:
-            yield f"{_wanted(*key)}  → {answer_text(answer)}", answer, partial(_misses, *key)
-
-    def near_misses(self, call: CallRecord) -> Iterator[tuple[list[str], str]]:
-        """Every configured reply that does not answer a call: why not, and how it reads."""
-        for text, _, misses in self.configured():
-            yield list(misses(call)), text
-
-
-def unused_text(unused: Sequence[QueuedReply], calls: Sequence[CallRecord]) -> str:
-    """What to say of queued replies that nobody asked for: each with the call that came nearest to it."""
-    lines = []
-    for reply in unused:
-        lines.append(f"  - {reply}")
-        misses = [reply.misses(call) for call in calls]
-        if nearest := min((miss for miss in misses if miss), key=len, default=None):
-            lines.append(f"    nearest call: {misses.index(nearest) + 1}, but {' and '.join(nearest)}")
-    count = "One queued reply was" if len(unused) == 1 else f"{len(unused)} queued replies were"
-    return (
-        f"{count} not asked for:\n"
-        + "\n".join(lines)
-        + "\nRemove the add(), correct what it wants, or say optional=True for a reply that may be unused."
-    )
-
-
-def unexpected_text(call: CallRecord, near_misses: Iterable[tuple[list[str], str]]) -> str:
-    """What to say of a call that no configured reply fits: what was configured, and the nearest miss."""
-    configured = sorted(near_misses, key=lambda miss: len(miss[0]))
-    lines = [f"No reply was configured for this call:\n  {call_head(call)}"]
-    if not configured:
-        lines.append("No replies were configured at all.")
-    else:
-        lines.append("Configured replies:")
-        lines += [f"  - {text}" for _, text in configured[:SHOWN_REPLIES]]
-        misses, text = configured[0]
-        lines.append(f"The nearest miss is {text}\n  but {' and '.join(misses)}.")
-    lines.append('Configure one with mock_llm_responses.set() or add(), or any other call with set("*", …).')
-    return "\n".join(lines)
+    def configured(self) -> list[StandingReply]:
+        """Every configured reply: those that are queued, then errors and standing ones."""
+        return [*self.queued(), *list(self.errors.values()), *list(self.standing.values())]

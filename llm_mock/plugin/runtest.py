@@ -96,10 +96,8 @@ def pytest_runtest_makereport(
         mock: Any = active_if_made()
         if mock is not None and mock.misbehaviour is not None:
             report.sections.append(("LLM misbehaviour", str(mock.misbehaviour)))
-        if (calls := calls_of_test(item)) and not hasattr(item, "failure_shows_calls"):
-            from llm_mock.core.records import call_list
-
-            report.sections.append(("LLM calls", call_list(calls)))
+        if not hasattr(item, "failure_shows_calls") and (shown := _calls_text(item, call)):
+            report.sections.append(("LLM calls", shown))
     if "llm_mock.agents.summary" in sys.modules:
         _take_agent_runs(item, report)
     if report.outcome == "skipped" and isinstance(report.longrepr, tuple) and _is_ours(report.longrepr[0]):
@@ -108,6 +106,22 @@ def pytest_runtest_makereport(
         reason = redacted(report.longrepr[2])
         report.longrepr = (str(item.path), (item.location[1] or 0) + 1, reason)  # not where we skipped it
     return report
+
+
+def _calls_text(item: pytest.Item, call: pytest.CallInfo[None]) -> str:
+    """The calls of a failed test, and how its replies met them, unless the failure says that itself."""
+    calls, mock = calls_of_test(item) or [], active_if_made()
+    if mock is None:
+        return ""
+    from llm_mock.core.explaining import configured_text
+    from llm_mock.core.records import call_list
+
+    said = str(call.excinfo and call.excinfo.value)
+    unused = None if call.when == "setup" else mock.unused_replies()
+    told = any(message.partition("\n")[0] in said for message in [*mock.problems, *filter(None, [unused])])
+    replies = "" if told or mock is item.config.stash[RUN].mock_if_made else configured_text(mock, calls)
+    shown = call_list(calls) if calls else ""
+    return "\n".join(filter(None, [shown, replies if calls or call.when == "call" else ""]))
 
 
 def _take_agent_runs(item: pytest.Item, report: pytest.TestReport) -> None:

@@ -107,16 +107,16 @@ def test_an_unexpected_call_explains_itself_by_the_nearest_miss(strict: MockGetM
     strict.add("m", "b", prompt=re.compile("pears"), turn=1)
     with pytest.raises(UnexpectedCall) as caught:
         strict("m").prompt("Count the plums")
-    assert str(caught.value).splitlines() == [
+    message = re.sub(r"\(\S+test_matchers\.py:\d+\)", "(HERE)", str(caught.value))
+    assert message.splitlines() == [
         "No reply was configured for this call:",
         "  m  'Count the plums'",
         "Configured replies:",
-        "  - m  prompt matches /pears/, turn 1  → 'b'",
-        "  - third  → raises ValueError('bad')",
-        "  - m  prompt contains 'apples', system contains 'brief'  → 'a'",
-        "  - other  schema Answer  → 'x'",
-        "The nearest miss is m  prompt matches /pears/, turn 1  → 'b'",
-        "  but the prompt 'Count the plums' is not one that matches /pears/.",
+        "  - m  prompt matches /pears/, turn 1  → 'b'  (HERE)",
+        "    the nearest miss: the prompt 'Count the plums' is not one that matches /pears/",
+        "  - third  → raises ValueError('bad')  (HERE)",
+        "  - m  prompt contains 'apples', system contains 'brief'  → 'a'  (HERE)",
+        "  - other  schema Answer  → 'x'  (HERE)",
         'Configure one with mock_llm_responses.set() or add(), or any other call with set("*", …).',
     ]
     assert strict.calls[0]["error"] == str(caught.value)

@@ -44,9 +44,8 @@ def test_an_unexpected_call_fails_the_test_though_the_application_went_on(pytest
             "No reply was configured for this call:",
             "  m  'Hello'",
             "Configured replies:",
-            "  - n  → 'x'",
-            "The nearest miss is n  → 'x'",
-            "  but the model is m, not n.",
+            "  - n  → 'x'  (test_*.py:*)",
+            "    the nearest miss: the model is m, not n",
             "*- LLM calls -*",
             "*_ test_raised _*",
             "*UnexpectedCall: No reply was configured for this call:",
@@ -71,7 +70,9 @@ def test_a_marker_makes_one_test_strict(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest()
     result.assert_outcomes(failed=1, passed=1)
-    result.stdout.fnmatch_lines(["The nearest miss is standing  → 'x'", "  but the model is m, not standing."])
+    result.stdout.fnmatch_lines(
+        ["  - standing  → 'x'  (conftest.py:1)", "    the nearest miss: the model is m, not standing"]
+    )
 
 
 SCHEMA = """
@@ -122,8 +123,8 @@ def test_a_reply_that_breaks_the_schema_is_warned_of_where_it_was_asked_for(pyte
     result.stdout.fnmatch_lines(
         [
             "*::test_broken",
-            "*test_a_reply_that_breaks*.py:10: SchemaViolationWarning: The reply scripted for 'm' breaks the schema "
-            "Person that the call asked for:",
+            "*test_a_reply_that_breaks*.py:10: SchemaViolationWarning: The reply scripted for 'm' (test_a_*.py:13) "
+            "breaks the schema Person that the call asked for:",
             "    - the answer.age: 'old' is not of type 'integer'",
             '  The reply: {"name": "Ada", "age": "old"}',
             "  Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose.",
@@ -141,7 +142,7 @@ def test_a_reply_that_breaks_the_schema_can_be_an_error(pytester: pytest.Pyteste
     result.stdout.fnmatch_lines(
         [
             "*_ test_broken _*",
-            "The reply scripted for 'm' breaks the schema Person that the call asked for:",
+            "The reply scripted for 'm' (test_a_*.py:13) breaks the schema Person that the call asked for:",
             "  - the answer.age: 'old' is not of type 'integer'",
         ]
     )

@@ -48,7 +48,7 @@ def test_a_unittest_failure_shows_its_calls(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*- LLM calls -*", "  1. m  'Hello'  → {\"success\": true}"])
+    result.stdout.fnmatch_lines(["*- LLM calls -*", "  1. m  'Hello'  → {\"success\": true}  (answered by default)"])
 
 
 def test_a_failing_fixture_shows_the_calls_made_so_far(pytester: pytest.Pytester) -> None:
@@ -94,9 +94,9 @@ def test_unused_replies_fail_the_test_once_and_clearly(pytester: pytest.Pytester
         [
             "*_ test_unused _*",
             "2 queued replies were not asked for:",
-            '  - m  schema Discovery  → {"found": true}  (2 times)',
+            '  - m  schema Discovery  → {"found": true}  (test_*.py:5, 2 times)',
             "    nearest call: 1, but the schema is none, not Discovery",
-            "  - n  → raises ValueError('bad')",
+            "  - n  → raises ValueError('bad')  (test_*.py:6)",
             "    nearest call: 1, but the model is m, not n",
             "Remove the add(), correct what it wants, or say optional=True for a reply that may be unused.",
             "*- LLM calls -*",
@@ -108,7 +108,7 @@ def test_unused_replies_fail_the_test_once_and_clearly(pytester: pytest.Pytester
     result.stdout.no_fnmatch_line("*llm_mock/*")
 
 
-def test_unused_replies_add_nothing_to_a_failure(pytester: pytest.Pytester) -> None:
+def test_unused_replies_are_shown_beside_another_failure_and_not_as_one(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         UNUSED
         + """
@@ -127,6 +127,134 @@ def test_unused_replies_add_nothing_to_a_failure(pytester: pytest.Pytester) -> N
     result.assert_outcomes(failed=2)
     assert result.outlines.count("E       AssertionError: the real problem") == 2
     result.stdout.no_fnmatch_line("*not asked for*")
+    result.stdout.fnmatch_lines(
+        [
+            "*- LLM calls -*",
+            "  1. m  'Hello'  → 'x'",
+            "Configured replies:",
+            '  - m  schema Discovery  → {"found": true}  (test_*.py:5, 2 times, not used)',
+            "    nearest call: 1, but the schema is none, not Discovery",
+            "  - n  → raises ValueError('bad')  (test_*.py:6, not used)",
+            "*- LLM calls -*",
+            "No model was called, but replies were configured:",
+            "  - m  → 'unused'  (test_*.py:15, not used)",
+        ]
+    )
+
+
+COMMON_MISTAKES = """
+    import llm, openai, pytest
+    from pydantic import BaseModel
+
+    class Ticket(BaseModel):
+        category: str
+
+    class Person(BaseModel):
+        name: str
+
+    def by_llm():
+        return llm.get_model("gpt-4o-mini").prompt("Classify", schema=Ticket).text()
+
+    def by_sdk():
+        schema = {"name": "Ticket", "schema": Ticket.model_json_schema()}
+        return openai.OpenAI().chat.completions.create(
+            model="gpt-4o-mini", messages=[{"role": "user", "content": "Classify"}],
+            response_format={"type": "json_schema", "json_schema": schema},
+        ).choices[0].message.content
+
+    @pytest.fixture(params=[by_llm, by_sdk])
+    def ask(request):
+        return request.param
+
+    def test_model(ask, mock_llm_responses):
+        mock_llm_responses.set("gpt-4o-mnii", {"category": "bug"})
+        assert "bug" in ask()
+
+    def test_class(ask, mock_llm_responses):
+        mock_llm_responses.set("gpt-4o-mini", {"category": "bug"}, schema=Person)
+        assert "bug" in ask()
+
+    def test_name(ask, mock_llm_responses):
+        mock_llm_responses.set("gpt-4o-mini", {"category": "bug"}, schema="Tickets")
+        assert "bug" in ask()
+
+    def test_late(ask, mock_llm_responses):
+        answer = ask()
+        mock_llm_responses.set("gpt-4o-mini", {"category": "bug"})
+        assert "bug" in answer
+"""
+"""Each by `llm` and by an SDK: a misspelt model, the class of another schema, a misspelt schema, and a late `set`."""
+
+
+def test_the_commonest_mistakes_are_shown_for_what_they_are(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it=COMMON_MISTAKES)
+    result = pytester.runpytest("-p", "no:randomly")
+    result.assert_outcomes(failed=8)
+    call = "  1. gpt-4o-mini  'Classify'  schema Ticket  → {\"success\": true}  (answered by default)"
+    mistakes = [
+        ("gpt-4o-mnii", 25, "the model is gpt-4o-mini, not gpt-4o-mnii"),
+        ("gpt-4o-mini  schema Person", 29, "the schema is Ticket, not Person"),
+        ("gpt-4o-mini  schema Tickets", 33, "the schema is Ticket, not Tickets"),
+        ("gpt-4o-mini", 38, "it was made before this was configured"),
+    ]
+    sections = [number for number, line in enumerate(result.outlines, start=1) if "- LLM calls -" in line]
+    assert ["\n".join(result.outlines[number : number + 4]) for number in sections] == [
+        f"{call}\nConfigured replies:\n"
+        f'  - {configured}  → {{"category": "bug"}}  (test_it.py:{line}, not used)\n'
+        f"    nearest call: 1, but {miss}"
+        for configured, line, miss in mistakes
+        for _ in ("by llm", "by an SDK")
+    ]
+
+
+def test_a_failure_says_what_was_configured_only_where_a_call_or_a_reply_was_left(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("def pytest_llm_mock_configure(mock): mock.set('gpt-4o', 'x', schema='Other')")
+    pytester.makepyfile(
+        test_it="""
+        import llm, pytest
+
+        def ask(model="gpt-4o-mini"):
+            return llm.get_model(model).prompt("Hi").text()
+
+        def test_all_met(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o-mini", "used")
+            assert ask() == "wrong"
+
+        def test_two_calls(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o-mini", "used")
+            ask()
+            assert ask("gpt-4o") == "wrong"
+
+        def test_a_matcher_that_fails(mock_llm_responses):
+            mock_llm_responses.set_error("*", ValueError("bad"))
+            with pytest.raises(ValueError):
+                ask()
+            mock_llm_responses.add("*", "x", prompt=lambda text: 1 / 0)
+            assert 0
+
+        @pytest.fixture
+        def broken(mock_llm_responses):
+            mock_llm_responses.set("m", "x")
+            raise RuntimeError("broken")
+
+        def test_that_never_began(broken): ...
+        """
+    )
+    result = pytester.runpytest("-p", "no:randomly", "--tb=short")
+    result.assert_outcomes(failed=3, errors=1)
+    shown = [line for line in result.outlines if (line.startswith("  ") and "→" in line) or "nearest call" in line]
+    assert shown == [
+        "  1. gpt-4o-mini  'Hi'  → 'used'",
+        "  1. gpt-4o-mini  'Hi'  → 'used'",
+        "  2. gpt-4o  'Hi'  → {\"success\": true}  (answered by default)",
+        "  - gpt-4o-mini  → 'used'  (test_it.py:11)",
+        "  - gpt-4o  schema Other  → 'x'  (conftest.py:1)",
+        "    nearest call: 2, but the schema is none, not Other",
+        "  1. gpt-4o-mini  'Hi'  → raised: bad",
+        "  - *  prompt satisfies test_a_matcher_that_fails.<locals>.<lambda>()  → 'x'  (test_it.py:19, not used)",
+        "    nearest call: 1, but what it wants of the call raised ZeroDivisionError: division by zero",
+        "  - *  → raises ValueError('bad')  (test_it.py:16)",
+    ]
 
 
 def test_unused_replies_fail_a_unittest_that_passed(pytester: pytest.Pytester) -> None:
@@ -144,7 +272,7 @@ def test_unused_replies_fail_a_unittest_that_passed(pytester: pytest.Pytester) -
     )
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["One queued reply was not asked for:", "  - m  → 'unused'"])
+    result.stdout.fnmatch_lines(["One queued reply was not asked for:", "  - m  → 'unused'  (test_*.py:6)"])
 
 
 @pytest.mark.parametrize(
@@ -226,7 +354,9 @@ def test_items_that_are_no_functions_show_their_own_calls(pytester: pytest.Pytes
     pytester.makefile(".items", some="")
     result = pytester.runpytest()
     result.assert_outcomes(passed=1, failed=1)
-    assert [line for line in result.outlines if "→" in line] == ["  1. m  'from b'  → {\"success\": true}"]
+    assert [line for line in result.outlines if "→" in line] == [
+        "  1. m  'from b'  → {\"success\": true}  (answered by default)"
+    ]
 
 
 def test_debug_llm_prints_nothing_that_a_terminal_could_act_on(pytester: pytest.Pytester) -> None:

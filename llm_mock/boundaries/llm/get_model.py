@@ -23,6 +23,7 @@ from llm_mock.core.active import active
 from llm_mock.core.configurator import ResponseConfigurator, checked_name
 from llm_mock.core.mock import Mock
 from llm_mock.core.reply import Reply, exception_from
+from llm_mock.core.script import ANY_MODEL, StandingReply
 from llm_mock.core.settings import Settings
 from llm_mock.errors import InvalidReply, LLMMockError
 from llm_mock.support.text import described, nearest
@@ -95,7 +96,7 @@ class MockGetModel(Mock):
             self.set(model, response)
         if side_effect is not None:
             exception_from(side_effect)
-            self.responses.script.side_effect = Reply(error=side_effect)
+            self.responses.script.side_effect = StandingReply(ANY_MODEL, None, Reply(error=side_effect), None)
 
     set = _of_responses(ResponseConfigurator.set)
     add = _of_responses(ResponseConfigurator.add)
