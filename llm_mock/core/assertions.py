@@ -2,33 +2,172 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from llm_mock.core.matchers import Matchers, TextMatcher
 from llm_mock.core.records import CallRecord, calls_made, schema_text
 from llm_mock.errors import InvalidMock
 from llm_mock.support.numbers import is_whole
 from llm_mock.support.schemas import schema_name
-from llm_mock.support.text import described, shorten_name
+from llm_mock.support.text import described, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
 
 
-def assert_called_with(
-    model: str, calls: Sequence[CallRecord], prompt_contains: str | None = None, schema: Any = None
-) -> None:
-    """Assert that a model was called, and that in one call both conditions held."""
-    __tracebackhide__ = True
-    name = schema_name(schema)
-    for call in calls:
-        if (prompt_contains or "") in call["prompt"] and name in (None, call["kwargs"]["schema"]):
+class CallAssertions:
+    """Assertions about the calls of one model, or of all models of a mock.
+
+    Args:
+        whose: how messages name them, such as `model 'gpt-4o-mini'`.
+        calls: the calls, in order.
+        none: what a message says where there are no calls.
+    """
+
+    def __init__(self, whose: str, calls: Sequence[CallRecord], none: str) -> None:
+        self._whose = whose
+        self._calls = calls
+        self._none = none
+
+    @property
+    def last_call(self) -> CallRecord:
+        """The record of the last call.
+
+        Raises:
+            AssertionError: there was none.
+        """
+        __tracebackhide__ = True
+        self.assert_called_with()
+        return self._calls[-1]
+
+    def assert_not_called(self) -> None:
+        """Assert that there was no call. A failed one is a call, too.
+
+        Raises:
+            AssertionError: there was one. The message shows the calls.
+        """
+        __tracebackhide__ = True
+        if self._calls:
+            raise AssertionError(
+                f"Expected no call of {self._whose}, got {len(self._calls)}.\n{calls_made(self._calls)}"
+            )
+
+    def assert_called_once(self) -> None:
+        """Assert that there was one call, and no other. A failed one is a call, too.
+
+        Raises:
+            AssertionError: there was none, or there were more. The message shows the calls.
+        """
+        __tracebackhide__ = True
+        self._assert_called()
+        if len(self._calls) > 1:
+            raise AssertionError(
+                f"Expected 1 call of {self._whose}, got {len(self._calls)}.\n{calls_made(self._calls)}"
+            )
+
+    def assert_called_with(
+        self,
+        prompt_contains: TextMatcher | None = None,
+        schema: Any = None,
+        *,
+        prompt_equals: str | None = None,
+        system: TextMatcher | None = None,
+        tools: Iterable[str] | None = None,
+        turn: int | None = None,
+        attachments: Iterable[str] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Assert that there was a call in which all that is given held.
+
+        Example:
+            `mock_llm_calls.get_model("gpt-4o-mini").assert_called_with("report", system="Be brief")`
+
+        Args:
+            prompt_contains: a text that the prompt contains, a compiled pattern that is found in it, or a function of
+                the text that says whether it fits.
+            schema: the schema that was asked for: a pydantic class, a JSON-schema dict, or the name of one.
+            prompt_equals: the whole text of the prompt.
+            system: the same as `prompt_contains`, of the system prompt.
+            tools: names of tools that were offered, among others perhaps.
+            turn: which answer of its conversation it was, from 1.
+            attachments: the types of all attachments, in order.
+            options: options and their values, among others perhaps.
+
+        Raises:
+            AssertionError: there was no such call. The message shows the calls, and which came nearest.
+            InvalidReply: what the call was to be like makes no sense.
+        """
+        __tracebackhide__ = True
+        matchers = Matchers(prompt_contains, system, tools, turn, attachments, options)
+        self._assert_fits(_Wanted(prompt_equals, schema_name(schema), matchers))
+
+    def assert_called_once_with(
+        self,
+        prompt_contains: TextMatcher | None = None,
+        schema: Any = None,
+        *,
+        prompt_equals: str | None = None,
+        system: TextMatcher | None = None,
+        tools: Iterable[str] | None = None,
+        turn: int | None = None,
+        attachments: Iterable[str] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Assert that there was one call, no other, and that all that is given held in it.
+
+        The arguments are those of `assert_called_with`.
+
+        Raises:
+            AssertionError: there was none, there were more, or it was another one. The message shows the calls.
+            InvalidReply: what the call was to be like makes no sense.
+        """
+        __tracebackhide__ = True
+        matchers = Matchers(prompt_contains, system, tools, turn, attachments, options)
+        wanted = _Wanted(prompt_equals, schema_name(schema), matchers)
+        self.assert_called_once()
+        self._assert_fits(wanted)
+
+    def _got(self, expected: str) -> str:
+        return f"Expected {expected} of {self._whose}, got {len(self._calls)}.\n{calls_made(self._calls)}"
+
+    def _assert_called(self) -> None:
+        __tracebackhide__ = True
+        if not self._calls:
+            raise AssertionError(self._none)
+
+    def _assert_fits(self, wanted: _Wanted) -> None:
+        __tracebackhide__ = True
+        self._assert_called()
+        misses = [list(wanted.misses(call)) for call in self._calls]
+        if [] in misses:
             return
-    if not calls:
-        raise AssertionError(f"Model {model!r} was never called. Does the code under test ask for this model?")
-    wanted = [f"a prompt that contains {prompt_contains!r}"] if prompt_contains is not None else []
-    wanted += [f"the schema {schema_text(name)}"] if name else []
-    raise AssertionError(f"No call of model {model!r} had {' and '.join(wanted)}.\n{calls_made(calls)}")
+        nearest = min(misses, key=len)
+        raise AssertionError(
+            f"No call of {self._whose} fits: {wanted}.\n"
+            f"Nearest is call {misses.index(nearest) + 1}, but {' and '.join(nearest)}.\n{calls_made(self._calls)}"
+        )
+
+
+class _Wanted(NamedTuple):
+    """What a call is to have been like."""
+
+    prompt: str | None
+    schema: str | None
+    matchers: Matchers
+
+    def misses(self, call: CallRecord) -> Iterator[str]:
+        """Why a call was another one."""
+        if self.prompt is not None and self.prompt != call["prompt"]:
+            yield f"the prompt is {shorten(call['prompt'])}, not {shorten(self.prompt)}"
+        if self.schema is not None and self.schema != (asked := call["kwargs"]["schema"]):
+            yield f"the schema is {schema_text(asked)}, not {schema_text(self.schema)}"
+        yield from self.matchers.misses(call)
+
+    def __str__(self) -> str:
+        parts = [f"prompt {shorten(self.prompt)}"] if self.prompt is not None else []
+        parts += [f"schema {schema_text(self.schema)}"] if self.schema else []
+        return ", ".join([*parts, *([str(self.matchers)] if self.matchers else [])])
 
 
 def assert_llm_called_times(mock_llm_calls: Mock, model_name: str, times: int) -> None:

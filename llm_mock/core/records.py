@@ -8,7 +8,7 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from llm_mock.core.keys import PassedKey
-from llm_mock.core.request import described_attachments
+from llm_mock.core.request import described_attachments, described_tool, plain
 from llm_mock.support.schemas import schema_name
 from llm_mock.support.text import shorten, shorten_name
 
@@ -42,6 +42,10 @@ class CallRecord(TypedDict):
     """Its length in characters."""
     kwargs: dict[str, Any]
     """`schema` (its name), `temperature` and `model` (None when not passed), and whatever else was passed."""
+    schema: dict[str, Any] | None
+    """The whole JSON schema that was asked for."""
+    tools: list[dict[str, Any]]
+    """The whole of each tool that was offered: `name`, `description` and `input_schema`; `kwargs` has the names."""
     options: dict[str, Any]
     """The options of the call: those that `llm` was given, and what else was passed to `prompt()`."""
     key: PassedKey | None
@@ -135,6 +139,8 @@ def new_record(request: Request) -> CallRecord:
         "prompt": text,
         "prompt_length": len(text),
         "kwargs": kwargs,
+        "schema": plain(request.schema) if request.schema else None,
+        "tools": [described_tool(tool) for tool in request.tools] if request.tools else [],
         "options": options,
         "key": PassedKey.of(request.key) if request.key else None,
         "response": None,

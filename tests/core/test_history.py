@@ -1,4 +1,4 @@
-"""The record of a call, and the assertions about it."""
+"""The record of a call."""
 
 from __future__ import annotations
 
@@ -41,29 +41,6 @@ def test_reset_forgets_models_calls_and_replies() -> None:
     assert get_model("b").model_id == "b"
 
 
-def test_assert_called_with_wants_both_conditions_in_one_call() -> None:
-    model = MockLLMModel("m", {"value": 1})
-    model.prompt("Count the apples", schema=Answer)
-    model.prompt("Count the pears")
-    model.assert_called_with()
-    model.assert_called_with("apples", schema=Answer)
-    model.assert_called_with("pears")
-    model.assert_called_with(schema=Answer.model_json_schema())
-    with pytest.raises(AssertionError) as caught:
-        model.assert_called_with("pears", schema=Answer)
-    assert str(caught.value) == (
-        "No call of model 'm' had a prompt that contains 'pears' and the schema Answer.\n"
-        "Calls that were made:\n"
-        "  1. m  'Count the apples'  schema Answer  → {\"value\": 1}\n"
-        "  2. m  'Count the pears'  → {\"value\": 1}"
-    )
-
-
-def test_assert_called_with_on_a_model_that_was_never_called() -> None:
-    with pytest.raises(AssertionError, match="Model 'm' was never called"):
-        MockLLMModel("m").assert_called_with()
-
-
 def test_history_is_a_snapshot() -> None:
     passed: dict[str, Any] = {"nested": [1]}
     model = MockLLMModel("m")
@@ -89,6 +66,27 @@ def test_history_is_json_whatever_was_passed(tmp_path: Path) -> None:
         "attachments": None,
     }
     assert "secret" not in str(record)
+
+
+def test_the_schema_and_the_tools_are_recorded_whole_beside_their_names() -> None:
+    def look_up(word: str) -> str:
+        """Looks a word up."""
+        return word
+
+    schema = {"title": "Found", "type": "object", "properties": {"at": {"type": "integer"}}}
+    model = MockLLMModel("m", {"at": 1, "value": 1})
+    model.prompt("Hi", schema=schema, tools=[look_up])
+    schema["properties"] = {}
+    call = model.last_call
+    assert (call["kwargs"]["schema"], call["kwargs"]["tools"]) == ("Found", ["look_up"])
+    assert call["schema"] == {"title": "Found", "type": "object", "properties": {"at": {"type": "integer"}}}
+    [tool] = call["tools"]
+    assert (tool["name"], tool["description"]) == ("look_up", "Looks a word up.")
+    assert tool["input_schema"]["properties"] == {"word": {"type": "string"}}
+    model.prompt("Hi")
+    assert (model.last_call["schema"], model.last_call["tools"]) == (None, [])
+    model.prompt("Hi", schema=Answer)
+    assert (model.last_call["schema"] or {})["properties"]["value"]["type"] == "integer"
 
 
 def test_a_plain_copy_shows_no_addresses() -> None:
@@ -132,8 +130,8 @@ def test_long_prompts_and_many_calls_are_cut_in_messages() -> None:
     with pytest.raises(AssertionError) as caught:
         model.assert_called_with("z")
     lines = str(caught.value).splitlines()
-    assert lines[2] == "  … 10 earlier calls"
-    assert len(lines) == 23
+    assert lines[3] == "  … 10 earlier calls"
+    assert len(lines) == 24
     assert max(len(line) for line in lines) < 300
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from llm_mock.behaviour import ModelBehaviour
 from llm_mock.boundaries import TESTING_VARIABLE
@@ -20,33 +19,20 @@ from llm_mock.boundaries.llm.names import (
 )
 from llm_mock.boundaries.processes import SharedFolder
 from llm_mock.core.active import active
+from llm_mock.core.assertions import CallAssertions
 from llm_mock.core.configurator import ResponseConfigurator, checked_name
 from llm_mock.core.mock import Mock
 from llm_mock.core.reply import Reply, exception_from
 from llm_mock.core.script import ANY_MODEL, StandingReply
 from llm_mock.core.settings import Settings
 from llm_mock.errors import InvalidReply, LLMMockError
+from llm_mock.support.forwarding import of_part
 from llm_mock.support.text import described, nearest
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.embedding_model import MockEmbeddingModel
     from llm_mock.boundaries.llm.model import AsyncMockLLMModel, MockLLMModel
-
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
-
-
-def _of_responses(
-    method: Callable[Concatenate[ResponseConfigurator, Parameters], Result],
-) -> Callable[Concatenate[MockGetModel, Parameters], Result]:
-    """A method of a mock that is one of its configurator."""
-
-    @functools.wraps(method)
-    def forwarded(self: MockGetModel, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        __tracebackhide__ = True
-        return method(self.responses, *args, **kwargs)
-
-    return cast("Callable[Concatenate[MockGetModel, Parameters], Result]", forwarded)
+    from llm_mock.core.records import CallRecord
 
 
 class MockGetModel(Mock):
@@ -98,12 +84,16 @@ class MockGetModel(Mock):
             exception_from(side_effect)
             self.responses.script.side_effect = StandingReply(ANY_MODEL, None, Reply(error=side_effect), None)
 
-    set = _of_responses(ResponseConfigurator.set)
-    add = _of_responses(ResponseConfigurator.add)
-    set_error = _of_responses(ResponseConfigurator.set_error)
-    set_unknown = _of_responses(ResponseConfigurator.set_unknown)
-    set_latency = _of_responses(ResponseConfigurator.set_latency)
-    set_response = _of_responses(ResponseConfigurator.set_response)
+    set = of_part("responses", ResponseConfigurator.set)
+    add = of_part("responses", ResponseConfigurator.add)
+    set_error = of_part("responses", ResponseConfigurator.set_error)
+    set_unknown = of_part("responses", ResponseConfigurator.set_unknown)
+    set_latency = of_part("responses", ResponseConfigurator.set_latency)
+    set_response = of_part("responses", ResponseConfigurator.set_response)
+    assert_not_called = of_part("_assertions", CallAssertions.assert_not_called)
+    assert_called_once = of_part("_assertions", CallAssertions.assert_called_once)
+    assert_called_with = of_part("_assertions", CallAssertions.assert_called_with)
+    assert_called_once_with = of_part("_assertions", CallAssertions.assert_called_once_with)
 
     def __call__(self, name: str | None = None, _skip_async: bool = False) -> MockLLMModel:
         """What an application calls as `llm.get_model`; without a name it is `llm`'s default model."""
@@ -124,6 +114,16 @@ class MockGetModel(Mock):
     def __repr__(self) -> str:
         calls = self.calls
         return f"<MockGetModel: {len({*self._models, *self._called})} models, {len(calls)} calls>"
+
+    @property
+    def _assertions(self) -> CallAssertions:
+        return CallAssertions("any model", self.calls, "No model was called.")
+
+    @property
+    def last_call(self) -> CallRecord:
+        """The record of the last call of any model; `AssertionError` where there was none."""
+        __tracebackhide__ = True
+        return self._assertions.last_call
 
     @property
     def models(self) -> dict[str, MockLLMModel]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from llm_mock.behaviour import ModelBehaviour
-from llm_mock.core.assertions import assert_called_with
+from llm_mock.core.assertions import CallAssertions
 from llm_mock.core.history import ModelState
 from llm_mock.core.mock import Mock
 from llm_mock.core.records import CallRecord
+from llm_mock.support.forwarding import of_part
 
 
 class ModelHistory:
@@ -59,7 +60,18 @@ class ModelHistory:
         if mock := self.mock():
             mock.forget_calls(self.model_id)
 
-    def assert_called_with(self, prompt_contains: str | None = None, schema: Any = None) -> None:
-        """Assert that the model was called, and that in one call both conditions held."""
+    @property
+    def _assertions(self) -> CallAssertions:
+        never = f"Model {self.model_id!r} was never called. Does the code under test ask for this model?"
+        return CallAssertions(f"model {self.model_id!r}", self.call_history, never)
+
+    @property
+    def last_call(self) -> CallRecord:
+        """The record of the last call; `AssertionError` where there was none."""
         __tracebackhide__ = True
-        assert_called_with(self.model_id, self.call_history, prompt_contains, schema)
+        return self._assertions.last_call
+
+    assert_not_called = of_part("_assertions", CallAssertions.assert_not_called)
+    assert_called_once = of_part("_assertions", CallAssertions.assert_called_once)
+    assert_called_with = of_part("_assertions", CallAssertions.assert_called_with)
+    assert_called_once_with = of_part("_assertions", CallAssertions.assert_called_once_with)

@@ -55,7 +55,9 @@ def test_a_text_is_streamed_in_its_chunks(sdk: type[SDK], mock_llm_responses: Mo
 def test_data_are_the_structured_answer(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
     mock_llm_responses.set(sdk.model, SUNNY, schema=Weather)
     assert sdk().structured("How is it?") == Weather(city="Bern", degrees=21)
-    assert mock_llm_responses.calls[0]["kwargs"]["schema"] == "Weather"
+    call = mock_llm_responses.last_call
+    assert call["kwargs"]["schema"] == "Weather"
+    assert {*(call["schema"] or {})["properties"]} == {"city", "degrees"}
 
 
 @every_sync_sdk
@@ -72,7 +74,10 @@ def test_a_tool_is_called(sdk: type[SDK], mock_llm_responses: MockGetModel) -> N
     [(name, arguments)] = said.tool_calls
     assert (said.text, name, said.finish_reason) == ("Let me see.", "weather", sdk.ends["tool_calls"])
     assert (json.loads(arguments) if isinstance(arguments, str) else arguments) == {"city": "Bern"}
-    assert mock_llm_responses.calls[0]["kwargs"]["tools"] == ["weather"]
+    mock_llm_responses.assert_called_once_with(prompt_equals="How is it?", tools=["weather"])
+    call = mock_llm_responses.last_call
+    assert call["kwargs"]["tools"] == ["weather"]
+    assert [(tool["name"], tool["input_schema"]["required"]) for tool in call["tools"]] == [("weather", ["city"])]
 
 
 @every_sync_sdk

@@ -1,0 +1,24 @@
+"""Methods of an object that are those of a part of it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+Part = TypeVar("Part")
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def of_part(
+    part: str, method: Callable[Concatenate[Part, Parameters], Result]
+) -> Callable[Concatenate[Any, Parameters], Result]:
+    """A method that is one of the object's attribute `part`, with its signature and docstring."""
+
+    @functools.wraps(method)
+    def forwarded(self: Any, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        __tracebackhide__ = True
+        return method(getattr(self, part), *args, **kwargs)
+
+    return cast("Callable[Concatenate[Any, Parameters], Result]", forwarded)

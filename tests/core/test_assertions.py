@@ -1,0 +1,125 @@
+"""Assertions about the calls of a model, and of all models."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import llm
+import pytest
+from pydantic import BaseModel
+
+from llm_mock import InvalidReply, MockLLMModel, create_mock_get_model
+
+
+class Answer(BaseModel):
+    value: int
+
+
+def look_up(word: str) -> str:
+    return word
+
+
+PNG = llm.Attachment(type="image/png", content=b"png")
+
+
+def test_all_that_is_wanted_must_hold_in_one_call() -> None:
+    model = MockLLMModel("m", {"value": 1})
+    model.prompt("Count the apples", schema=Answer)
+    model.prompt("Count the pears")
+    model.assert_called_with()
+    model.assert_called_with("apples", schema=Answer)
+    model.assert_called_with("pears")
+    model.assert_called_with(schema=Answer.model_json_schema())
+    with pytest.raises(AssertionError) as caught:
+        model.assert_called_with("pears", schema=Answer, system="Be brief")
+    assert str(caught.value) == (
+        "No call of model 'm' fits: schema Answer, prompt contains 'pears', system contains 'Be brief'.\n"
+        "Nearest is call 1, but the prompt 'Count the apples' is not one that contains 'pears' and "
+        "the system prompt '' is not one that contains 'Be brief'.\n"
+        "Calls that were made:\n"
+        "  1. m  'Count the apples'  schema Answer  → {\"value\": 1}\n"
+        "  2. m  'Count the pears'  → {\"value\": 1}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "other"),
+    [
+        ({"prompt_contains": "Apples"}, {"prompt_contains": "Pears"}),
+        ({"prompt_contains": re.compile("^Count")}, {"prompt_contains": re.compile("^apples")}),
+        ({"prompt_contains": str.istitle}, {"prompt_contains": str.isupper}),
+        ({"prompt_equals": "Count The Apples"}, {"prompt_equals": "Count The"}),
+        ({"schema": "Answer"}, {"schema": "Other"}),
+        ({"system": "brief"}, {"system": "long"}),
+        ({"tools": ["look_up"]}, {"tools": ["look"]}),
+        ({"turn": 1}, {"turn": 2}),
+        ({"attachments": ["image/png"]}, {"attachments": []}),
+        ({"options": {"temperature": 0.5}}, {"options": {"temperature": 0.6}}),
+    ],
+    ids=lambda wanted: str(wanted),
+)
+def test_what_the_only_call_was_like_is_asserted(wanted: dict[str, Any], other: dict[str, Any]) -> None:
+    get_model = create_mock_get_model({"m": {"value": 1}})
+    asked = {"system": "Be brief", "temperature": 0.5, "schema": Answer, "tools": [look_up], "attachments": [PNG]}
+    get_model("m").prompt("Count The Apples", **asked)
+    for calls in (get_model("m"), get_model):
+        calls.assert_called_with(**wanted)
+        calls.assert_called_once_with(**wanted)
+        for refused in (calls.assert_called_with, calls.assert_called_once_with):
+            with pytest.raises(AssertionError, match=r"fits: .*\nNearest is call 1, but "):
+                refused(**other)
+
+
+def test_one_call_is_neither_none_nor_two() -> None:
+    get_model = create_mock_get_model()
+    model, fine = get_model("m"), get_model("other")
+    fine.prompt("Hi")
+    fine.assert_called_once()
+    model.assert_not_called()
+    never: list[Callable[[], object]] = [
+        *(model.assert_called_once, model.assert_called_with, model.assert_called_once_with, lambda: model.last_call)
+    ]
+    for assertion in never:
+        with pytest.raises(AssertionError, match=r"^Model 'm' was never called\. Does the code"):
+            assertion()
+    for prompt in ("a", "b"):
+        model.prompt(prompt)
+    assert (model.last_call["prompt"], get_model.last_call["prompt"]) == ("b", "b")
+    made = "\nCalls that were made:\n  1. m  'a'  → {\"success\": true}"
+    for assertion, message in (
+        (model.assert_called_once, f"Expected 1 call of model 'm', got 2.{made}"),
+        (lambda: model.assert_called_once_with("a"), f"Expected 1 call of model 'm', got 2.{made}"),
+        (model.assert_not_called, f"Expected no call of model 'm', got 2.{made}"),
+        (get_model.assert_not_called, "Expected no call of any model, got 3.\nCalls that were made:\n  1. other "),
+        (get_model.assert_called_once, "Expected 1 call of any model, got 3."),
+    ):
+        with pytest.raises(AssertionError) as caught:
+            assertion()
+        assert str(caught.value).startswith(message)
+
+
+def test_a_mock_that_nobody_called_says_so() -> None:
+    get_model = create_mock_get_model()
+    get_model.assert_not_called()
+    with pytest.raises(AssertionError, match=r"^No model was called\.$"):
+        get_model.assert_called_once()
+    with pytest.raises(AssertionError, match=r"^No model was called\.$"):
+        get_model.last_call  # noqa: B018
+
+
+def test_a_failed_call_is_a_call() -> None:
+    get_model = create_mock_get_model()
+    get_model.set_error("m", ConnectionError("down"))
+    with pytest.raises(ConnectionError):
+        get_model("m").prompt("Hi")
+    get_model("m").assert_called_once_with(prompt_equals="Hi")
+    assert get_model.last_call["error"] == "down"
+
+
+def test_what_no_call_can_have_been_is_refused() -> None:
+    model = MockLLMModel("m")
+    model.prompt("Hi")
+    with pytest.raises(InvalidReply, match="turn=0: give a whole number from 1"):
+        model.assert_called_with(turn=0)
