@@ -66,7 +66,7 @@ uvicorn.Server(config).run(sockets=[listening])
 @contextmanager
 def served(program: str) -> Iterator[int]:
     """A server in a process of its own; its port."""
-    environment = {name: value for name, value in os.environ.items() if name != "PFLOW_TESTING"}
+    environment = {name: value for name, value in os.environ.items() if name not in ("LLM_MOCK", "PFLOW_TESTING")}
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment
     ) as process:

@@ -23,8 +23,8 @@ PARTS = (
 
 def main(parts: list[str]) -> None:
     """Measure the parts and print the table."""
-    if os.environ.get("PFLOW_TESTING"):
-        sys.exit("Unset PFLOW_TESTING: it mocks `llm` in this process, so nothing is left to compare with.")
+    if variable := next(filter(os.environ.get, ("LLM_MOCK", "PFLOW_TESTING")), None):
+        sys.exit(f"Unset {variable}: it mocks `llm` in this process, so nothing is left to compare with.")
     if unknown := sorted({*parts} - {*PARTS}):
         sys.exit(f"No part is called {', '.join(unknown)}; there are {', '.join(PARTS)}.")
     print(markdown(row for part in parts or PARTS for row in importlib.import_module(part).rows()))

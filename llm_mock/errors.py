@@ -14,6 +14,10 @@ class InvalidReply(LLMMockError, TypeError):
     """What was configured as a reply (or as an error) can never be one."""
 
 
+class ReplyNotSent(InvalidReply):
+    """A reply that a test configured is a function or an exception that the process it started cannot have."""
+
+
 class InvalidMock(LLMMockError, TypeError):
     """What was given as a mock is none of this package."""
 

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from llm_mock.agents.servers import MCPServer, Server
+from llm_mock.boundaries import FOLDER_VARIABLE
 from llm_mock.errors import ServerError
 from llm_mock.support.interpolation import NAME, interpolated, references_in
 from llm_mock.support.redaction import Redactor, hide, is_secret_name
@@ -28,7 +29,8 @@ def environment_of(server: Server) -> dict[str, str]:
     clean = Redactor().clean
     passed_on = {name: v for name, v in os.environ.items() if not is_secret_name(name) and clean(v) == v}
     folders = [os.path.dirname(sys.executable), *filter(None, [passed_on.get("PATH", os.defpath)])]
-    return {**passed_on, "PATH": os.pathsep.join(folders), **resolved(server, "env")}
+    no_test = {FOLDER_VARIABLE: ""}  # it runs for the whole session
+    return {**passed_on, **no_test, "PATH": os.pathsep.join(folders), **resolved(server, "env")}
 
 
 def resolved(server: Server, field: str) -> dict[str, str]:

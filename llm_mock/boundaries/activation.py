@@ -1,16 +1,16 @@
-"""Mocks any process with `PFLOW_TESTING` set.
+"""Mocks any process with `LLM_MOCK` (or `PFLOW_TESTING`) set.
 
-A line in site-packages (`llm_mock.pth`) calls `start` when Python starts and the variable is not empty.
+A line in site-packages (`llm_mock.pth`) calls `start` when Python starts and one of them is not empty.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLE
+from llm_mock.boundaries import FOLDER_VARIABLE, is_requested
 from llm_mock.boundaries.http import attach as http
 from llm_mock.boundaries.http import keys
 from llm_mock.boundaries.llm.attach import attach
@@ -19,19 +19,15 @@ from llm_mock.core.active import Pending, activate
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import MockGetModel
 
-FALSE_VALUES = frozenset({"", "0", "false", "no", "off"})
-
-
-def is_requested(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether an environment asks for the mock. Unset, empty, 0, false, no and off, in any case, do not."""
-    return environment.get(TESTING_VARIABLE, "").strip().lower() not in FALSE_VALUES
+NEEDS_MODULES = b"llm_mock.boundaries.sending"
+"""What is in a configuration with functions or exceptions, which are imported from their modules."""
 
 
 def start() -> None:
-    """Mock `llm` in this process from now on, if the environment asks for it.
+    """Mock every model in this process from now on, if the environment asks for it.
 
-    Every call is answered as the test configured that started the process with `environment()`, and else with
-    `{"success": True}`. The process gets an `llm` user folder of its own, unless `LLM_USER_PATH` names one.
+    Every call is answered as the test configured that started the process, and else with `{"success": True}`. The
+    process gets an `llm` user folder of its own, unless `LLM_USER_PATH` names one.
     """
     if is_requested():
         attach(own_user_folder=True)
@@ -39,7 +35,19 @@ def start() -> None:
         keys.attach()
         os.environ.update(keys.missing_keys())
         folder = os.environ.get(FOLDER_VARIABLE)
-        activate(_mock_of_the_test(Path(folder)) if folder else Pending(_new_mock))
+        activate(_of_the_test(Path(folder)) if folder else Pending(_new_mock))
+
+
+def _of_the_test(folder: Path) -> Pending:
+    """The mock of the test that started this process; what is configured is read at once: the test may soon be over."""
+    try:
+        configured = (folder / "script").read_bytes()
+    except OSError:  # it is
+        configured = b""
+    pending = Pending(partial(_mock_of_the_test, folder, configured))
+    if NEEDS_MODULES in configured:  # which may ask for a model when they are imported
+        pending.mock()
+    return pending
 
 
 def _new_mock() -> MockGetModel:
@@ -49,10 +57,9 @@ def _new_mock() -> MockGetModel:
     return MockGetModel(at_boundary=True, settings=Settings(autospec=True))
 
 
-def _mock_of_the_test(folder: Path) -> MockGetModel:
-    """The mock of the test that started this process, made at once: the test may end before the first call."""
+def _mock_of_the_test(folder: Path, configured: bytes) -> MockGetModel:
     from llm_mock.boundaries.processes import SharedFolder
 
     mock = _new_mock()
-    mock.join(SharedFolder(folder))
+    mock.join(SharedFolder(folder, configured=configured))
     return mock

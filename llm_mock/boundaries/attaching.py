@@ -18,7 +18,7 @@ _executions: dict[str, Execution] = {}
 
 
 def when_imported(name: str, attach: Callable[[ModuleType], None]) -> None:
-    """Have a function called with a top-level module: at once if it is imported, and whenever it is imported anew."""
+    """Have a function called with a module: at once if it is imported, and whenever it is imported anew."""
 
     def execute_and_attach(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
         execute(module)

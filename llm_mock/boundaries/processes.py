@@ -8,22 +8,33 @@ import os
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llm_mock.boundaries import FOLDER_VARIABLE
+from llm_mock.boundaries.sending import sent
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.reply import Reply
 from llm_mock.core.script import ANY_MODEL, QueuedReply, Script, StandingReply
 from llm_mock.core.settings import Settings
-from llm_mock.errors import InvalidReply
+from llm_mock.errors import InvalidReply, LLMMockError, ReplyNotSent
 from llm_mock.support.files import write_atomically
 from llm_mock.support.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
     from llm_mock.core.records import CallRecord
+    from llm_mock.core.request import Request
 
-Level = tuple[Script, Settings]
+
+class Configured(NamedTuple):
+    """What a test configured, as it is sent to the processes that it starts."""
+
+    levels: list[tuple[Script, Settings]]
+    """Of its mock and of the parents of that."""
+    details: bool
+    """Whether a report wants the details of calls."""
+    has_cassette: bool
+    """Whether its calls are recorded or replayed."""
 
 
 class SharedFolder:
@@ -36,11 +47,13 @@ class SharedFolder:
     Args:
         folder: where it is.
         mine: whether this is the process of the test, which receives what the others send.
+        configured: what was configured when this process started, where that is another one.
     """
 
-    def __init__(self, folder: Path, mine: bool = False) -> None:
+    def __init__(self, folder: Path, mine: bool = False, configured: bytes = b"") -> None:
         self.folder = folder
         self.mine = mine
+        self._configured = configured
         self._temporary: TemporaryFolder | None = None
         self._positions: dict[Path, int] = {}
         self._version = (0, 0)
@@ -60,40 +73,48 @@ class SharedFolder:
         """What a process needs in its environment to use the folder."""
         return {FOLDER_VARIABLE: str(self.folder)}
 
+    def remove(self) -> None:
+        """The test is over: its processes are told nothing any more, and what they report is lost."""
+        if self.mine and self._temporary is not None:
+            self._temporary.remove()
+
     def share(self, mock: Mock) -> None:
         """Write down what a mock and its parents have configured."""
         __tracebackhide__ = True
         levels = []
         level: Mock | None = mock
         while level is not None:
-            _check_sendable(level.responses.script)
             levels.append((level.responses.script, level.settings))
             level = level.parent
         mock.responses.script.share_uses(self)
         details = mock.history.log is not None and mock.history.log.detailed
-        write_atomically(self.folder / "script", pickle.dumps((levels, details)), durable=False)
+        configured = Configured(levels, details, mock.cassette is not None)
+        with contextlib.suppress(FileNotFoundError):  # the test is over
+            write_atomically(self.folder / "script", sent(configured), durable=False)
 
-    def configured(self) -> tuple[list[Level], bool]:
-        """What was configured last, of a mock and of its parents; and whether a report wants the details of calls.
-
-        What cannot be read here is what every call raises.
+    def configured(self) -> Configured:
+        """What was configured last. What cannot be read here is what every call raises.
 
         Raises:
-            FileNotFoundError: the test is over.
+            FileNotFoundError: the test was over before this process began.
         """
-        content = (self.folder / "script").read_bytes()
         try:
-            levels, details = pickle.loads(content)
+            content = (self.folder / "script").read_bytes()
+        except FileNotFoundError:
+            if not self._configured:
+                raise
+            content = self._configured
+        try:
+            configured: Configured = pickle.loads(content)
         except Exception as error:
             script = Script()
-            unreadable = InvalidReply(
-                "The replies that the test configured cannot be read in this process: "
-                f"{type(error).__name__}: {error}. Functions and exceptions must be importable here."
+            unreadable = ReplyNotSent(
+                f"The replies that the test configured cannot be read in this process: {type(error).__name__}: {error}."
             )
             script.side_effect = StandingReply(ANY_MODEL, None, Reply(error=unreadable), None)
-            return [(script, Settings())], False
-        levels[0][0].uses = self
-        return levels, details
+            return Configured([(script, Settings())], details=False, has_cassette=False)
+        configured.levels[0][0].uses = self
+        return configured
 
     def version(self) -> tuple[int, int]:
         """What differs when `share` wrote anew; the same for ever once the test is over."""
@@ -164,7 +185,25 @@ class SharedFolder:
             yield json.loads(line)
 
 
-def _check_sendable(script: Script) -> None:
+class CassetteElsewhere:
+    """What answers in a process that a test with a cassette started, where no reply fits."""
+
+    mode = "none"
+
+    def answer(self, mock: Mock, record: CallRecord, request: Request) -> Reply:
+        """Refuse the call, which the test fails with."""
+        __tracebackhide__ = True
+        message = (
+            f"The model {record['model_id']!r} was called in a process that the test started. A cassette records and "
+            "replays the calls of the test's own process only: configure a reply for this call, or test the process "
+            "in a test without a cassette."
+        )
+        mock.note_problem(message)
+        raise LLMMockError(message)
+
+
+def check_sendable(script: Script) -> None:
+    """Raise that a configured reply cannot be sent to another process, where there is one."""
     __tracebackhide__ = True
     for reply in script.configured():
         try:

@@ -15,7 +15,7 @@ from llm_mock.core.reply import DEFAULT_REPLY, Reply, ReplyFunction
 from llm_mock.core.reply_functions import ask, ask_async
 from llm_mock.core.script import ANY_MODEL, Script
 from llm_mock.core.settings import Settings
-from llm_mock.errors import EndlessToolCalls, UnexpectedCall, UnusedReplies
+from llm_mock.errors import EndlessToolCalls, ReplyNotSent, UnexpectedCall, UnusedReplies
 from llm_mock.support.locks import Lock
 
 if TYPE_CHECKING:
@@ -312,7 +312,7 @@ class Mock:
 
     def _fail(self, record: CallRecord, error: BaseException) -> None:
         self.history.fail(record, error)
-        if isinstance(error, EndlessToolCalls):
+        if isinstance(error, (EndlessToolCalls, ReplyNotSent)):
             self.note_problem(str(error))
         self._report(record)
 

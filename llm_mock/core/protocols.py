@@ -129,6 +129,9 @@ class SharedFolder(Uses, Protocol):
     mine: bool
     """Whether this is the process of the test, which receives what the others send."""
 
+    def remove(self) -> None:
+        """The test is over."""
+
     def share(self, mock: Any) -> None:
         """Write down what a mock and those below it have configured."""
 

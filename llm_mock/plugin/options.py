@@ -52,6 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("llm_mock_generate", "Answer schemas with generated instances (default: false).", type="bool")
     parser.addini("llm_mock_schema", "A reply that breaks the schema: warn (default), error or off.", default="warn")
     parser.addini("llm_mock_real_models", "A real model that executes: answer (default) or refuse.", default="answer")
+    parser.addini("llm_mock_processes", "Processes are part of the test (default: true).", type="bool", default=True)
     parser.addini("llm_mock_http", "HTTP requests to providers: answer (default), refuse or off.", default="answer")
     parser.addini("llm_mock_hosts", "Further hosts of providers, such as localhost:11434.", type="args")
     parser.addini("llm_mock_passthrough", "Globs of the ids of models that run for real.", type="args")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from llm_mock.boundaries import TESTING_VARIABLE
+from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLE, starting
 from llm_mock.boundaries.http import attach as http
 from llm_mock.boundaries.http import keys
 from llm_mock.boundaries.http.wanted import MODES, set_wanted
@@ -43,6 +43,7 @@ class TestRun:
         settings: gives how calls are decided and checked, when a call is.
         http: what becomes of HTTP requests to providers: `answer`, `refuse` or `off`.
         hosts: further hosts that are providers.
+        processes: hand what a test configures to the processes that it starts.
         within_opted_out_run: this is for one test of a run that is not mocked.
     """
 
@@ -56,9 +57,11 @@ class TestRun:
         settings: Callable[[], Settings | None] = lambda: None,
         http: str = "answer",
         hosts: Sequence[str] = (),
+        processes: bool = True,
         within_opted_out_run: bool = False,
     ) -> None:
         self._http, self._hosts = http, hosts
+        self._processes = processes
         self._within_opted_out_run = within_opted_out_run
         self.pending = Pending(lambda: _new_mock(standing_only=True, settings=settings())) if mocked else None
         """The mock of the whole run; None where models are left alone."""
@@ -81,9 +84,9 @@ class TestRun:
     def start(self) -> None:
         """Set everything up, once."""
         keys.forget()  # as in a worker, which was mocked when it started
-        self._environment = {
-            name: os.environ.get(name) for name in (TESTING_VARIABLE, user_folder.USER_FOLDER_VARIABLE, *keys.VARIABLES)
-        }
+        own = (TESTING_VARIABLE, FOLDER_VARIABLE, user_folder.USER_FOLDER_VARIABLE)
+        self._environment = {name: os.environ.get(name) for name in (*own, *keys.VARIABLES)}
+        os.environ.pop(FOLDER_VARIABLE, None)  # a test of another run started this one
         self.user_environment: Mapping[str, str | None] = self._environment
         """The variables of the person who runs the tests; a worker is told them by its controller."""
         KNOWN.ask(self._stored_keys)
@@ -93,21 +96,29 @@ class TestRun:
         self._previous_refusal = set_refusal(self._refuse_real_models)
         self._previous_http = set_wanted(self._http, self._hosts)
         self._previous_folder = user_folder.set_user_folder(self._folder)
+        self._previous_handing_over = starting.set_handing_over(False)
         if self._folder is None:
             os.environ[TESTING_VARIABLE] = "0"
             return
         os.environ[user_folder.USER_FOLDER_VARIABLE] = str(self._folder.path)
         if self._within_opted_out_run:
             os.environ[TESTING_VARIABLE] = "1"
+            self._hand_over_to_processes()
         os.environ.setdefault(TESTING_VARIABLE, "1")
         attach()
         http.attach()
         keys.attach()
 
     def start_tests(self) -> None:
-        """From now on code that looks for a provider's key finds one, unless there is a real one."""
+        """From now on code that looks for a provider's key finds one, and processes are part of the test."""
         if self.pending is not None and self._http == "answer":
             os.environ.update(keys.missing_keys())
+        self._hand_over_to_processes()
+
+    def _hand_over_to_processes(self) -> None:
+        if self.pending is not None and self._processes:
+            starting.attach()
+            starting.set_handing_over(True)
 
     def stop(self) -> None:
         """Put back what was there before `start`.
@@ -122,6 +133,7 @@ class TestRun:
         set_refusal(self._previous_refusal)
         set_wanted(*self._previous_http)
         user_folder.set_user_folder(self._previous_folder)
+        starting.set_handing_over(self._previous_handing_over)
         _set_environment(self._environment)
         if self._folder is not None:
             self._folder.remove()
@@ -163,6 +175,8 @@ def mock_of_test() -> Iterator[Pending]:
         mock = pending.made
         if mock is not None and mock.calls and mock.parent is not None:
             mock.parent.history.add_totals(mock.calls)
+        if mock is not None and mock.folder is not None:
+            mock.folder.remove()
 
 
 def _new_mock(**settings: Any) -> MockGetModel:
@@ -216,4 +230,5 @@ def new_run(config: pytest.Config, mocked: bool, within_opted_out_run: bool = Fa
     refuse = choice(config, "llm_mock_real_models", "answer", "refuse") == "refuse"
     passthrough = config.getini("llm_mock_passthrough")
     http_mode, hosts = choice(config, "llm_mock_http", *MODES), config.getini("llm_mock_hosts")
-    return TestRun(mocked, passthrough, refuse, settings_of(config), http_mode, hosts, within_opted_out_run)
+    processes = boolean(config, "llm_mock_processes")
+    return TestRun(mocked, passthrough, refuse, settings_of(config), http_mode, hosts, processes, within_opted_out_run)

@@ -37,7 +37,7 @@ STDERR_KEPT = 32_000
 """Bytes that are kept: the first and the last half."""
 SHOWN_LINES = 20
 """The last lines of standard error that a message shows."""
-VARIABLES = {"PFLOW_TESTING": "", "CLAUDECODE": ""}
+VARIABLES = {"LLM_MOCK": "", "PFLOW_TESTING": "", "CLAUDECODE": ""}
 """The command must ask a real model, and may be run from a terminal of Claude Code itself."""
 
 

@@ -223,16 +223,23 @@ def test_a_function_that_can_be_imported_there_crosses(run: Run, mock_llm_respon
     assert run(ASK, "m", PYTHONPATH=str(Path(__file__).parent.parent)).stdout == "named: from m\n"
 
 
-def test_a_function_that_cannot_be_imported_there_fails_every_call(
-    run: Run, mock_llm_responses: ResponseConfigurator, monkeypatch: pytest.MonkeyPatch
+def test_a_function_that_cannot_be_imported_there_fails_the_calls_that_need_it(
+    run: Run,
+    mock_llm_responses: ResponseConfigurator,
+    mock_llm_calls: MockGetModel,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     only_here = ModuleType("only_here")
     exec("def answer(prompt): return 'x'", vars(only_here))
     monkeypatch.setitem(sys.modules, "only_here", only_here)
     mock_llm_responses.set("m", only_here.answer)
-    result = run(ASK, "m", check=False)
-    assert "InvalidReply: The replies that the test configured cannot be read in this process" in result.stderr
+    mock_llm_responses.set("other", "text")
+    result = run(ASK, "other", "m", check=False)
+    assert result.stdout == "text\n"
+    assert "ReplyNotSent: The reply to this call needs the function of <string>:1, which the process" in result.stderr
     assert "No module named 'only_here'" in result.stderr
+    assert len(mock_llm_calls.problems) == 1
+    mock_llm_calls.problems.clear()
 
 
 def test_a_process_that_outlives_its_test_is_not_disturbed(pytester: pytest.Pytester) -> None:
@@ -242,12 +249,14 @@ def test_a_process_that_outlives_its_test_is_not_disturbed(pytester: pytest.Pyte
         PROCESS = []
 
         def test_starts(mock_llm_calls):
-            code = "import sys, llm; sys.stdin.read(); print(llm.get_model('m').prompt('late').text())"
-            PROCESS.append(subprocess.Popen([sys.executable, "-c", code], env=mock_llm_calls.environment(),
-                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+            code = "print(flush=True); import llm; input(); print(llm.get_model('m').prompt('late').text())"
+            mock_llm_calls.set("m", "of the test that started it")
+            PROCESS.append(subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, text=True))
+            PROCESS[0].stdout.readline()  # it has begun
 
         def test_ends(mock_llm_calls):
-            assert PROCESS[0].communicate(timeout=60)[0] == '{"success": true}\\n'
+            mock_llm_calls.set("m", "of the next test")
+            assert PROCESS[0].communicate("\\n", timeout=60)[0] == "of the test that started it\\n"
             assert mock_llm_calls.calls == []
         """
     )

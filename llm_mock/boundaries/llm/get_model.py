@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from llm_mock.behaviour import ModelBehaviour
-from llm_mock.boundaries import TESTING_VARIABLE
+from llm_mock.boundaries import TESTING_VARIABLES
 from llm_mock.boundaries.llm.names import (
     EMBEDDING_MODELS,
     MODELS,
@@ -17,7 +17,7 @@ from llm_mock.boundaries.llm.names import (
     registered_model,
     registered_names,
 )
-from llm_mock.boundaries.processes import SharedFolder
+from llm_mock.boundaries.processes import CassetteElsewhere, SharedFolder, check_sendable
 from llm_mock.core.active import active
 from llm_mock.core.assertions import CallAssertions
 from llm_mock.core.configurator import ResponseConfigurator, checked_name
@@ -67,6 +67,7 @@ class MockGetModel(Mock):
         super().__init__(ModelBehaviour(), parent, names=names, standing_only=standing_only, settings=settings)
         self.parent: MockGetModel | None = parent
         self.folder: SharedFolder | None = None
+        self._version: tuple[int, int] | None = None
         self.server_environment: Callable[[Mapping[str, str]], dict[str, str]] | None = None
         """Adds to an environment where the server of this test is; None without one."""
         self._models: dict[str, MockLLMModel] = {}
@@ -288,19 +289,29 @@ class MockGetModel(Mock):
                 "environment(): a cassette records and replays the calls of the test's own process, and this test has "
                 "one. Configure the replies for the other process in a test without a cassette."
             )
-        with self._lock:
-            folder = self.folder = self.folder or SharedFolder.create()
-            self._share()
-        environment = {**os.environ, **folder.environment(), TESTING_VARIABLE: "1"}
+        check_sendable(self.responses.script)
+        environment = self.hand_over({**os.environ, **dict.fromkeys(TESTING_VARIABLES, "1")})
         if self.server_environment is not None:
             environment = self.server_environment(environment)
         return {**environment, **variables}
 
+    def hand_over(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """An environment with what a process needs to answer as this mock does, and to report to it."""
+        __tracebackhide__ = True
+        with self._lock:
+            folder = self.folder = self.folder or SharedFolder.create()
+            self._share()
+        return {**environment, **folder.environment()}
+
     def join(self, folder: SharedFolder) -> None:
         """Answer from the replies that a test configured in another process, and report calls to it."""
         self.folder = folder
-        self._version = (0, 0)
         self._reload()
+
+    def forked(self) -> None:
+        """This is a process that was forked from that of the test: it has the replies, and reports its calls."""
+        folder = cast("SharedFolder", self.folder)
+        folder.mine, self._version = False, folder.version()
 
     def _reload(self) -> None:
         folder = cast("SharedFolder", self.folder)
@@ -308,10 +319,11 @@ class MockGetModel(Mock):
             return
         self._version = folder.version()
         try:
-            (level, *parents), details = folder.configured()
+            (level, *parents), details, has_cassette = folder.configured()
         except FileNotFoundError:  # the test is over
             return
         self.responses.script, self.settings = level
+        self.cassette = CassetteElsewhere() if has_cassette else None
         parent: MockGetModel | None = None
         for script, settings in reversed(parents):
             parent = MockGetModel(parent=parent, at_boundary=True, standing_only=True, settings=settings)

@@ -1,0 +1,70 @@
+"""What a test configured on its way to another process: what cannot be there fails only the calls that need it."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+from llm_mock.errors import ReplyNotSent
+from llm_mock.support.text import described, shown_path
+
+HERE_AND_THERE = ("builtins", "llm", "llm_mock", "re")
+"""The packages whose functions and classes every process has."""
+
+
+def sent(value: Any) -> bytes:
+    """A value as `pickle.loads` reads it in another process."""
+    buffer = io.BytesIO()
+    _Pickler(buffer).dump(value)
+    return buffer.getvalue()
+
+
+class _Pickler(pickle.Pickler):
+    """Sends functions, callable objects and exceptions by themselves, so that each may fail to arrive."""
+
+    def reducer_override(self, value: Any) -> Any:
+        """What makes a value there."""
+        is_error = isinstance(value, BaseException) or (isinstance(value, type) and issubclass(value, BaseException))
+        if not callable(value) and not is_error:
+            return NotImplemented
+        owner = value if isinstance(value, (type, FunctionType, BuiltinFunctionType)) else type(value)
+        if (owner.__module__ or "builtins").partition(".")[0] in HERE_AND_THERE:
+            return NotImplemented
+        try:
+            return _arrived, (_shown(value), is_error, pickle.dumps(value))
+        except Exception as error:
+            return _missing, (_shown(value), is_error, f"{type(error).__name__}: {error}")
+
+
+def _shown(value: Any) -> str:
+    code = getattr(value, "__code__", None)
+    return described(value) if code is None else f"the function of {shown_path(code.co_filename)}:{code.co_firstlineno}"
+
+
+def _arrived(shown: str, is_error: bool, content: bytes) -> Any:
+    try:
+        return pickle.loads(content)
+    except Exception as error:
+        return _missing(shown, is_error, f"{type(error).__name__}: {error}")
+
+
+def _missing(shown: str, is_error: bool, why: str) -> Any:
+    message = (
+        f"The reply to this call needs {shown}, which the process that the test started cannot have: {why}. Text and "
+        "data can be sent to another process; a function, a matcher or an exception only if it can be imported there "
+        "by its name."
+    )
+    return ReplyNotSent(message) if is_error else _Missing(message)
+
+
+class _Missing:
+    """Stands for a function that is not there."""
+
+    def __init__(self, message: str) -> None:
+        self._message = message
+
+    def __call__(self, *args: Any) -> Any:
+        __tracebackhide__ = True
+        raise ReplyNotSent(self._message)

@@ -1,0 +1,110 @@
+"""Where a test starts processes: each that asks for the mock is handed the one that is active."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLE, is_requested
+from llm_mock.boundaries.attaching import replace, when_imported
+from llm_mock.core.active import active, active_if_made, is_live, is_mocked
+
+POSITION_OF_ENV = 10
+"""Of the argument `env` of `subprocess.Popen`, where somebody gives all arguments by position."""
+
+
+class _State:
+    """Whether processes are handed the mock, and whether forks are watched, which cannot be ended."""
+
+    handing_over = False
+    forks_are_watched = False
+
+
+def set_handing_over(handing_over: bool) -> bool:
+    """Hand the mock over from now on, or no longer. Returns what was set before, to be put back."""
+    previous, _State.handing_over = _State.handing_over, handing_over
+    return previous
+
+
+def attach() -> None:
+    """Attach to all that starts processes, once."""
+    when_imported("subprocess", _attach_to)
+    when_imported("multiprocessing.util", _attach_to_multiprocessing)
+    for name in ("posix_spawn", "posix_spawnp"):
+        if hasattr(os, name):
+            replace(os, name, _spawned)
+    replace(os, "system", _inheriting)
+    if hasattr(os, "register_at_fork") and not _State.forks_are_watched:
+        _State.forks_are_watched = True
+        os.register_at_fork(before=_before_fork, after_in_child=_forked)
+
+
+def _attach_to(subprocess: ModuleType) -> None:
+    replace(subprocess.Popen, "__init__", _started)
+
+
+def _attach_to_multiprocessing(util: ModuleType) -> None:
+    if hasattr(util, "spawnv_passfds"):
+        replace(util, "spawnv_passfds", _spawned_by_multiprocessing)
+
+
+def _started(original: Callable[..., None], popen: Any, *args: Any, **kwargs: Any) -> None:
+    __tracebackhide__ = True
+    if len(args) <= POSITION_OF_ENV:
+        given = kwargs.get("env")
+        kwargs["env"] = _handed_over(os.environ if given is None else given) or given
+    original(popen, *args, **kwargs)
+
+
+def _spawned(original: Callable[..., int], path: Any, argv: Any, env: Any, *args: Any, **kwargs: Any) -> int:
+    __tracebackhide__ = True
+    return original(path, argv, _handed_over(env) or env, *args, **kwargs)
+
+
+def _spawned_by_multiprocessing(original: Callable[..., int], path: Any, argv: Any, *args: Any) -> int:
+    if any("multiprocessing.spawn" in str(word) for word in argv):
+        return _inheriting(original, path, argv, *args)
+    return original(path, argv, *args)  # a server for processes of many tests
+
+
+def _inheriting(original: Callable[..., int], *args: Any) -> int:
+    """Start a process that inherits the environment of this one."""
+    __tracebackhide__ = True
+    handed_over = _handed_over(os.environ)
+    if handed_over is None:
+        return original(*args)
+    os.environ[FOLDER_VARIABLE] = handed_over[FOLDER_VARIABLE]
+    try:
+        return original(*args)
+    finally:
+        os.environ.pop(FOLDER_VARIABLE, None)
+
+
+def _handed_over(environment: Mapping[str, str]) -> dict[str, str] | None:
+    """An environment with the mock that is active; None where it is not to be handed over, or another one is."""
+    __tracebackhide__ = True
+    if not _is_handed_over(environment):
+        return None
+    mock = active()
+    return None if mock is None else dict(mock.hand_over(environment))
+
+
+def _is_handed_over(environment: Mapping[str, str]) -> bool:
+    if not _State.handing_over or not is_mocked() or is_live():
+        return False
+    return FOLDER_VARIABLE not in environment and is_requested(environment)
+
+
+def _before_fork() -> None:
+    if _is_handed_over(os.environ) and (mock := active()):
+        mock.hand_over({})
+
+
+def _forked() -> None:
+    """In a process that was forked: what it asks is reported to the one that forked it, and so is what it starts."""
+    if _is_handed_over(os.environ) and (mock := active_if_made()) and mock.folder is not None:
+        mock.forked()
+        os.environ.update(mock.folder.environment())
+        os.environ.setdefault(TESTING_VARIABLE, "1")

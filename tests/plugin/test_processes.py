@@ -1,0 +1,153 @@
+"""A process that a test starts is part of the test."""
+
+from __future__ import annotations
+
+import pytest
+
+ASK = """
+import httpx, sys
+body = {"model": sys.argv[1], "messages": [{"role": "user", "content": f"Hi from {sys.argv[1]}"}]}
+answer = httpx.post("https://api.openai.com/v1/chat/completions", json=body).json()
+print(answer["choices"][0]["message"]["content"] if "choices" in answer else answer["error"]["message"])
+"""
+IS_MOCKED = "import sys; print(any('llm_mock' in type(finder).__module__ for finder in sys.meta_path))"
+
+
+def test_what_a_process_asks_is_part_of_the_test_that_started_it(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(ask=ASK, spawned="import os\ndef look(): os._exit(7 if 'LLM_MOCK_FOLDER' in os.environ else 8)")
+    pytester.makepyfile(
+        """
+        import asyncio, multiprocessing, os, subprocess, sys
+        import pytest
+
+        def ask(model, **arguments):
+            return subprocess.run([sys.executable, "ask.py", model], stdout=-1, text=True, **arguments).stdout
+
+        def test_every_way(mock_llm_calls, mock_llm_responses):
+            mock_llm_responses.add("m", "first")
+            mock_llm_responses.set("m", "later")
+            assert ask("m") == "first\\n"
+            assert ask("m", env={**os.environ, "MODE": "fast"}) == "later\\n"
+
+            async def run():
+                process = await asyncio.create_subprocess_exec(sys.executable, "ask.py", "m", stdout=-1)
+                return (await process.communicate())[0]
+
+            assert asyncio.run(run()) == b"later\\n"
+            assert os.system(f"{sys.executable} ask.py m > said") == 0
+            child = os.fork()
+            if not child:
+                mock_llm_calls.get_model("m").prompt("from a fork")
+                os._exit(0)
+            os.waitpid(child, 0)
+            prompts = [call["prompt"] for call in mock_llm_calls.calls]
+            assert prompts == [*["Hi from m"] * 4, "from a fork"]
+            import spawned
+            process = multiprocessing.get_context("spawn").Process(target=spawned.look)
+            process.start()
+            process.join()
+            assert process.exitcode == 7
+            assert "LLM_MOCK_FOLDER" not in os.environ
+
+        def test_failure():
+            assert ask("nobody") == "a reply"
+
+        @pytest.mark.llm_mock_strict
+        def test_strict():
+            ask("nobody")
+
+        def test_function(mock_llm_responses):
+            mock_llm_responses.set("other", "text")
+            mock_llm_responses.set("m", lambda prompt: "never")
+            assert ask("other") == "text\\n"
+            ask("m")
+
+        @pytest.mark.llm_mock_cassette
+        def test_cassette(mock_llm_responses):
+            mock_llm_responses.set("m", "configured")
+            assert ask("m") == "configured\\n"
+            ask("other")
+        """
+    )
+    result = pytester.runpytest("-rf")
+    result.assert_outcomes(passed=1, failed=4)
+    result.stdout.fnmatch_lines(
+        [
+            "*_ test_failure _*",
+            "*LLM calls*",
+            "  1. nobody  'Hi from nobody'  → {\"success\": true}  (answered by default)",
+            "*_ test_strict _*",
+            "No reply was configured for this call:",
+            "*_ test_function _*",
+            "The reply to this call needs the function of *test_what_a_process_asks*.py:*, which the process that the "
+            "test started cannot have: *",
+            "  1. other  'Hi from other'  → 'text'",
+            "*_ test_cassette _*",
+            "The model 'other' was called in a process that the test started. A cassette records and replays the calls "
+            "of the test's own process only: *",
+        ]
+    )
+
+
+def test_a_process_that_asks_for_no_mock_is_handed_none(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(is_mocked=IS_MOCKED)
+    pytester.makepyfile(
+        """
+        import os, subprocess, sys
+        import pytest
+
+        @pytest.mark.parametrize("variables", [{"LLM_MOCK": "0"}, {"PFLOW_TESTING": "off", "LLM_MOCK": "1"}])
+        def test_it(variables, mock_llm_calls, monkeypatch):
+            command = [sys.executable, "is_mocked.py"]
+            assert subprocess.check_output(command) == b"True\\n"
+            assert subprocess.check_output(command, env={**os.environ, **variables}) == b"False\\n"
+            folder = mock_llm_calls.folder.folder
+            mock_llm_calls.folder = None
+            for name, value in variables.items():
+                monkeypatch.setenv(name, value)
+            assert subprocess.check_output(command) == b"False\\n"
+            assert subprocess.check_output(command, env={}) == b"False\\n"
+            assert mock_llm_calls.folder is None
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=2)
+
+
+def test_a_project_may_hand_the_mock_over_by_itself(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import os, subprocess, sys
+        COMMAND = [sys.executable, "-c", "import os; print('LLM_MOCK_FOLDER' in os.environ)"]
+
+        def test_it(mock_llm_calls):
+            assert subprocess.check_output(COMMAND) == b"False\\n"
+            assert subprocess.check_output(COMMAND, env=mock_llm_calls.environment()) == b"True\\n"
+        """
+    )
+    pytester.runpytest("-o", "llm_mock_processes=false").assert_outcomes(passed=1)
+    pytester.runpytest("-o", "llm_mock_processes=true").assert_outcomes(failed=1)
+
+
+def test_a_process_that_is_started_outside_tests_has_the_standing_answers_of_the_project(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(ask=ASK)
+    pytester.makeconftest("def pytest_llm_mock_configure(mock): mock.set('*', 'of the project')")
+    pytester.makepyfile(
+        """
+        import subprocess, sys
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def server():
+            command = [sys.executable, "-c", "input(); import ask", "m"]
+            with subprocess.Popen(command, stdin=-1, stdout=-1, text=True) as process:
+                yield process
+
+        def test_it(server, mock_llm_responses, mock_llm_calls):
+            mock_llm_responses.set("*", "of the test")
+            assert server.communicate("\\n")[0] == "of the project\\n"
+            assert mock_llm_calls.calls == []
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1)
