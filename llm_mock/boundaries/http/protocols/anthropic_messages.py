@@ -81,7 +81,7 @@ class AnthropicMessages:
         if whole.reasoning:
             content.append({"type": "thinking", "thinking": whole.reasoning, "signature": SIGNATURE})
         if whole.text or not whole.tool_calls:
-            content.append({"type": "text", "text": whole.text, "citations": None})
+            content.append({"type": "text", "text": whole.text})
         for call in whole.tool_calls:
             given = json_or_text(call.arguments)
             arguments = given if isinstance(given, dict) else {"_raw": call.arguments}
@@ -113,7 +113,7 @@ class AnthropicMessages:
                 yield _event("content_block_delta", index=index, delta=delta)
         if block is None:
             index, block = 0, ("text", None)
-            yield _event("content_block_start", index=0, content_block={"type": "text", "text": "", "citations": None})
+            yield _event("content_block_start", index=0, content_block={"type": "text", "text": ""})
         yield from _closing(index, block[0])
         delta = {"stop_reason": _stop_reason(exchange), "stop_sequence": None}
         yield _event("message_delta", delta=delta, usage={"output_tokens": exchange.output_tokens})
@@ -162,7 +162,7 @@ def _block(piece: str | Event) -> tuple[tuple[str, Any] | None, dict[str, Any], 
     """The content block that a piece belongs to, how it opens, and what the piece adds to it."""
     opening: dict[str, Any]
     if isinstance(piece, str):
-        opening = {"type": "text", "text": "", "citations": None}
+        opening = {"type": "text", "text": ""}
         return ("text", None), opening, {"type": "text_delta", "text": piece}
     if piece.type == "reasoning":
         opening = {"type": "thinking", "thinking": "", "signature": ""}
