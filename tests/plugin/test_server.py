@@ -137,7 +137,8 @@ def test_calls_that_a_test_left_end_with_it(project: pytest.Pytester) -> None:
 def test_the_environment_leads_a_program_to_it_without_real_keys(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("OPENAI_API_KEY", "GOOGLE_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+    others = ("OPENAI_API_BASE", "AZURE_OPENAI_ENDPOINT", "GROQ_API_KEY", "GROQ_BASE_URL")
+    for name in ("OPENAI_API_KEY", "GOOGLE_API_KEY", "ANTHROPIC_AUTH_TOKEN", *others):
         monkeypatch.setenv(name, "real")
     project.makepyfile(
         f"""
@@ -153,6 +154,9 @@ def test_the_environment_leads_a_program_to_it_without_real_keys(
                 assert environment["OPENAI_API_KEY"] == environment["ANTHROPIC_API_KEY"] == {NO_KEY!r}
                 assert environment["GEMINI_API_KEY"] == environment["MISTRAL_API_KEY"] == {NO_KEY!r}
                 assert "real" not in environment.values()
+                assert environment["OPENAI_API_BASE"] == llm_mock_server.openai_url
+                assert environment["AZURE_OPENAI_ENDPOINT"] == environment["GROQ_BASE_URL"] == url
+                assert "TOGETHER_BASE_URL" not in environment
                 assert environment["MORE"] == environment["PFLOW_TESTING"] == "1"
 
         def test_without_it(mock_llm_calls):
@@ -187,7 +191,11 @@ CURL = """curl -sS $ANTHROPIC_BASE_URL/v1/messages -H "x-api-key: $ANTHROPIC_API
     ],
 )
 @pytest.mark.parametrize("which", ["llm_mock_server", "mock_llm_calls"])
-def test_a_program_in_any_language_is_answered(project: pytest.Pytester, command: list[str], which: str) -> None:
+def test_a_program_in_any_language_is_answered_whatever_proxy_there_is(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, command: list[str], which: str
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "example.com")
     project.makepyfile(
         f"""
         import subprocess, sys

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from llm_mock.boundaries import NO_KEY
 from llm_mock.boundaries.http.http1 import Head
+from llm_mock.boundaries.http.keys import VARIABLES
 from llm_mock.boundaries.http.wire import WireRequest
 
 
@@ -33,9 +35,19 @@ BASE_URLS = {
     "MISTRAL_BASE_URL": "/mistral/v1",
 }
 """The variables in which programs look for the URL of a provider."""
+OTHER_BASE_URLS = {
+    "ANTHROPIC_API_URL": "/anthropic",
+    "AZURE_OPENAI_ENDPOINT": "",
+    "GROQ_BASE_URL": "",
+    "OPENAI_API_BASE": "/openai/v1",
+    "TOGETHER_BASE_URL": "/openai/v1",
+}
+"""Those that some programs know; a program that finds one may behave otherwise, so they are put where they are set."""
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY")
-OTHER_KEYS = ("ANTHROPIC_AUTH_TOKEN", "GOOGLE_API_KEY")
+FIRST_KEYS = ("ANTHROPIC_AUTH_TOKEN", "GOOGLE_API_KEY")
 """What would go before these keys."""
+PROXIES = ("http_proxy", "all_proxy")
+"""The variables, in capitals too, that would have requests to this machine go elsewhere."""
 
 
 def environment_of(url: str, environment: Mapping[str, str]) -> dict[str, str]:
@@ -45,9 +57,19 @@ def environment_of(url: str, environment: Mapping[str, str]) -> dict[str, str]:
         url: of the server.
         environment: what else there is in it.
     """
-    kept = {name: value for name, value in environment.items() if name not in OTHER_KEYS}
-    base_urls = {name: url + path for name, path in BASE_URLS.items()}
-    return {**kept, **base_urls, **dict.fromkeys(KEYS, NO_KEY)}
+    kept = {name: value for name, value in environment.items() if name not in FIRST_KEYS}
+    paths = {**BASE_URLS, **{name: path for name, path in OTHER_BASE_URLS.items() if kept.get(name)}}
+    keys = {*KEYS, *(name for name in VARIABLES if kept.get(name))}
+    base_urls = {name: url + path for name, path in paths.items()}
+    return {**kept, **_past_proxies(url, kept), **base_urls, **dict.fromkeys(keys, NO_KEY)}
+
+
+def _past_proxies(url: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """What programs need to ask the server itself, where a proxy is set."""
+    if not any(environment.get(name) or environment.get(name.upper()) for name in PROXIES):
+        return {}
+    hosts = [environment.get("no_proxy") or environment.get("NO_PROXY"), urlsplit(url).hostname]
+    return dict.fromkeys(("no_proxy", "NO_PROXY"), ",".join(host for host in hosts if host))
 
 
 def addressed(head: Head, body: bytes) -> tuple[WireRequest, str]:
