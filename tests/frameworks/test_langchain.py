@@ -1,4 +1,7 @@
-"""LangChain's own standard tests of integrations: five chat models and embeddings, with the mock as every provider."""
+"""LangChain's own standard tests of integrations: five chat models and embeddings, with the mock as every provider.
+
+With `-o llm_mock_http=refuse` they ask the server, as no other way is left.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,11 @@ pytestmark = pytest.mark.filterwarnings("default")
 
 
 @pytest.fixture(autouse=True)
-def answers(mock_llm_responses: MockGetModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def answers(request: pytest.FixtureRequest, mock_llm_responses: MockGetModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every call is answered by what it asks for, and the images that the suites download are there."""
+    if request.config.getini("llm_mock_http") == "refuse":
+        for name, value in request.getfixturevalue("llm_mock_server").environment().items():
+            monkeypatch.setenv(name, value)
     mock_llm_responses.set("*", _plausible)
     monkeypatch.setattr("httpx.get", lambda url, **more: httpx.Response(200, content=IMAGE))
 
