@@ -189,6 +189,15 @@ def serve(script: str | None, host: str, port: int, strict: bool) -> None:
 
 
 @main.command()
+@click.option("--ini", is_flag=True, help="For pytest.ini, tox.ini or setup.cfg (there below [tool:pytest]).")
+def config(ini: bool) -> None:
+    """Print the settings of pytest that we recommend, for pyproject.toml."""
+    from llm_mock.commands.config import recommended
+
+    click.echo(recommended(ini))
+
+
+@main.command()
 def misbehaviours() -> None:
     """List what models do wrong, for @pytest.mark.llm_mock_misbehaviour: name and description."""
     from llm_mock.behaviour.catalogue import CATALOGUE

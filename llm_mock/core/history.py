@@ -39,6 +39,8 @@ class History:
         self.calls: list[CallRecord] = []
         self.totals: dict[str, Totals] = {}
         """Of each model: the sums over the tests that ended, where the mock serves the whole run."""
+        self.answered_by_default: dict[str, int] = {}
+        """How many calls of each test that ended were answered by default, where the mock serves the whole run."""
         self.log: CallLog | None = None if parent is None or parent.log is None else parent.log.another()
         """Every call with its details, where a report was asked for."""
         self.answered_by: dict[int, StandingReply] = {}
@@ -118,10 +120,12 @@ class History:
             self.answered_by.clear()
             self._last_number = 0
 
-    def add_totals(self, calls: Iterable[CallRecord]) -> None:
-        """Add calls to `totals`."""
+    def add_totals(self, calls: Iterable[CallRecord], test: str) -> None:
+        """Add the calls of a test to `totals`."""
         for call in calls:
             add_call(self.totals, call)
+            if not call["configured"]:
+                self.answered_by_default[test] = self.answered_by_default.get(test, 0) + 1
 
 
 def _message(error: BaseException) -> str:

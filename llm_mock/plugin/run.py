@@ -166,7 +166,8 @@ def mock_of_test() -> Iterator[Pending]:
     parent = pointer()
     pending = Pending(lambda: _new_mock(parent=parent.mock() if isinstance(parent, Pending) else parent))
     activate(pending)
-    set_test(None if is_live() else os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0])
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
+    set_test(None if is_live() else test)
     try:
         yield pending
     finally:
@@ -174,7 +175,7 @@ def mock_of_test() -> Iterator[Pending]:
         set_test(None)
         mock = pending.made
         if mock is not None and mock.calls and mock.parent is not None:
-            mock.parent.history.add_totals(mock.calls)
+            mock.parent.history.add_totals(mock.calls, test)
         if mock is not None and mock.folder is not None:
             mock.folder.remove()
 

@@ -12,6 +12,8 @@ from llm_mock.plugin.run import RUN
 from llm_mock.plugin.stash import UNUSED_RECORDINGS
 
 BUDGET_OF_RUN = "llm_mock_budget_of_run"
+OUTSIDE_TESTS = "outside of tests"
+SHOWN_TESTS = 10
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -31,9 +33,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     run = session.config.stash[RUN]
     output = getattr(session.config, "workeroutput", None)
     if mock := run.mock_if_made:
-        mock.history.add_totals(mock.calls)
+        mock.history.add_totals(mock.calls, OUTSIDE_TESTS)
         if output is not None:
-            output["llm_mock_totals"] = mock.history.totals
+            output["llm_mock_totals"] = mock.history.totals, mock.history.answered_by_default
     if output is not None:
         output["llm_mock_unused"] = session.config.stash.get(UNUSED_RECORDINGS, [])
         output["llm_mock_agents"] = run.agents
@@ -43,10 +45,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_testnodedown(node: Any) -> None:
     run = node.config.stash[RUN]
     output = getattr(node, "workeroutput", {})
-    if (totals := output.get("llm_mock_totals")) and run.mock is not None:
+    if "llm_mock_totals" in output and run.mock is not None:
         from llm_mock.core.records import add_totals
 
+        totals, by_default = output["llm_mock_totals"]
         add_totals(run.mock.history.totals, totals)
+        for test, number in by_default.items():
+            of_run = run.mock.history.answered_by_default
+            of_run[test] = of_run.get(test, 0) + number
     if agents := output.get("llm_mock_agents"):
         from llm_mock.agents.summary import add
 
@@ -72,11 +78,13 @@ def _write_totals(terminalreporter: pytest.TerminalReporter, config: pytest.Conf
     mock = config.stash[RUN].mock_if_made
     if mock is None or not mock.history.totals:
         return
-    something_to_say = any(sums["unconfigured"] for sums in mock.history.totals.values())
-    if config.get_verbosity() > (-1 if something_to_say else 0):
+    by_default = mock.history.answered_by_default
+    if config.get_verbosity() > (-1 if by_default else 0):
         terminalreporter.section("LLM calls of the run")
         budget = config.pluginmanager.get_plugin(BUDGET_OF_RUN)
         terminalreporter.write_line(_totals_text(mock.history.totals, budget and budget.models))
+        if by_default:
+            terminalreporter.write_line(_by_default_text(by_default))
 
 
 def _totals_text(
@@ -92,3 +100,19 @@ def _totals_text(
         shown = ["cost", *(dollars(costs.get(model, (None, 0))[0]) for model in sorted(sums))]
         rows = [(*row, cost) for row, cost in zip(rows, shown, strict=True)]
     return "\n".join(columns(rows, leading=1))
+
+
+def _by_default_text(tests: Mapping[str, int]) -> str:
+    """Which tests got answers that nobody configured, those with the most calls first, and how to make them errors."""
+    from llm_mock.support.text import count, shorten_name
+
+    most = sorted(tests, key=lambda test: (-tests[test], test))
+    lines = [f"  {shorten_name(test)}  ({count(tests[test], 'call')})" for test in most[:SHOWN_TESTS]]
+    lines += [f"  … {count(len(most) - SHOWN_TESTS, 'more test')}"] if len(most) > SHOWN_TESTS else []
+    return "\n".join(
+        [
+            "Answered by default, as nothing was configured for the call:",
+            *lines,
+            "ini llm_mock_strict = true makes such calls errors; the command llm-mock config prints what we recommend.",
+        ]
+    )

@@ -31,7 +31,39 @@ def test_unconfigured_calls_are_summed_up_at_the_end(pytester: pytest.Pytester) 
     result = pytester.runpytest()
     result.assert_outcomes(passed=6)
     outside = "outside        1          4           5       0                    1"
-    result.stdout.fnmatch_lines(["*= LLM calls of the run =*", HEAD, *ROWS, outside])
+    result.stdout.fnmatch_lines(
+        [
+            "*= LLM calls of the run =*",
+            HEAD,
+            *ROWS,
+            outside,
+            "Answered by default, as nothing was configured for the call:",
+            "  outside of tests  (1 call)",
+            *(f"  test_unconfigured*.py::test_it[[]{number}[]]  (1 call)" for number in range(6)),
+            "ini llm_mock_strict = true makes such calls errors; the command llm-mock config prints what we recommend.",
+        ]
+    )
+
+
+def test_of_many_tests_with_unconfigured_calls_those_with_the_most_are_named(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_it="""
+        import llm, openai, pytest
+
+        @pytest.mark.parametrize("calls", range(1, 13))
+        def test_it(calls):
+            for _ in range(calls):
+                llm.get_model("m").prompt("Hello")
+
+        def test_sdk():
+            for _ in range(20):
+                openai.OpenAI().responses.create(model="m", input="Hello")
+        """
+    )
+    result = pytester.runpytest()
+    shown = ["test_sdk  (20 calls)", *(f"test_it[[]{calls}[]]  ({calls} calls)" for calls in range(12, 3, -1))]
+    lines = [*(f"  test_it.py::{test}" for test in shown), "  … 3 more tests"]
+    result.stdout.fnmatch_lines(lines, consecutive=True)
 
 
 @pytest.mark.parametrize("arguments", [("-n2",), ("-n2", "--dist=loadfile"), ("-n1", "--dist=no")])
@@ -39,7 +71,8 @@ def test_all_workers_together_have_one_summary(pytester: pytest.Pytester, argume
     pytester.makepyfile(UNCONFIGURED.replace('llm.get_model("outside").prompt("at collection")', ""))
     result = pytester.runpytest_subprocess(*arguments)
     result.assert_outcomes(passed=6)
-    result.stdout.fnmatch_lines(["*= LLM calls of the run =*", HEAD, *ROWS])
+    tests = (f"  test_all*.py::test_it[[]{number}[]]  (1 call)" for number in range(6))
+    result.stdout.fnmatch_lines(["*= LLM calls of the run =*", HEAD, *ROWS, "Answered by default*", *tests])
     assert sum("LLM calls of the run" in line for line in result.outlines) == 1
 
 
