@@ -5,21 +5,21 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from llm_mock import templates
 from llm_mock.behaviour.fault_context import FaultContext
-from llm_mock.behaviour.provider_errors import StreamEnds, provider_error
+from llm_mock.behaviour.pacing import SlowStart
+from llm_mock.behaviour.provider_errors import DISCONNECTED, StreamEnds, StreamStalls, provider_error
 from llm_mock.core.reply import UNSET, Reply
 from llm_mock.core.tool_calls import BrokenToolCall
 from llm_mock.errors import EndlessToolCalls
 
-if TYPE_CHECKING:
-    pass
-
 ANOTHER_LANGUAGE = "以下是对您问题的回答。"
 MOST_TOOL_CALLS = 100
 """How often a model calls a tool without end, until the mock takes it for an endless loop of the application."""
+SLOW_START = SlowStart(first_chunk=60.0)
+"""More than a client that wants to stay usable waits for, less than the SDKs of OpenAI and Anthropic do by default."""
 EXTRA_FIELDS = ("explanation", "comment", "additional_notes")
 
 
@@ -209,6 +209,8 @@ def _repeated(context: FaultContext) -> Reply | None:
 @_fault("broken-stream", TEXT)
 def _broken_stream(context: FaultContext) -> Reply | None:
     """The connection breaks when half of the answer was streamed."""
+    if context.request.stream is False:
+        return _ending(context, ConnectionError(DISCONNECTED))
     return _ending(context, provider_error(context.model_id, "broken_stream", provider=context.request.provider))
 
 
@@ -225,6 +227,20 @@ def _truncated_stream(context: FaultContext) -> Reply | None:
 def _malformed_chunk(context: FaultContext) -> Reply | None:
     """The stream ends within an event, which is no JSON."""
     return _ending(context, StreamEnds(malformed=True)) if context.request.stream else None
+
+
+@_fault("stalled", STREAM)
+def _stalled(context: FaultContext) -> Reply | None:
+    """The stream stops when half of the answer came, and nothing more comes."""
+    if context.request.stream is None:  # what the SDK within a plugin of `llm` raises after its timeout
+        return _ending(context, provider_error(context.model_id, "timeout"))
+    return _ending(context, StreamStalls()) if context.request.stream else None
+
+
+@_fault("slow-first-token", ANY)
+def _slow_first_token(context: FaultContext) -> Reply | None:
+    """The answer begins only after a minute."""
+    return context.delayed(SLOW_START)
 
 
 @_fault("error-event", STREAM)

@@ -14,6 +14,7 @@ from llm_mock.errors import LLMMockError
 from llm_mock.support import schemas
 
 if TYPE_CHECKING:
+    from llm_mock.core.latency import Latency
     from llm_mock.core.request import Request
 
 KEPT = ("usage", "resolved_model", "reasoning", "attachments", "latency")
@@ -44,6 +45,12 @@ class FaultContext:
     def changed(self, text: str | None = None, **fields: Any) -> Reply:
         """The reply with another content; what it cost, and who gave it, stays."""
         return Reply(text, invalid=True, **{name: getattr(self.reply, name) for name in KEPT} | fields)
+
+    def delayed(self, latency: Latency) -> Reply:
+        """The reply as it is, with another latency."""
+        reply = copy.copy(self.reply)
+        reply.__dict__.update(latency=latency, invalid=True)  # the way around `__setattr__`
+        return reply
 
     def breaks_the_schema(self, data: Any) -> bool:
         """Whether data are wrong; without a schema any are."""

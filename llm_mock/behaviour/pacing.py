@@ -8,11 +8,15 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from llm_mock.behaviour.provider_errors import provider_error
+from llm_mock.core.latency import Latency
 from llm_mock.core.reply import CHARACTERS_PER_TOKEN, Reply, estimate_tokens
 
 if TYPE_CHECKING:
-    from llm_mock.core.latency import Latency
     from llm_mock.core.records import CallRecord
+
+
+class SlowStart(Latency):
+    """The latency of a provider that is at fault: a server really waits for it."""
 
 
 def paced(reply: Reply, latency: Latency, call: CallRecord) -> tuple[Reply, list[float]]:

@@ -33,7 +33,10 @@ STATUS_CLASSES = {
     **{503: "InternalServerError", 529: "OverloadedError"},
 }
 STREAM_BROKEN = "peer closed connection without sending complete message body (incomplete chunked read)"
+DISCONNECTED = "Server disconnected without sending a response."
 TIMED_OUT = "Request timed out."
+READ_TIMED_OUT = "The read operation timed out"
+"""What the HTTP libraries say of it."""
 KINDS = (*REFUSALS["openai"], "timeout", "broken_stream")
 
 
@@ -68,6 +71,13 @@ class StreamEnds(Exception):
         self.malformed = malformed
 
 
+class StreamStalls(Exception):
+    """A stream over HTTP goes on no further, and does not end."""
+
+    def __init__(self) -> None:
+        super().__init__("The stream stalled.")
+
+
 def provider_error(
     model_id: str, kind: str, *, provider: str | None = None, retry_after: float | None = None
 ) -> Exception:
@@ -88,7 +98,7 @@ def provider_error(
     provider = provider or _provider_of(model_id)
     sdk = None if over_http else _installed(provider)
     if kind == "timeout":
-        return TimeoutError(TIMED_OUT) if sdk is None else sdk.timeout()
+        return TimeoutError(READ_TIMED_OUT if over_http else TIMED_OUT) if sdk is None else sdk.timeout()
     if kind == "broken_stream":
         return ConnectionError(STREAM_BROKEN) if sdk is None else sdk.broken_stream()
     seconds = RETRY_AFTER if retry_after is None and kind == "rate_limit" else retry_after

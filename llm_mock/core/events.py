@@ -83,9 +83,27 @@ class MadeToolCall:
 
 
 class Wait(float):
-    """Seconds that pass before the next event."""
+    """Seconds that pass before the next event, on the virtual clock."""
 
     __slots__ = ()
+    real = False
+    """Whether they are really waited for."""
+    served = False
+    """Whether a server waits for them, whose clients have no virtual clock."""
+
+
+class RealWait(Wait):
+    """Seconds that are really waited for."""
+
+    __slots__ = ()
+    real = served = True
+
+
+class Silence(Wait):
+    """Seconds in which a provider is at fault: on the virtual clock in this process, really where it is served."""
+
+    __slots__ = ()
+    served = True
 
 
 def is_event(value: Any) -> bool:

@@ -112,7 +112,8 @@ def test_the_catalogue_has_what_the_field_knows() -> None:
         *("fenced-json", "prose-around-json", "truncated-json", "wrong-types", "missing-field", "extra-field"),
         *("empty-text", "refusal", "wrong-language"),
         *("unknown-tool", "bad-tool-arguments", "endless-tool-calls", "repeated-answer"),
-        *("broken-stream", "truncated-stream", "malformed-chunk", "error-event", "content-filter", "length"),
+        *("broken-stream", "truncated-stream", "malformed-chunk", "stalled", "slow-first-token", "error-event"),
+        *("content-filter", "length"),
         *("rate-limit", "overloaded", "timeout", "context-overflow", "invalid-key"),
     ]
     for kind in CATALOGUE.values():
@@ -525,6 +526,21 @@ def test_a_provider_that_is_overloaded_within_a_stream_raises_its_error() -> Non
         next(pieces)
 
 
+def test_a_stream_that_stalls_times_out_in_the_sdk_of_the_plugin() -> None:
+    response = misbehaving("stalled", "Hello")(MODEL).prompt("Hi", lazy=True)
+    pieces = iter(response)
+    assert next(pieces) == "Hel"
+    with pytest.raises(openai.APITimeoutError):
+        next(pieces)
+
+
+def test_a_slow_answer_is_the_same_on_the_virtual_clock() -> None:
+    get_model = misbehaving("slow-first-token", Person(name="Ada", age=36))
+    response = get_model(MODEL).prompt("Hi")
+    assert response.json() == {"name": "Ada", "age": 36}
+    assert 60_000 <= response.duration_ms() < 120_000
+
+
 def test_an_event_that_is_no_json_is_nothing_that_llm_has() -> None:
     assert is_unchanged("malformed-chunk", "Hello")
 
@@ -536,7 +552,7 @@ def test_a_wrong_reply_is_not_reported_as_one_that_the_test_got_wrong(recwarn: p
     for name in CATALOGUE:
         get_model = MockGetModel({MODEL: Person(name="Ada", age=36)}, settings=Settings(schema="error"))
         get_model.misbehave(name)
-        if name not in (*ERRORS, "broken-stream", "error-event"):
+        if name not in (*ERRORS, "broken-stream", "error-event", "stalled"):
             get_model(MODEL).prompt("Hi", schema=Person, tools=[weather]).text()
         assert not get_model.problems
     assert not list(recwarn)

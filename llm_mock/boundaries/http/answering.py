@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from llm_mock.behaviour.provider_errors import StreamEnds
+from llm_mock.behaviour.pacing import SlowStart
+from llm_mock.behaviour.provider_errors import StreamEnds, StreamStalls
 from llm_mock.boundaries.http.errors import NOT_TO_BE_RETRIED, ConnectionFails, WireError, on_the_wire
 from llm_mock.boundaries.http.pieces import Exchange, collected
 from llm_mock.boundaries.http.routing import error_response, failed, protocol_of, words_of
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, event_stream, json_response
 from llm_mock.core.answer import Answer
-from llm_mock.core.events import Wait
+from llm_mock.core.events import RealWait, Silence, Wait
 from llm_mock.core.protocols import RealCall
 from llm_mock.errors import LLMMockError, RealModelCall
 
@@ -107,24 +110,44 @@ def _response(asked: Asked, answered: Answer | RealCall) -> WireResponse:
         raise problem
     exchange = Exchange(asked.request, answered)
     if asked.request.stream:
-        return event_stream(_streamed(asked.protocol, exchange))
+        return _begun(answered, _streamed(asked.protocol, exchange))
     whole = collected(exchange)
     response = json_response(asked.protocol.whole(exchange, whole))
-    if whole.seconds and answered.real_time:
-        return response._replace(body=[Wait(whole.seconds), cast("bytes", response.body)])
-    return response
+    return response._replace(delay=_kind_of_wait(answered)(whole.seconds)) if whole.seconds else response
+
+
+def _kind_of_wait(answered: Answer) -> type[Wait]:
+    if answered.real_time:
+        return RealWait
+    return Silence if isinstance(answered.reply.latency, SlowStart) else Wait
+
+
+def _begun(answered: Answer, pieces: Iterator[bytes | Wait]) -> WireResponse:
+    """A streamed response; it begins when its first piece comes, as the providers have it."""
+    if not (answered.waits and answered.waits[0]):
+        return event_stream(pieces)
+    before: list[bytes | Wait] = []
+    for piece in pieces:
+        if isinstance(piece, Wait):
+            return event_stream(itertools.chain(before, pieces))._replace(delay=piece)
+        before.append(piece)
+    return event_stream(before)
 
 
 def _streamed(protocol: Protocol, exchange: Exchange) -> Iterator[bytes | Wait]:
     """The stream; an error within it is an event of it, or the end of the connection, or of the stream."""
-    event = b""
+    wait = _kind_of_wait(exchange.answer)
+    event, events = b"", 0
     try:
         for piece in protocol.stream(exchange):
             if isinstance(piece, bytes):
                 event = piece
+                events += 1
                 yield piece
-            elif exchange.answer.real_time:
-                yield piece
+            else:
+                yield wait(piece)
+    except StreamStalls:
+        yield Silence(math.inf)
     except StreamEnds as end:
         if end.malformed:
             yield event[: len(event) // 2].rstrip() + b"\n\n"
@@ -132,4 +155,4 @@ def _streamed(protocol: Protocol, exchange: Exchange) -> Iterator[bytes | Wait]:
         wire_error = on_the_wire(error)
         if isinstance(wire_error, ConnectionFails):
             raise wire_error from None
-        yield protocol.error_event(wire_error)
+        yield protocol.error_event(wire_error, events)

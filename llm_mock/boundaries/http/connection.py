@@ -138,6 +138,8 @@ class Connection(asyncio.Protocol):
         try:
             response = await self._answering.respond(head, body)
             stays = self._answering.keep_alive and head.keeps_alive
+            if response.delay.served:
+                await asyncio.sleep(response.delay)
             await self._send(head, response, closes=not stays)
         except ConnectionFails as error:
             stays = False
@@ -163,22 +165,22 @@ class Connection(asyncio.Protocol):
             self._transport.write(_head_of(response, closes, chunked=False) + content)
             await self._drained()
             return
-        counted = any(name == "content-length" for name, _ in response.headers)
-        chunked = head.newest and not counted
-        start = _head_of(response, closes=closes or not (counted or chunked), chunked=chunked)
-        await self._send_pieces(start, response.body, counted, chunked)
-        if not (counted or chunked):
+        chunked = head.newest
+        start = _head_of(response, closes=closes or not chunked, chunked=chunked)
+        await self._send_pieces(start, response.body, chunked)
+        if not chunked:
             self._transport.close()  # as HTTP/1.0 knows no other end
 
-    async def _send_pieces(self, start: bytes, pieces: Iterable[bytes | Wait], counted: bool, chunked: bool) -> None:
+    async def _send_pieces(self, start: bytes, pieces: Iterable[bytes | Wait], chunked: bool) -> None:
         """Send the pieces of a body, those between two waits at once. One that fails ends where it fails."""
         pending = bytearray(start)
         try:
             for piece in pieces:
                 if isinstance(piece, bytes):
                     pending += b"%x\r\n%b\r\n" % (len(piece), piece) if chunked and piece else piece
-                if (isinstance(piece, Wait) or len(pending) > FULL) and not counted:
-                    # (of a body in one piece the head is not sent before the wait)
+                elif not piece.served:
+                    continue
+                if isinstance(piece, Wait) or len(pending) > FULL:
                     self._transport.write(bytes(pending))
                     pending.clear()
                     await self._drained()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING
 
 from llm_mock.boundaries.for_real import is_for_real
@@ -12,6 +13,7 @@ from llm_mock.core.active import active, is_mocked, passes_through
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.answering import Asked
+    from llm_mock.boundaries.http.client_clock import ClientClock
     from llm_mock.boundaries.http.wire import WireRequest, WireResponse
 
 
@@ -42,24 +44,39 @@ def refusal(host: str | bytes | None, port: object) -> str | None:
     return message
 
 
-def response_to(sent: WireRequest, provider: str) -> WireResponse | None:
+def response_to(sent: WireRequest, provider: str, clock: ClientClock) -> WireResponse | None:
     """The response to a request; None where its model passes through, and the library is to send it.
 
+    Args:
+        sent: the request.
+        provider: as `provider_of` names it.
+        clock: how long the client waits for the response.
+
     Raises:
-        ConnectionFails: the connection is to fail.
+        ConnectionFails: the connection is to fail, or the client does not wait as long.
     """
     from llm_mock.boundaries.http.answering import Asked, respond
 
     asked = _asked(sent, provider)
-    return respond(asked, active()) if isinstance(asked, Asked) else asked
+    if not isinstance(asked, Asked):
+        return asked
+    response = respond(asked, active())
+    for seconds in clock.waits(response.delay):
+        time.sleep(seconds)
+    return response
 
 
-async def response_to_async(sent: WireRequest, provider: str) -> WireResponse | None:
+async def response_to_async(sent: WireRequest, provider: str, clock: ClientClock) -> WireResponse | None:
     """The asynchronous twin of `response_to`."""
     from llm_mock.boundaries.http.answering import Asked, respond_async
 
     asked = _asked(sent, provider)
-    return await respond_async(asked, active()) if isinstance(asked, Asked) else asked
+    if not isinstance(asked, Asked):
+        return asked
+    response = await respond_async(asked, active())
+    for seconds in clock.waits(response.delay):
+        await sleep(seconds)
+    return response
 
 
 def _asked(sent: WireRequest, provider: str) -> Asked | WireResponse | None:

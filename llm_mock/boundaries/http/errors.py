@@ -54,7 +54,8 @@ class ConnectionFails(Exception):
     """There is no answer, but an error of the HTTP library.
 
     Args:
-        kind: `connect` (no connection), `dropped` (closed within the answer) or `timeout`.
+        kind: `connect` (no connection), `dropped` (closed within the answer), `timeout`, or `total timeout` (of the
+            whole response, where a library has one).
         message: what the library says.
     """
 

@@ -56,6 +56,8 @@ class Exchange:
         """
         tool = _tool_for(self.answer.reply, self.request)
         if tool is not None:
+            if self.answer.waits:
+                yield Wait(sum(self.answer.waits))
             self.called.append(tool)
             call_id = f"call_{self.number}_1"
             yield Event("tool_call_name", tool, tool_call_id=call_id)

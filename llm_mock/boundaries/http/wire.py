@@ -63,6 +63,8 @@ class WireResponse(NamedTuple):
     status: int
     headers: list[tuple[str, str]]
     body: bytes | Iterable[bytes | Wait]
+    delay: Wait = Wait(0)
+    """The seconds before it begins."""
 
 
 def json_response(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> WireResponse:

@@ -88,8 +88,8 @@ class OpenAIChat(SDK):
     ends: ClassVar = {"stop": "stop", "tool_calls": "tool_calls", "length": "length"}
     tools: ClassVar[Any] = [{"type": "function", "function": {"name": "weather", "parameters": TOOL_SCHEMA}}]
 
-    def __init__(self) -> None:
-        self.client = openai.OpenAI(max_retries=0)
+    def __init__(self, **options: Any) -> None:
+        self.client = openai.OpenAI(max_retries=0, **options)
 
     def arguments(self, prompt: str, system: str = "", tools: bool = False, **more: Any) -> dict[str, Any]:
         messages = [{"role": "system", "content": system}] if system else []
@@ -147,8 +147,8 @@ class OpenAIResponses(SDK):
     ends: ClassVar = {"stop": "completed", "tool_calls": "completed", "length": "incomplete"}
     tools: ClassVar[Any] = [{"type": "function", "name": "weather", "parameters": TOOL_SCHEMA}]
 
-    def __init__(self) -> None:
-        self.client = openai.OpenAI(max_retries=0)
+    def __init__(self, **options: Any) -> None:
+        self.client = openai.OpenAI(max_retries=0, **options)
 
     def arguments(self, prompt: Any, system: str = "", tools: bool = False, **more: Any) -> dict[str, Any]:
         given = _given(instructions=system or None, tools=self.tools if tools else None)
@@ -188,8 +188,8 @@ class Anthropic(SDK):
     ends: ClassVar = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens"}
     tools: ClassVar[Any] = [{"name": "weather", "description": DESCRIPTION, "input_schema": TOOL_SCHEMA}]
 
-    def __init__(self) -> None:
-        self.client = anthropic.Anthropic(max_retries=0)
+    def __init__(self, **options: Any) -> None:
+        self.client = anthropic.Anthropic(max_retries=0, **options)
 
     def arguments(self, prompt: str, tools: bool = False, **more: Any) -> dict[str, Any]:
         messages = [{"role": "user", "content": prompt}]
@@ -250,8 +250,8 @@ class Gemini(SDK):
     ends: ClassVar = {"stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS"}
     tools: ClassVar[Any] = [{"function_declarations": [{"name": "weather", "parameters_json_schema": TOOL_SCHEMA}]}]
 
-    def __init__(self) -> None:
-        self.client = genai.Client()
+    def __init__(self, **options: Any) -> None:
+        self.client = genai.Client(**options)
 
     def arguments(
         self, prompt: Any, system: str = "", tools: bool = False, temperature: float | None = None
@@ -311,9 +311,9 @@ class MistralChat(SDK):
     ends: ClassVar = {"stop": "stop", "tool_calls": "tool_calls", "length": "length"}
     tools: ClassVar[Any] = [{"type": "function", "function": {"name": "weather", "parameters": TOOL_SCHEMA}}]
 
-    def __init__(self) -> None:
+    def __init__(self, **options: Any) -> None:
         url = os.environ.get("MISTRAL_BASE_URL", "").removesuffix("/v1")  # which this SDK itself does not look for
-        self.client = Mistral(api_key="any", server_url=url) if url else Mistral(api_key="")
+        self.client = Mistral(**{"api_key": "any" if url else "", "server_url": url or None, **options})
 
     def arguments(self, prompt: str, system: str = "", tools: bool = False, **more: Any) -> dict[str, Any]:
         messages = [{"role": "system", "content": system}] if system else []

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from typing import Any
 
 import httpx
+import openai
 import pytest
 
 from llm_mock import MockGetModel, Reply
-from llm_mock.behaviour.catalogue import CATALOGUE
 from tests.boundaries.http.sdks import SDK, Anthropic, Gemini, MistralChat, OpenAIChat, OpenAIResponses, every_sync_sdk
 
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
 TEXT = ["Once ", "upon ", "a ", "time"]
-FOR_TOOLS = ("unknown-tool", "bad-tool-arguments", "endless-tool-calls")
-FOR_DATA = [name for name, fault in CATALOGUE.items() if "JSON" in fault.needs]
-FOR_STREAMS = ("truncated-stream", "malformed-chunk", "error-event")
 WORDS = {
     OpenAIChat: ("Rate limit reached for gpt-4o", "maximum context length is", "Incorrect API key", "overloaded"),
     OpenAIResponses: ("Rate limit reached for gpt-5", "maximum context length is", "Incorrect API key", "overloaded"),
@@ -25,7 +21,6 @@ WORDS = {
     Gemini: ("RESOURCE_EXHAUSTED", "input token count", "API key not valid", "The model is overloaded"),
     MistralChat: ("Requests rate limit exceeded", "Prompt contains", "Unauthorized", "Service unavailable"),
 }
-FAILING = ("timeout", "broken-stream", "malformed-chunk", "error-event")
 STATUSES: dict[type[SDK], tuple[int, ...]] = {Anthropic: (429, 400, 401, 529), Gemini: (429, 400, 400, 503)}
 REFUSALS = ("rate-limit", "context-overflow", "invalid-key", "overloaded")
 
@@ -46,33 +41,6 @@ def test_a_refusal_is_in_the_words_of_the_provider(
     [call] = mock_llm_calls.calls
     assert (call["misbehaviour"], call["response"]) == (REFUSALS[position], None)
     assert str(call["error"]).startswith(f"Error code: {status} - ")
-
-
-@every_sync_sdk
-@pytest.mark.parametrize(
-    ("name", "streamed"),
-    [
-        (name, streamed)
-        for name in CATALOGUE
-        for streamed in (False, True)
-        if name not in REFUSALS and (streamed or name not in FOR_STREAMS)
-    ],
-)
-def test_every_misbehaviour_reaches_every_sdk(
-    sdk: type[SDK], name: str, streamed: bool, mock_llm_responses: MockGetModel
-) -> None:
-    client = sdk()
-    reply = Reply(data={"found": True, "name": "Ada"}) if name in FOR_DATA else Reply(chunks=TEXT)
-    if name == "repeated-answer":
-        mock_llm_responses.add(sdk.model, "Something else")
-        mock_llm_responses.misbehave(name)
-        client.ask("Hello")
-    mock_llm_responses.set(sdk.model, reply)
-    misbehaviour = mock_llm_responses.misbehaviour or mock_llm_responses.misbehave(name)
-    more = {"tools": True} if name in FOR_TOOLS else {}
-    with contextlib.suppress(*([Exception] if name in FAILING else [])):
-        (client.stream if streamed else client.ask)("Hello", **more)
-    assert len(misbehaviour.calls) == 1
 
 
 @every_sync_sdk
@@ -104,9 +72,6 @@ def test_a_stream_that_goes_wrong_is_an_error_of_the_sdk(
 ) -> None:
     mock_llm_responses.set(sdk.model, Reply(chunks=TEXT))
     mock_llm_responses.misbehave(name)
-    if (sdk, name) == (OpenAIResponses, "error-event"):
-        assert sdk().stream("Hello") == ["Once ", "upon "]  # it is an event like others
-        return
     with pytest.raises(Exception) as raised:  # noqa: PT011
         sdk().stream("Hello")
     assert "llm_mock" not in type(raised.value).__module__
@@ -142,3 +107,17 @@ def test_the_errors_of_providers_do_not_need_llm(pytester: pytest.Pytester) -> N
         """
     )
     pytester.runpytest_subprocess("-p", "no:randomly").assert_outcomes(passed=1)
+
+
+def test_an_error_event_of_responses_is_numbered_and_has_an_error(mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set("gpt-5", Reply(chunks=TEXT))
+    mock_llm_responses.misbehave("error-event")
+    with pytest.raises(openai.APIError, match="overloaded") as raised:
+        OpenAIResponses().stream("Hello")
+    assert type(raised.value) is openai.APIError
+    body = {"model": "gpt-5", "stream": True, "input": "Hello"}
+    events = httpx.post("https://api.openai.com/v1/responses", json=body).text.split("\n\n")[:-1]
+    sent = [json.loads(event.partition("data: ")[2]) for event in events]
+    assert [event["sequence_number"] for event in sent] == [*range(len(sent))]
+    assert sent[-1]["type"] == "error"
+    assert sent[-1]["error"].keys() == {"message", "type", "param", "code"}

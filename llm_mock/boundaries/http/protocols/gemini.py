@@ -108,7 +108,7 @@ class Gemini:
         status = STATUSES.get(error.status, "UNKNOWN")
         return {"error": {"code": error.status, "message": error.message, "status": status}}
 
-    def error_event(self, error: WireError) -> bytes:
+    def error_event(self, error: WireError, number: int) -> bytes:
         """An error within a stream."""
         return server_sent_event(self.error_body(error))
 

@@ -131,7 +131,7 @@ class OpenAIChat:
         kind = error.type or ERROR_TYPES.get(error.status, "invalid_request_error")
         return {"error": {"message": error.message, "type": kind, "param": None, "code": error.code}}
 
-    def error_event(self, error: WireError) -> bytes:
+    def error_event(self, error: WireError, number: int) -> bytes:
         """An error within a stream."""
         return server_sent_event(self.error_body(error))
 

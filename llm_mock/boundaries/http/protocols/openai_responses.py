@@ -84,11 +84,9 @@ class OpenAIResponses:
         """The body of an error."""
         return openai_chat.PROTOCOL.error_body(error)
 
-    def error_event(self, error: WireError) -> bytes:
-        """An error within a stream."""
-        said = self.error_body(error)["error"]
-        event = {"type": "error", "sequence_number": 0, "code": said.get("code"), "message": said.get("message")}
-        return server_sent_event({**event, "param": None}, "error")
+    def error_event(self, error: WireError, number: int) -> bytes:
+        """An error within a stream; not as the reference has it, but with an `error`, as it is sent."""
+        return server_sent_event({"type": "error", **self.error_body(error), "sequence_number": number}, "error")
 
 
 PROTOCOL = OpenAIResponses()

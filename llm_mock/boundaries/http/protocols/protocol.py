@@ -35,8 +35,8 @@ class Protocol(TypingProtocol):
     def error_body(self, error: WireError) -> Any:
         """The body of an error, as JSON values."""
 
-    def error_event(self, error: WireError) -> bytes:
-        """An error within a stream."""
+    def error_event(self, error: WireError, number: int) -> bytes:
+        """An error within a stream, behind so many events."""
 
 
 def text_part(text: str) -> Message:

@@ -7,11 +7,17 @@ import sys
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries.attaching import replace
 from llm_mock.boundaries.for_real import for_real
 from llm_mock.boundaries.http.door import guarded_provider, response_to_async
+
+if TYPE_CHECKING:
+    from llm_mock.boundaries.http.client_clock import ClientClock
+    from llm_mock.boundaries.http.errors import ConnectionFails
+
+TIMEOUTS = ("timeout", "total timeout")
 
 
 def attach(aiohttp: ModuleType) -> None:
@@ -26,17 +32,23 @@ async def _connect(
     provider = guarded_provider(request.url.raw_host or "", request.url.port)
     if provider is None:
         return await original(connector, request, *args, **kwargs)
+    from llm_mock.boundaries.http.client_clock import ClientClock
     from llm_mock.boundaries.http.errors import ConnectionFails
 
+    timeout = kwargs["timeout"] if "timeout" in kwargs else args[1]
+    clock = ClientClock(timeout.sock_read, timeout.total)
+    response: Any
     try:
-        response = await response_to_async(await _sent(request), provider)
+        response = await response_to_async(await _sent(request), provider, clock)
     except ConnectionFails as error:
-        raise _exception(request, error) from None
+        if error.kind not in TIMEOUTS:
+            raise _exception(request, error) from None
+        response = error  # or aiohttp would take it for one of connecting
     if response is None:
         with for_real():
             return await original(connector, request, *args, **kwargs)
     protocol = connector._factory()
-    protocol.connection_made(_Connection(protocol, response))
+    protocol.connection_made(_Connection(protocol, response, clock))
     return sys.modules["aiohttp.connector"].Connection(connector, request.connection_key, protocol, connector._loop)
 
 
@@ -52,9 +64,7 @@ async def _sent(request: Any) -> Any:
 def _exception(request: Any, error: Any) -> Exception:
     aiohttp: Any = sys.modules["aiohttp"]
     exception: Exception
-    if error.kind == "timeout":
-        exception = aiohttp.SocketTimeoutError(str(error))
-    elif error.kind == "dropped":
+    if error.kind == "dropped":
         exception = aiohttp.ServerDisconnectedError(str(error))
     else:
         exception = aiohttp.ClientConnectorError(request.connection_key, ConnectionRefusedError(str(error)))
@@ -62,11 +72,14 @@ def _exception(request: Any, error: Any) -> Exception:
 
 
 class _Connection(asyncio.Transport):
-    """A connection whose other end sends a response once something was written to it, and closes it then."""
+    """A connection whose other end sends a response once something was written to it, and closes it then.
 
-    def __init__(self, protocol: Any, response: Any) -> None:
+    In place of a response it may be the timeout that the client has while it waits for one.
+    """
+
+    def __init__(self, protocol: Any, response: Any, clock: ClientClock) -> None:
         super().__init__()
-        self._protocol, self._response = protocol, response
+        self._protocol, self._response, self._clock = protocol, response, clock
         self._sending: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -103,6 +116,9 @@ class _Connection(asyncio.Transport):
     async def _send(self) -> None:
         from llm_mock.boundaries.http.errors import ConnectionFails
 
+        if isinstance(self._response, ConnectionFails):
+            self._time_out(self._response)
+            return
         status = self._response.status
         head = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else ''}"]
         head += [f"{name}: {value}" for name, value in self._response.headers]
@@ -111,18 +127,29 @@ class _Connection(asyncio.Transport):
         head += ["connection: close", *(("transfer-encoding: chunked",) if chunked else ())]
         self._receive("\r\n".join(head).encode("latin-1") + b"\r\n\r\n")
         try:
-            for piece in (body,) if isinstance(body, bytes) else body:
+            for piece in (body,) if isinstance(body, bytes) else self._clock.pieces(body):
                 if isinstance(piece, bytes):
                     self._receive(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
                     await asyncio.sleep(0)
                 else:
                     await asyncio.sleep(piece)
         except ConnectionFails as error:
+            if error.kind in TIMEOUTS:
+                self._time_out(error)
+                return
             self._closed = True
             self._protocol.connection_lost(ConnectionResetError(str(error)))
             return
         if chunked:
             self._receive(b"0\r\n\r\n")
+
+    def _time_out(self, error: ConnectionFails) -> None:
+        """Fail as aiohttp's own timers do, which count real time."""
+        in_all = error.kind == "total timeout"
+        exception = asyncio.TimeoutError() if in_all else sys.modules["aiohttp"].SocketTimeoutError(str(error))
+        self._protocol.set_exception(exception)
+        if self._protocol._payload is not None:
+            self._protocol._payload.set_exception(exception)
 
     def _receive(self, data: bytes) -> None:
         if not self._closed:

@@ -7,11 +7,14 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries.attaching import replace
 from llm_mock.boundaries.for_real import for_real
 from llm_mock.boundaries.http.door import guarded_provider, response_to, response_to_async, sleep
+
+if TYPE_CHECKING:
+    from llm_mock.boundaries.http.client_clock import ClientClock
 
 EXCEPTIONS = {"connect": "ConnectError", "dropped": "RemoteProtocolError", "timeout": "ReadTimeout"}
 
@@ -35,15 +38,16 @@ def _handle_request(original: Callable[[Any, Any], Any], pool: Any, request: Any
     from llm_mock.boundaries.http.errors import ConnectionFails
 
     body = b"".join(request.stream)
+    clock = _clock(request)
     try:
-        response = response_to(_sent(request, body), provider)
+        response = response_to(_sent(request, body), provider, clock)
     except ConnectionFails as error:
         raise _exception(pool, error) from None
     if response is None:
         request.stream = _Again(body)
         with for_real():
             return original(pool, request)
-    content = response.body if isinstance(response.body, bytes) else _pieces(pool, response.body)
+    content = response.body if isinstance(response.body, bytes) else _pieces(pool, clock.pieces(response.body))
     return _response(pool, response, content)
 
 
@@ -55,15 +59,16 @@ async def _handle_async_request(original: Callable[[Any, Any], Awaitable[Any]], 
     from llm_mock.boundaries.http.errors import ConnectionFails
 
     body = b"".join([piece async for piece in request.stream])
+    clock = _clock(request)
     try:
-        response = await response_to_async(_sent(request, body), provider)
+        response = await response_to_async(_sent(request, body), provider, clock)
     except ConnectionFails as error:
         raise _exception(pool, error) from None
     if response is None:
         request.stream = _Again(body)
         with for_real():
             return await original(pool, request)
-    content = response.body if isinstance(response.body, bytes) else _pieces_async(pool, response.body)
+    content = response.body if isinstance(response.body, bytes) else _pieces_async(pool, clock.pieces(response.body))
     return _response(pool, response, content)
 
 
@@ -86,6 +91,12 @@ def _sent(request: Any, body: bytes) -> Any:
     path, _, query = request.url.target.decode("ascii", "replace").partition("?")
     headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in request.headers}
     return WireRequest(request.method.decode("ascii"), request.url.host.decode("ascii"), path, query, headers, body)
+
+
+def _clock(request: Any) -> ClientClock:
+    from llm_mock.boundaries.http.client_clock import ClientClock
+
+    return ClientClock(request.extensions.get("timeout", {}).get("read"))
 
 
 def _library(pool: Any) -> ModuleType:

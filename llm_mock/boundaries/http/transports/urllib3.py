@@ -7,12 +7,15 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from llm_mock.boundaries.attaching import replace
 from llm_mock.boundaries.for_real import for_real
 from llm_mock.boundaries.http.door import guarded_provider, response_to
+
+if TYPE_CHECKING:
+    from llm_mock.boundaries.http.client_clock import ClientClock
 
 
 def attach(urllib3: ModuleType) -> None:
@@ -40,8 +43,9 @@ def _urlopen(
 
     content = _bytes(body)
     wanted = sys.modules["urllib3.util.retry"].Retry.from_int(retries, default=pool.retries)
+    clock = _clock(pool, args[2] if len(args) > 2 else kwargs.get("timeout", pool.timeout))
     try:
-        response = response_to(_sent(pool, host, method, url, content, headers), provider)
+        response = response_to(_sent(pool, host, method, url, content, headers), provider, clock)
     except ConnectionFails as error:
         wanted = wanted.increment(method, url, error=_exception(pool, url, error), _pool=pool)
         wanted.sleep()
@@ -49,7 +53,7 @@ def _urlopen(
     if response is None:
         with for_real():
             return original(pool, method, url, content or None, headers, retries, *args, **kwargs)
-    answered = _response(pool, method, url, response, kwargs)
+    answered = _response(pool, method, url, response, clock, kwargs)
     if not wanted.is_retry(method, answered.status, "retry-after" in answered.headers):
         return answered
     try:
@@ -70,8 +74,17 @@ def _target(pool: Any, url: str) -> tuple[str, int | None]:
     return parts.hostname or "", parts.port
 
 
-def _response(pool: Any, method: str, url: str, response: Any, kwargs: dict[str, Any]) -> Any:
-    parts = (response.body,) if isinstance(response.body, bytes) else response.body
+def _clock(pool: Any, timeout: Any) -> ClientClock:
+    from llm_mock.boundaries.http.client_clock import ClientClock
+
+    wanted = pool._get_timeout(timeout)
+    wanted.start_connect()  # a total timeout is counted from there
+    read = sys.modules["urllib3.util.timeout"].Timeout.resolve_default_timeout(wanted.read_timeout)
+    return ClientClock(read)
+
+
+def _response(pool: Any, method: str, url: str, response: Any, clock: ClientClock, kwargs: dict[str, Any]) -> Any:
+    parts = (response.body,) if isinstance(response.body, bytes) else clock.pieces(response.body)
     return sys.modules["urllib3"].HTTPResponse(
         body=io.BufferedReader(_Body(pool, url, iter(parts))),
         headers=response.headers,

@@ -1,0 +1,78 @@
+"""A misbehaviour is the same for an SDK in this process and over a connection: its exception, the text, the record."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import pytest
+
+from llm_mock import MockGetModel, Reply
+from llm_mock.behaviour.catalogue import CATALOGUE
+from llm_mock.boundaries.http.server import MockServer
+from tests.boundaries.http.sdks import SDK, Anthropic, Gemini, MistralChat, every_sync_sdk
+
+pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
+TEXT = ["Once ", "upon ", "a ", "time"]
+DATA = {"found": True, "name": "Ada"}
+FOR_STREAMS = [name for name, fault in CATALOGUE.items() if fault.needs.startswith("a streamed answer")]
+ENDINGS = ("timed out", "The read operation timed out")
+"""What a socket says of a timeout, without TLS (as the server is asked) and with it (as providers are)."""
+
+
+@functools.cache
+def client_of(sdk: type[SDK], url: str | None, timeout: float) -> SDK:
+    """A client that waits only so many seconds: of the server at a URL, or of the provider."""
+    given: dict[str, Any] = {}
+    if sdk is Gemini:
+        options = {"timeout": int(timeout * 1000)}
+        given = {"http_options": {**options, "base_url": f"{url}/gemini"} if url else options}
+    elif sdk is MistralChat:
+        given = {
+            "api_key": "any",
+            "timeout_ms": int(timeout * 1000),
+            **({"server_url": f"{url}/mistral"} if url else {}),
+        }
+    else:
+        path = "/anthropic" if sdk is Anthropic else "/openai/v1"
+        given = {"timeout": timeout, **({"base_url": url + path} if url else {})}
+    return sdk(**given)
+
+
+def what_comes_of(client: SDK, name: str, streamed: bool, mock: MockGetModel) -> Any:
+    """What an SDK makes of a misbehaviour, and the record of the call."""
+    mock.reset()
+    if name == "repeated-answer":
+        mock.add(client.model, "Something else")
+        mock.misbehave(name)
+        client.ask("Hello")
+    mock.set(client.model, Reply(data=DATA) if "JSON" in CATALOGUE[name].needs else Reply(chunks=TEXT))
+    if mock.misbehaviour is None:
+        mock.misbehave(name)
+    more = {"tools": True} if CATALOGUE[name].needs == "a call that offers tools" else {}
+    outcome: Any
+    try:
+        outcome = (client.stream if streamed else client.ask)("Hello", **more)
+    except Exception as error:
+        text = str(error)
+        outcome = type(error), ENDINGS[0] if text in ENDINGS else text
+    assert mock.problems == []
+    record: dict[str, Any] = {**mock.calls[-1]}
+    assert record.pop("misbehaviour") == name
+    record.pop("timestamp")
+    return outcome, record
+
+
+@every_sync_sdk
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_a_misbehaviour_is_the_same_in_process_and_served(
+    sdk: type[SDK], name: str, mock_llm_responses: MockGetModel, llm_mock_server: MockServer
+) -> None:
+    timeout = {"stalled": 0.5, "slow-first-token": 0.1, "timeout": 0.1}.get(name, 60)
+    for streamed in (False, True):
+        if streamed or name not in FOR_STREAMS:
+            in_process, served = (
+                what_comes_of(client_of(sdk, url, timeout), name, streamed, mock_llm_responses)
+                for url in (None, llm_mock_server.url)
+            )
+            assert in_process == served
