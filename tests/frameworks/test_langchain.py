@@ -75,6 +75,7 @@ class ChatSuite(ChatModelIntegrationTests):
 class TestChatCompletions(ChatSuite):
     chat_model_class = ChatOpenAI
     name = "gpt-4o"
+    more: ClassVar = {"stream_usage": True}  # which it does not ask another host than OpenAI's for by itself
 
 
 class TestResponses(ChatSuite):
