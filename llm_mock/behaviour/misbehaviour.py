@@ -27,9 +27,6 @@ def marked(markers: Iterable[Any]) -> list[tuple[str, int | None]]:
     """What the `llm_mock_misbehaviour` markers of one function, class or module choose: names with numbers of calls."""
     chosen = []
     for marker in reversed(list(markers)):  # pytest gives the one that is written last first
-        if unknown := sorted(marker.kwargs.keys() - {"times"}):
-            named = ", ".join(f"{name}=" for name in unknown)
-            raise UnknownMisbehaviour(f"llm_mock_misbehaviour takes names of misbehaviours and times=, not {named}.")
         chosen += [(name, marker.kwargs.get("times")) for name in marker.args or CATALOGUE]
     for name, times in chosen:
         Misbehaviour(name, times)
@@ -52,7 +49,7 @@ class Misbehaviour:
 
     def __init__(self, name: str, times: int | None = None) -> None:
         __tracebackhide__ = True
-        if name not in CATALOGUE:
+        if not isinstance(name, str) or name not in CATALOGUE:
             near = difflib.get_close_matches(str(name), CATALOGUE, n=1, cutoff=0)
             raise UnknownMisbehaviour(
                 f"There is no misbehaviour {shorten(name)}. Did you mean {near[0]!r}? "

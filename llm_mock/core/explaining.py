@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.records import call_head
@@ -99,6 +98,8 @@ def _near(number: int, call: CallRecord, reply: StandingReply) -> list[str]:
 
 def _distance(reply: StandingReply, call: CallRecord) -> tuple[int, float]:
     """How far a reply is from a call: by how much it misses it, then by the name of the model."""
+    from difflib import SequenceMatcher
+
     likeness = SequenceMatcher(None, reply.model, call["model_id"]).ratio()
     return len(_misses(reply, call)), -likeness
 

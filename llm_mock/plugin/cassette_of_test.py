@@ -36,11 +36,6 @@ def marker_arguments(item: pytest.Item) -> tuple[str | None, str | None]:
     marker = item.get_closest_marker("llm_mock_cassette")
     if marker is None:
         return None, None
-    unknown = marker.kwargs.keys() - {"name", "record"}
-    if unknown or len(marker.args) > 1 or (marker.args and "name" in marker.kwargs):
-        given = ", ".join([*map(repr, marker.args), *(f"{name}={value!r}" for name, value in marker.kwargs.items())])
-        example = "llm_mock_cassette('greeting', record='once')"
-        raise LLMMockError(f"llm_mock_cassette({given}): it takes a name and record=, such as {example}.")
     return next(iter(marker.args), marker.kwargs.get("name")), marker.kwargs.get("record")
 
 

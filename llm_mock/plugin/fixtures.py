@@ -10,6 +10,7 @@ import pytest
 
 from llm_mock.core.active import Pending, active
 from llm_mock.errors import LLMMockError, MissingExtra
+from llm_mock.plugin.marker_checks import strict_of
 from llm_mock.plugin.run import RUN, mock_of_test, new_run
 from llm_mock.plugin.stash import CASSETTE, CASSETTE_CLAIMS, UNUSED_RECORDINGS
 
@@ -158,7 +159,7 @@ def _llm_mock_live(request: pytest.FixtureRequest) -> Iterator[None]:
 def _llm_mock_strict(request: pytest.FixtureRequest, _llm_mock_of_test: Pending) -> None:
     mock = _llm_mock_of_test.mock()
     marker = request.node.get_closest_marker("llm_mock_strict")
-    strict = marker.args[0] if marker.args else marker.kwargs.get("strict", True)
+    strict = strict_of(marker)
     mock.settings = mock.settings._replace(strict=strict)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from llm_mock.errors import LLMMockError
+from llm_mock.plugin.marker_checks import WRONG_MARKERS, wrong_markers
 from llm_mock.plugin.stash import CASSETTE_CLAIMS
 
 BUDGETS_OF_TESTS = "llm_mock_budgets_of_tests"
@@ -47,12 +47,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         node = node.parent
     if not markers:
         return
+    if wrong_markers(markers, metafunc.config):
+        return  # the test itself fails with that
     from llm_mock.behaviour.misbehaviour import marked
 
-    try:
-        chosen = marked(markers)
-    except LLMMockError as error:
-        raise pytest.fail.Exception(f"In {metafunc.definition.nodeid}: {error}", pytrace=False) from None
+    chosen = marked(markers)
     if MISBEHAVIOUR_FIXTURE not in metafunc.fixturenames:
         metafunc.fixturenames.append(MISBEHAVIOUR_FIXTURE)  # else it could not be parametrized
     metafunc.parametrize(MISBEHAVIOUR_FIXTURE, chosen, ids=[name for name, _ in chosen], indirect=True)
@@ -61,7 +60,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     with_cassette = []
     for item in items:
-        markers = {marker.name for marker in item.iter_markers()}
+        own = list(item.iter_markers())
+        markers = {marker.name for marker in own}
+        if wrong := wrong_markers(own, config):
+            item.stash[WRONG_MARKERS] = wrong
+            continue
         if "llm_live" in markers:
             if config.getoption("--llm-mock-live"):
                 _use_fixture(item, "_llm_mock_live")
@@ -83,9 +86,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _watch_budget(item: pytest.Item) -> None:
-    from llm_mock.plugin.budget import BudgetsOfTests, budget_of
+    from llm_mock.plugin.budget import BudgetsOfTests
 
-    budget_of(item)  # a marker that gives none is an error before the first test
     manager = item.config.pluginmanager
     if not manager.has_plugin(BUDGETS_OF_TESTS):
         manager.register(BudgetsOfTests(), BUDGETS_OF_TESTS)

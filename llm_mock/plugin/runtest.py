@@ -13,6 +13,7 @@ import pytest
 from llm_mock.core.active import active_if_made, is_mocked
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.legacy import LegacyMockDetector
+from llm_mock.plugin.marker_checks import WRONG_MARKERS
 from llm_mock.plugin.run import RUN
 from llm_mock.plugin.stash import CASSETTE
 
@@ -26,6 +27,8 @@ AGENT_RUNS = pytest.StashKey[Any]()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    if wrong := item.stash.get(WRONG_MARKERS, None):
+        pytest.fail(wrong, pytrace=False)
     mock = item.config.stash[RUN].mock_if_made
     item.stash[EARLIER_CALLS] = len(mock.calls) if mock else 0
     if agents := sys.modules.get("llm_mock.agents.summary"):

@@ -317,7 +317,6 @@ def test_two_tests_that_claim_one_file_fail_both_and_the_others_go_on(
         ("llm_mock_cassette('../up')", "*llm_mock_cassette('../up'): the name of a cassette is a relative path *"),
         ("llm_mock_cassette(' ')", "*llm_mock_cassette(' '): the name of a cassette is a relative path *"),
         ("llm_mock_cassette(7)", "*llm_mock_cassette(7): the name of a cassette is a relative path *"),
-        ("llm_mock_cassette(mode='once')", "*llm_mock_cassette(mode='once'): it takes a name and record=, *"),
         ("llm_mock_cassette(record='twice')", "'twice' is no record mode. Choose one of none, once, new_episodes, *"),
         ("llm_mock_cassette.with_args(record='once')\n@pytest.mark.llm_live", "This test is marked llm_live and has *"),
     ],

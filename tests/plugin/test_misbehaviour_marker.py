@@ -266,28 +266,6 @@ def test_fixtures_are_spared_unless_they_ask(pytester: pytest.Pytester) -> None:
     result.assert_outcomes(passed=2)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("'rate_limit'", "There is no misbehaviour 'rate_limit'. Did you mean 'rate-limit'?*"),
-        ("'refusal', time=1", "llm_mock_misbehaviour takes names of misbehaviours and times=, not time=."),
-        ("times=0", "times=0: a misbehaviour needs at least one call; leave it out for every call."),
-    ],
-)
-def test_a_marker_that_is_wrong_is_a_clear_error(pytester: pytest.Pytester, arguments: str, message: str) -> None:
-    result = run(
-        pytester,
-        f"""
-    @pytest.mark.llm_mock_misbehaviour({arguments})
-    def test_it():
-        pass
-        """,
-    )
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([f"In *::test_it: {message}"])
-    assert not any("Traceback" in line or "exception" in line for line in result.outlines)
-
-
 def test_what_cannot_be_run_several_times_is_skipped_with_the_reason(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,

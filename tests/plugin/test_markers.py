@@ -1,0 +1,76 @@
+"""Markers that are written wrong: each mistake fails its test, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+MISTAKES = (
+    ("llm_live('slow')", "It takes nothing. Write @pytest.mark.llm_live"),
+    (
+        "llm_mock_strict(stict=False)",
+        "It takes no stict=; did you mean 'strict'? Write @pytest.mark.llm_mock_strict(False)",
+    ),
+    ("llm_mock_strict(strict='no')", "'no' is neither True nor False. Write *"),
+    ("llm_mock_strict(0)", "0 is neither True nor False. Write *"),
+    ("llm_mock_strict(True, strict=True)", "It is given strict twice. Write *"),
+    ("llm_mock_budget()", "It limits nothing. Write @pytest.mark.llm_mock_budget(cost=0.01, tokens=5000)"),
+    ("llm_mock_budget(0.01)", "It takes no value without a name. Write *"),
+    ("llm_mock_budget(token=10)", "It takes no token=; did you mean 'tokens'? Write *"),
+    ("llm_mock_budget(cost=-1)", "This is not an amount of US dollars: -1, *"),
+    ("llm_mock_budget(tokens=1.5)", "This is not a number of tokens: 1.5, *"),
+    (
+        "llm_mock_cassette(mode='once')",
+        "It takes no mode=. Write @pytest.mark.llm_mock_cassette('greeting', record='once')",
+    ),
+    ("llm_mock_cassette('a', 'once')", "It takes one value without a name. Write *"),
+    ("llm_mock_cassette('a', name='b')", "It is given name twice. Write *"),
+    ("llm_mock_misbehaviour('fenced_json')", "There is no misbehaviour 'fenced_json'. Did you mean 'fenced-json'? *"),
+    ("llm_mock_misbehaviour(['refusal'])", "There is no misbehaviour *. Did you mean 'refusal'? *"),
+    ("llm_mock_misbehaviour('refusal', time=1)", "It takes no time=; did you mean 'times'? Write *"),
+    (
+        "llm_mock_misbehaviour(times=0)",
+        "times=0: a misbehaviour needs at least one call; leave it out for every call. *",
+    ),
+)
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n1",)], ids=["here", "xdist"])
+def test_each_mistake_fails_its_test_alone(pytester: pytest.Pytester, arguments: tuple[str, ...]) -> None:
+    tests = [f"@pytest.mark.{marker}\ndef test_{number}(): ...\n" for number, (marker, _) in enumerate(MISTAKES)]
+    pytester.makepyfile("\n".join(["import pytest", *tests, "def test_right(): ..."]))
+    result = pytester.runpytest("--strict-markers", "-Werror", "-p", "no:randomly", *arguments)
+    result.assert_outcomes(errors=len(MISTAKES), passed=1)
+    for marker, message in MISTAKES:
+        expected = f"@pytest.mark.{marker}: {message}".replace("[", "[[]")
+        result.stdout.fnmatch_lines([expected])
+
+
+def test_an_unknown_marker_of_our_prefix_fails_its_test_and_names_the_right_one(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nmarkers =\n    llm_mock_ours(x): of the project\n    llm_mocked")
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.llm_mock_misbehavior("refusal")
+        def test_american(): ...
+
+        @pytest.mark.llm_mock_record
+        class TestUnknown:
+            @pytest.mark.llm_mock_strict(strict=1)
+            def test_two_mistakes(self): ...
+
+        @pytest.mark.llm_mock_ours(1)
+        @pytest.mark.llm_mocked
+        @pytest.mark.llm_other
+        def test_of_the_project(): ...
+        """
+    )
+    result = pytester.runpytest("-p", "no:randomly", "-Wignore")
+    result.assert_outcomes(errors=2, passed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "There is no marker llm_mock_misbehavior; did you mean 'llm_mock_misbehaviour'?",
+            "@pytest.mark.llm_mock_strict(strict=1): 1 is neither True nor False. Write *",
+            "There is no marker llm_mock_record; *",
+        ]
+    )
