@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from llm_mock.errors import InvalidReply as InvalidReply
     from llm_mock.errors import InvalidToolCall as InvalidToolCall
     from llm_mock.errors import LegacyMockWarning as LegacyMockWarning
+    from llm_mock.errors import ListReplyWarning as ListReplyWarning
     from llm_mock.errors import LLMMockError as LLMMockError
     from llm_mock.errors import LLMTooOld as LLMTooOld
     from llm_mock.errors import MissingExtra as MissingExtra
@@ -65,7 +66,7 @@ _MODULES = {
     "cost.budgets": "assert_cost_below assert_tokens_below",
     "errors": (
         "EndlessToolCalls ErrorNotRebuilt InvalidBudget InvalidLatency InvalidReply InvalidToolCall "
-        "LegacyMockWarning LLMMockError LLMTooOld MissingExtra QueuedReplyNotAllowed RealModelCall "
+        "LegacyMockWarning ListReplyWarning LLMMockError LLMTooOld MissingExtra QueuedReplyNotAllowed RealModelCall "
         "SchemaViolation SchemaViolationWarning UnexpectedCall UnknownMisbehaviour UnusedReplies"
     ),
 }

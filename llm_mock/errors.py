@@ -70,6 +70,10 @@ class SchemaViolationWarning(UserWarning):
     """A scripted reply breaks the schema that the call asked for."""
 
 
+class ListReplyWarning(UserWarning):
+    """A list of texts was given as one reply, which is data, where several replies may be meant."""
+
+
 class QueuedReplyNotAllowed(LLMMockError):
     """A reply that is used once was queued where only standing answers make sense."""
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from llm_mock.boundaries import FOLDER_VARIABLE
 from llm_mock.boundaries.sending import sent
 from llm_mock.core.keys import PassedKey
+from llm_mock.core.model_names import ANY_MODEL
 from llm_mock.core.reply import Reply
-from llm_mock.core.script import ANY_MODEL, QueuedReply, Script, StandingReply
+from llm_mock.core.script import QueuedReply, Script, StandingReply
 from llm_mock.core.settings import Settings
 from llm_mock.errors import InvalidReply, LLMMockError, ReplyNotSent
 from llm_mock.support.files import write_atomically

@@ -39,7 +39,7 @@ class ScriptedReply(_Strict):
     """A reply, and which calls it is for."""
 
     model: Text = "*"
-    """The id of the model; `*` is any."""
+    """The id of the model, or a glob of ids; `*` is any."""
     text: str | None = None
     data: Any = pydantic.Field(default_factory=lambda: UNSET)
     chunks: tuple[str, ...] | None = None
@@ -91,7 +91,7 @@ def configure(responses: ResponseConfigurator, script: str) -> None:
 
 def _configure_from_file(responses: ResponseConfigurator, path: Path) -> None:
     document = yaml_files.load(path)
-    standing: dict[tuple[str, str | None], int] = {}
+    standing: dict[tuple[str, str | None], tuple[int, Any]] = {}
     for position, scripted in enumerate(document.as_model(ServeScript, _owner).replies):
         here = ("replies", position)
         try:
@@ -106,12 +106,13 @@ def _configure_from_file(responses: ResponseConfigurator, path: Path) -> None:
         key = scripted.model, schema
         if key in standing:
             raise document.error(
-                f"reply {position + 1}: is never given, as that on line {standing[key]} is for the same calls, and "
+                f"reply {position + 1}: is never given, as that on line {standing[key][0]} is for the same calls, and "
                 "they all. Give one of them a prompt, a system or times.",
                 here,
             )
-        standing[key] = document.line_of(here)
-        responses.set(scripted.model, answer, schema=schema)
+        standing[key] = document.line_of(here), answer
+    for (model, schema), (_, answer) in reversed(standing.items()):  # of two globs the one that was set last answers
+        responses.set(model, answer, schema=schema)
 
 
 def _owner(location: Any) -> tuple[str, int]:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.core.places import Place, first_frame_outside, in_brackets, place_text
+from llm_mock.core.places import Place, in_brackets, place_text, warn_caller
 from llm_mock.core.records import schema_text
 from llm_mock.core.reply import Reply
 from llm_mock.core.tool_calls import BrokenToolCall
@@ -50,7 +46,7 @@ def check_reply(
     message = _schema_text(record, problems, reply.content, place)
     if settings.schema == "error":
         return SchemaViolation(message)
-    _warn(message)
+    warn_caller(SchemaViolationWarning(redacted(message)))
     return None
 
 
@@ -72,8 +68,6 @@ def _at(place: Place | None) -> str:
     return in_brackets(place_text(place))[1:]
 
 
-_PACKAGES = {"llm", "llm_mock"}
-"""What stands between the application and a check."""
 _BROKEN_ON_PURPOSE = "Correct the reply, or use BrokenToolCall where the model is to be wrong on purpose."
 
 
@@ -92,18 +86,4 @@ def _check_tool_call(call: Any, request: Request, place: Place | None) -> Invali
     return InvalidToolCall(
         f"The reply{_at(place)} calls the tool {call.name!r} with arguments that it does not take:\n{lines}\n"
         f"{_BROKEN_ON_PURPOSE}"
-    )
-
-
-def _warn(message: str) -> None:
-    """Warn where the application, or the test, made the call."""
-    packages = tuple(str(Path(sys.modules[name].__file__ or "").parent) + os.sep for name in _PACKAGES & {*sys.modules})
-    frame = first_frame_outside(*packages)
-    warnings.warn_explicit(
-        SchemaViolationWarning(redacted(message)),
-        category=None,
-        filename=frame.f_code.co_filename,
-        lineno=frame.f_lineno,
-        module=frame.f_globals.get("__name__"),
-        registry=frame.f_globals.setdefault("__warningregistry__", {}),
     )

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from llm_mock.core.matchers import Matchers, TextMatcher
-from llm_mock.core.places import calling_place
-from llm_mock.core.reply import Reply, as_answer, exception_from
+from llm_mock.core.places import calling_place, warn_caller
+from llm_mock.core.reply import Answer, Reply, as_answer, exception_from
 from llm_mock.core.script import QueuedReply, Script, StandingReply
-from llm_mock.errors import InvalidReply, QueuedReplyNotAllowed
+from llm_mock.errors import InvalidReply, ListReplyWarning, QueuedReplyNotAllowed
 from llm_mock.support.numbers import is_whole
 from llm_mock.support.schemas import schema_name
-from llm_mock.support.text import described, shorten_name
+from llm_mock.support.text import described, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.core.latency import Latency
@@ -49,13 +48,14 @@ def checked_name(name: str) -> str:
 class ResponseConfigurator:
     """Says what the models of a mock answer.
 
-    Everywhere a model is named by its id, an alias that an installed plugin gives it, or `"*"`, which is any model.
-    A reply is text, a dict or a list, a pydantic instance, an exception or its class, a function of the
-    `llm.Prompt` (sync or async) that returns one of these, or a `Reply`.
+    Everywhere a model is named by its id, an alias that an installed plugin gives it, a glob of ids such as
+    `"gpt-*"`, or `"*"`, which is any model. A reply is text, a dict or a list, a pydantic instance, an exception or its
+    class, a function of the `llm.Prompt` (sync or async) that returns one of these, or a `Reply`.
 
     A call is answered by the first queued reply that matches, else by the error of the model, else by the standing
-    answer for model and schema, for any model and the schema, for the model, for any model, and else by the model's
-    `default_response`.
+    answer that fits best, and else by the model's `default_response`. Of standing answers those that want more than
+    model and schema go first, then those for the schema; then an id goes before a glob, that before `"*"`, and what was
+    set last before what was set first.
     """
 
     def __init__(self, names: Names, changed: Callable[[], None], *, standing_only: bool = False) -> None:
@@ -90,23 +90,53 @@ class ResponseConfigurator:
         self.script.named.add(model_id)
         return model_id
 
-    def set(self, /, model: str, response: Any, *, schema: Any = None, **unknown: NoReturn) -> None:
-        """Set the standing answer of a model; it replaces the one set before.
+    def set(
+        self,
+        /,
+        model: str,
+        response: Any,
+        *,
+        schema: Any = None,
+        prompt: TextMatcher | None = None,
+        system: TextMatcher | None = None,
+        tools: Iterable[str] | None = None,
+        turn: int | None = None,
+        attachments: Iterable[str] | None = None,
+        options: Mapping[str, Any] | None = None,
+        **unknown: NoReturn,
+    ) -> None:
+        """Set a standing answer: to every call of a model, or to those that fit all that is given here.
+
+        It replaces the one that was set for the same calls. One that wants more of a call than model and schema goes
+        before the others, the one that was set last first.
+
+        Example:
+            `mock.set("gpt-4o-mini", "mail-sorter")`, `mock.set("gpt-*", {"found": True}, schema=Discovery)`,
+            `mock.set("*", ConnectionError("no route"), prompt="weather")`
 
         Args:
-            model: id, alias, or `"*"` for any model.
-            response: a reply.
-            schema: answer so only where this schema is asked for: a pydantic class, a JSON-schema dict, or the name
-                of one (class name or `title`). By default whatever is asked for.
+            model: id, alias, a glob of ids such as `"gpt-*"`, or `"*"` for any model.
+            response: a reply: a str, a dict or a list (data), a pydantic instance, an exception or its class, a
+                function of the prompt that returns one of these, or a `Reply`.
+            schema: the schema that is asked for: a pydantic class, a JSON-schema dict, or the name of one (class name
+                or `title`).
+            prompt: a text that the prompt contains, a compiled pattern that is found in it, or a function of the
+                text that says whether it fits.
+            system: the same for the system prompt.
+            tools: names of tools that are offered, among others perhaps.
+            turn: which answer of its conversation it is, from 1; the answer to a tool's result is one too.
+            attachments: the types of all attachments, in order.
+            options: options and their values, among others perhaps.
 
         Raises:
-            InvalidReply: the response can be no reply, or something else was given.
+            InvalidReply: the response can be no reply, or what the call must be like makes no sense.
         """
         __tracebackhide__ = True
         if unknown:
             raise InvalidReply(_not_of_set(next(iter(unknown))))
-        key = self.named_id(model), schema_name(schema)
-        self.script.standing[key] = StandingReply(*key, as_answer(response), calling_place())
+        matchers = Matchers(prompt, system, tools, turn, attachments, options)
+        name, answer = schema_name(schema), _checked_answer(model, response, schema)
+        self.script.stand(StandingReply(self.named_id(model), name, answer, calling_place(), matchers))
         self._changed()
 
     def add(
@@ -130,18 +160,17 @@ class ResponseConfigurator:
         fails, unless the reply is optional.
 
         Args:
-            model: id, alias, or `"*"` for any model.
-            response: a reply.
-            schema: use it only for calls that ask for this schema; see `set`.
+            model: id, alias, a glob of ids such as `"gpt-*"`, or `"*"` for any model.
+            response: a reply; see `set`.
+            schema: the schema that is asked for; see `set`.
             times: how often it is used, at least 1.
             optional: whether the test may end before it is used up.
-            prompt: a text that the prompt contains, a compiled pattern that is found in it, or a function of the
-                text that says whether it fits.
-            system: the same for the system prompt.
-            tools: names of tools that are offered, among others perhaps.
-            turn: which answer of its conversation it is, from 1; the answer to a tool's result is one too.
-            attachments: the types of all attachments, in order.
-            options: options and their values, among others perhaps.
+            prompt: see `set`.
+            system: see `set`.
+            tools: see `set`.
+            turn: see `set`.
+            attachments: see `set`.
+            options: see `set`.
 
         Raises:
             InvalidReply: the response can be no reply, or what the call must be like makes no sense.
@@ -157,15 +186,39 @@ class ResponseConfigurator:
             raise InvalidReply(f"times={times!r}: a queued reply is used at least once; give a whole number from 1.")
         matchers = Matchers(prompt, system, tools, turn, attachments, options)
         model_id, schema = self.named_id(model), schema_name(schema)
-        answer = as_answer(response)
+        answer = _checked_answer(model, response, schema)
         self.script.queue(QueuedReply(model_id, schema, answer, calling_place(), times, matchers, optional))
         self._changed()
+
+    def add_all(self, /, model: str, responses: Iterable[Any], **details: Any) -> None:
+        """Queue several replies: the first call gets the first, the next call the second, and so on.
+
+        Example:
+            `mock.add_all("gpt-4o-mini", [ConnectionError("try again"), "at last"])`
+
+        Args:
+            model: id, alias, a glob of ids, or `"*"` for any model.
+            responses: replies, in order.
+            details: what else `add` takes, for each of them.
+
+        Raises:
+            InvalidReply: one can be no reply, or they are no list.
+            QueuedReplyNotAllowed: this mock serves the whole run.
+        """
+        __tracebackhide__ = True
+        if isinstance(responses, (str, bytes, Mapping)) or not isinstance(responses, Iterable):
+            raise InvalidReply(
+                f"add_all() takes a list of replies, one for each call, not {described(responses)}. "
+                f"For one reply write add({model!r}, …)."
+            )
+        for response in responses:
+            self.add(model, response, **details)
 
     def set_error(self, model: str, exception: BaseException | type[BaseException] | None) -> None:
         """Have every call of a model raise; goes before its standing answers, after queued replies.
 
         Args:
-            model: id, alias, or `"*"` for any model.
+            model: id, alias, a glob of ids, or `"*"` for any model.
             exception: an instance or a class. None ends it.
 
         Raises:
@@ -184,7 +237,7 @@ class ResponseConfigurator:
         """Have `llm.get_model` and its twins for async and embedding models raise `llm.UnknownModelError` for a name.
 
         Args:
-            model: id or alias, or `"*"` for every name.
+            model: id, alias, a glob of ids, or `"*"` for every name.
         """
         self.script.unknown |= {self.model_id_of(model), *self._names.every_id(model)}
         self._changed()
@@ -193,7 +246,7 @@ class ResponseConfigurator:
         """Have a model take its time, as `Latency` says; a reply that has a latency of its own takes that one.
 
         Args:
-            model: id, alias, or `"*"` for any model that has none of its own here.
+            model: id, alias, a glob of ids, or `"*"` for any model that has none of its own here.
             latency: how long its replies take. None ends it; then that of the whole run counts, if there is one.
 
         Raises:
@@ -225,12 +278,27 @@ class ResponseConfigurator:
         self.set(model, response)
 
 
+def _checked_answer(model: str, response: Any, schema: Any) -> Answer:
+    """A reply; a list of texts, which may be meant as a reply for each call, is warned of."""
+    __tracebackhide__ = True
+    is_list = isinstance(response, list) and bool(response) and schema is None
+    if is_list and all(isinstance(item, str) for item in response):
+        message = (
+            f"This list of texts is data: each call of {model!r} is answered {shorten(response)}. For one reply after "
+            f"the other write add_all({model!r}, [...]); a list that is meant says so: Reply(data=[...])."
+        )
+        warn_caller(ListReplyWarning(message))
+    try:
+        return as_answer(response)
+    except InvalidReply as error:
+        if is_list:
+            raise InvalidReply(f"{error} For one reply after the other write add_all({model!r}, [...]).") from None
+        raise
+
+
 def _not_of_set(keyword: str) -> str:
     """What to say of an argument that `set` does not take."""
-    takes = f"set() takes no {shorten_name(keyword)}=, only schema=."
-    if keyword not in inspect.signature(ResponseConfigurator.add).parameters:
-        return f"{takes} A standing answer is for every call of the model; add() takes what a call must be like."
-    return (
-        f"{takes} A reply for some calls is queued: add(…, {keyword}=…). A standing answer that depends on the call is "
-        "a function of the prompt: set(model, lambda prompt: …)."
-    )
+    takes = f"set() takes no {shorten_name(keyword)}=."
+    if keyword in ("times", "optional"):
+        return f"{takes} A standing answer is for every call; a reply that is used once is queued: add(…, {keyword}=…)."
+    return f"{takes} What a call must be like is said by schema, prompt, system, tools, turn, attachments and options."

@@ -1,4 +1,4 @@
-"""What a queued reply wants of a call."""
+"""What a reply wants of a call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TextMatcher = str | re.Pattern[str] | Callable[[str], object]
 
 
 class Matchers:
-    """What a queued reply wants of a call, beyond model and schema. All that is given must hold."""
+    """What a reply wants of a call, beyond model and schema. All that is given must hold."""
 
     __slots__ = ("attachments", "options", "prompt", "system", "tools", "turn")
 
@@ -66,6 +66,11 @@ class Matchers:
                 yield f"the option {option} was not given"
             elif call["options"][option] != value:
                 yield f"the option {option} is {redacted(call['options'][option])!r}, not {redacted(value)!r}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Matchers) and all(
+            getattr(self, name) == getattr(other, name) for name in self.__slots__
+        )
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) is not None for name in self.__slots__)

@@ -10,10 +10,11 @@ from llm_mock.core.checks import check_reply
 from llm_mock.core.configurator import PlainNames, ResponseConfigurator, checked_name
 from llm_mock.core.explaining import unexpected_text, unused_text
 from llm_mock.core.history import History
+from llm_mock.core.model_names import fits
 from llm_mock.core.records import CallRecord, call_line, calls_made
 from llm_mock.core.reply import DEFAULT_REPLY, Reply, ReplyFunction
 from llm_mock.core.reply_functions import ask, ask_async
-from llm_mock.core.script import ANY_MODEL, Script
+from llm_mock.core.script import Script
 from llm_mock.core.settings import Settings
 from llm_mock.errors import EndlessToolCalls, ReplyNotSent, UnexpectedCall, UnusedReplies
 from llm_mock.support.locks import Lock
@@ -172,8 +173,8 @@ class Mock:
 
     def is_unknown(self, model_id: str) -> bool:
         """Whether the model was made unknown by `set_unknown`, here or in a parent."""
-        unknown = self.responses.script.unknown
-        return bool(unknown & {model_id, ANY_MODEL}) or (self.parent is not None and self.parent.is_unknown(model_id))
+        here = any(fits(name, model_id) for name in self.responses.script.unknown)
+        return here or (self.parent is not None and self.parent.is_unknown(model_id))
 
     def named(self) -> set[str]:
         """The ids of the models that were named to this mock, or to a parent: by a reply, or to look at their calls."""
@@ -297,8 +298,7 @@ class Mock:
             raise problem
 
     def _latency_of(self, model_id: str) -> Latency | None:
-        latencies = self.responses.script.latencies
-        latency = (latencies.get(model_id) or latencies.get(ANY_MODEL)) if latencies else None
+        latency = self.responses.script.latencies.of(model_id)
         return self.parent._latency_of(model_id) if latency is None and self.parent is not None else latency
 
     def recorded(self, record: CallRecord, reply: Reply) -> None:

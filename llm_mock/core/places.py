@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+from pathlib import Path
 from types import FrameType
 
 from llm_mock.support.text import escaped, shown_path
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_PACKAGES = {"llm", "llm_mock"}
+"""What stands between the application and a warning of ours."""
 Place = tuple[str, int]
 """A file and a line, from 1."""
 
@@ -25,6 +29,20 @@ def calling_place() -> Place:
     """Where this package was called."""
     frame = first_frame_outside(_PACKAGE)
     return frame.f_code.co_filename, frame.f_lineno
+
+
+def warn_caller(warning: Warning) -> None:
+    """Warn where the application, or the test, made a call."""
+    packages = tuple(str(Path(sys.modules[name].__file__ or "").parent) + os.sep for name in _PACKAGES & {*sys.modules})
+    frame = first_frame_outside(*packages)
+    warnings.warn_explicit(
+        warning,
+        category=None,
+        filename=frame.f_code.co_filename,
+        lineno=frame.f_lineno,
+        module=frame.f_globals.get("__name__"),
+        registry=frame.f_globals.setdefault("__warningregistry__", {}),
+    )
 
 
 def place_text(place: Place | None) -> str:

@@ -19,7 +19,9 @@ import openai
 import pytest
 from click.testing import CliRunner
 
+from llm_mock import create_mock_get_model
 from llm_mock.cli import main
+from llm_mock.commands.serve_script import configure
 from llm_mock.core.active import active
 
 QUESTION: list[Any] = [{"role": "user", "content": "Hello"}]
@@ -123,6 +125,16 @@ def test_a_script_is_served_and_each_call_is_a_line(serve: Serve) -> None:
     assert lines[0] == "gpt-4o  'Hello'  → 'Hello!'"
     assert lines[-2:] == ["gpt-4o  '[redacted]'  → 'Hello!'", "Ended after 12 calls."]
     assert served.process.returncode == 0
+
+
+def test_of_globs_in_a_script_the_first_that_fits_answers(tmp_path: Path) -> None:
+    script = tmp_path / "script.yaml"
+    names = ("*", "gpt-4*", "gpt-*", "gpt-4o")
+    script.write_text("replies:\n" + "".join(f"  - {{model: {name!r}, text: {name!r}}}\n" for name in names))
+    get_model = create_mock_get_model()
+    configure(get_model.responses, str(script))
+    asked = ("gpt-4o", "gpt-4.1", "gpt-3.5", "claude")
+    assert [get_model(name).prompt("Hi").text() for name in asked] == ["gpt-4o", "gpt-4*", "gpt-*", "*"]
 
 
 def test_strictness_refuses_and_says_why(serve: Serve) -> None:

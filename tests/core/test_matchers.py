@@ -1,7 +1,8 @@
-"""Queued replies that want something of a call, and what is said when none fits."""
+"""Replies that want something of a call, and what is said when none fits."""
 
 from __future__ import annotations
 
+import pickle
 import re
 from typing import Any
 
@@ -9,7 +10,15 @@ import llm
 import pytest
 from pydantic import BaseModel
 
-from llm_mock import InvalidReply, MockGetModel, UnexpectedCall, create_mock_get_model
+from llm_mock import (
+    InvalidReply,
+    Latency,
+    ListReplyWarning,
+    MockGetModel,
+    Reply,
+    UnexpectedCall,
+    create_mock_get_model,
+)
 from llm_mock.core.script import Matchers
 
 
@@ -50,6 +59,123 @@ def test_a_queued_reply_is_given_to_the_first_call_that_fits(
     assert get_model("m").prompt(**fitting).json() == {"value": 1}
     assert get_model("m").prompt(**fitting).json() == {"success": True}
     get_model.assert_all_replies_used()
+
+
+@pytest.mark.parametrize(("wanted", "fitting", "other"), MATCHING, ids=[str(list(row[0])) for row in MATCHING])
+def test_a_standing_answer_is_given_to_every_call_that_fits(
+    wanted: dict[str, Any], fitting: dict[str, Any], other: dict[str, Any]
+) -> None:
+    get_model = create_mock_get_model({"m": {"value": 2}})
+    get_model.set("m", {"value": 1}, **wanted)
+    get_model.set("m", {"value": 3})  # what wants nothing stands behind, though it was set last
+    answers = [get_model("m").prompt(**asked).json() for asked in (fitting, other, fitting)]
+    assert answers == [{"value": 1}, {"value": 3}, {"value": 1}]
+
+
+def test_of_standing_answers_the_one_that_wants_most_and_names_the_model_best_is_given() -> None:
+    get_model = create_mock_get_model()
+    steps: list[tuple[str, dict[str, Any]]] = [
+        *(("*", {}), ("m*", {}), ("m-?", {}), ("m-1", {})),
+        *(("*", {"schema": Answer}), ("m*", {"schema": Answer}), ("m-1", {"schema": Answer})),
+        *(("*", {"prompt": "Hi"}), ("m*", {"prompt": "Hi"}), ("m-1", {"prompt": "Hi"})),
+        ("m-1", {"system": "brief"}),  # wants as much: the one that was set last
+        *(("*", {"prompt": "Hi", "schema": Answer}), ("m-1", {"prompt": "Hi", "schema": Answer})),
+    ]
+    model = get_model("m-1")
+    for number, (name, wanted) in enumerate(steps):
+        get_model.set(name, {"value": number}, **wanted)
+        assert model.prompt("Hi", schema=Answer, system="Be brief").json() == {"value": number}
+    for number, (name, wanted) in enumerate(reversed(steps), start=len(steps)):  # the order of the calls is no matter
+        get_model.set(name, {"value": number}, **wanted)
+    answer = model.prompt("Hi", schema=Answer, system="Be brief")
+    assert answer.json() == {"value": len(steps)}
+    assert model.prompt("Hi").json() == {"value": len(steps) + 3}
+    assert model.prompt("Ho", schema=Answer).json() == {"value": len(steps) + 6}
+    assert model.prompt("Ho").json() == {"value": len(steps) + 9}
+
+
+def test_a_standing_answer_replaces_the_one_for_the_same_calls() -> None:
+    get_model = create_mock_get_model()
+    for answer in ("first", "second"):
+        get_model.set("m", answer, prompt=re.compile("a"), options={"seed": 1})
+    get_model.set("m", "other", prompt=re.compile("b"))
+    assert [reply.answer.content for reply in get_model.responses.script.configured()] == ["other", "second"]
+
+
+def test_what_a_standing_answer_wants_is_shown_with_the_nearest_miss(strict: MockGetModel) -> None:
+    strict.set("gpt-*", "red", prompt="apple")
+    with pytest.raises(UnexpectedCall) as caught:
+        strict("gpt-4o").prompt("a pear")
+    place = r"test_matchers\.py:\d+"
+    assert re.search(rf"- gpt-\*  prompt contains 'apple'  → 'red'  \(.*{place}\)", str(caught.value))
+    assert "the nearest miss: the prompt 'a pear' is not one that contains 'apple'" in str(caught.value)
+    with pytest.raises(UnexpectedCall, match=r"the model is claude, not gpt-\*"):
+        strict("claude").prompt("an apple")
+
+
+def test_a_glob_names_models_for_every_kind_of_reply() -> None:
+    get_model = create_mock_get_model()
+    get_model.set("*", "any")
+    get_model.add("gpt-*", "queued", prompt="apple")
+    get_model.set_error("o?-*", ConnectionError)
+    get_model.set_error("o1-mini", TimeoutError)
+    get_model.set_unknown("text-*")
+    assert get_model("claude").prompt("an apple").text() == "any"
+    assert [get_model("gpt-4o").prompt("an apple").text() for _ in range(2)] == ["queued", "any"]
+    for model, error in (("o3-mini", ConnectionError), ("o1-mini", TimeoutError)):
+        with pytest.raises(error):
+            get_model(model).prompt("Hi")
+    get_model.set_error("o?-*", None)
+    assert get_model("o3-mini").prompt("Hi").text() == "any"
+    with pytest.raises(llm.UnknownModelError):
+        get_model("text-davinci")
+    get_model.set("m[1]", "brackets stand for themselves")
+    assert get_model("m1").prompt("Hi").text() == "any"
+    assert get_model("m[1]").prompt("Hi").text() == "brackets stand for themselves"
+
+
+def test_of_globs_the_one_that_was_set_last_is_given_in_copies_too() -> None:
+    get_model = create_mock_get_model({"gpt-*": "a", "gpt-4*": "b"})
+    get_model.set_latency("gpt-*", Latency(first_chunk=1))
+    assert get_model("gpt-4o").prompt("Hi").text() == "b"
+    get_model.set("gpt-*", "c")
+    get_model.add("gpt-4*", "d", optional=True, prompt="never")
+    assert get_model("gpt-4o").prompt("Hi").text() == "c"
+    script = pickle.loads(pickle.dumps(get_model.responses.script))
+    assert script.find(get_model.calls[-1]).answer.content == "c"
+    assert script.latencies.of("gpt-4o") == Latency(first_chunk=1)
+
+
+def test_replies_in_a_list_are_given_one_after_the_other() -> None:
+    get_model = create_mock_get_model({"*": "any"})
+    get_model.add_all("m-*", [ConnectionError("try again"), "first", Reply("second")], prompt="Count")
+    with pytest.raises(ConnectionError):
+        get_model("m-1").prompt("Count")
+    asked = [("m-1", "Count"), ("m-1", "Hi"), ("m-2", "Count"), ("m-1", "Count")]
+    assert [get_model(name).prompt(text).text() for name, text in asked] == ["first", "any", "second", "any"]
+    get_model.add_all("m", ["unused"])
+    with pytest.raises(AssertionError, match="One queued reply was not asked for"):
+        get_model.assert_all_replies_used()
+
+
+@pytest.mark.parametrize("given", ["one", 5, {"a": "b"}])
+def test_what_is_no_list_of_replies_is_refused(given: Any) -> None:
+    with pytest.raises(InvalidReply, match=r"add_all\(\) takes a list of replies.*For one reply write add\('m', …\)"):
+        create_mock_get_model().add_all("m", given)
+
+
+def test_a_list_of_texts_is_data_and_hints_at_the_other_meaning() -> None:
+    get_model = create_mock_get_model()
+    for method in (get_model.set, get_model.add, get_model.set_response):
+        with pytest.warns(ListReplyWarning, match=r"answered \[\"a\", \"b\"\]\. For .* add_all\('m'") as caught:
+            method("m", ["a", "b"])
+        assert caught[0].filename == __file__
+        assert get_model("m").prompt("Hi").json() == ["a", "b"]
+    get_model.set("m", Reply(data=["a"]))  # it says so, and nothing is warned of
+    get_model.set("m", [1])
+    get_model.set("m", ["a"], schema="Names")
+    with pytest.raises(InvalidReply, match=r"For one reply after the other write add_all\('m', \[\.\.\.\]\)"):
+        get_model.set("m", [ConnectionError("down"), "up"])
 
 
 def test_all_that_is_wanted_must_hold() -> None:
@@ -173,9 +299,14 @@ def test_what_no_call_can_be_like_is_refused_by_add(wanted: dict[str, Any], mess
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"prompt": "x"}, "set() takes no prompt=, only schema=. A reply for some calls is queued: add(…, prompt=…)."),
-        ({"times": 2}, "add(…, times=…)"),
-        ({"schemas": "x"}, "set() takes no schemas=, only schema=. A standing answer is for every call of the model"),
+        (
+            {"times": 2},
+            "set() takes no times=. A standing answer is for every call; a reply that is used once is queued",
+        ),
+        (
+            {"schemas": "x"},
+            "set() takes no schemas=. What a call must be like is said by schema, prompt, system, tools",
+        ),
     ],
 )
 def test_set_says_what_it_does_not_take(given: dict[str, Any], message: str) -> None:

@@ -14,8 +14,8 @@ from llm_mock.boundaries.http.routing import failed, protocol_module, words_of
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.mock import Mock
+from llm_mock.core.model_names import is_glob
 from llm_mock.core.reply import estimate_tokens
-from llm_mock.core.script import ANY_MODEL
 from llm_mock.core.vectors import EmbeddingRecord
 
 CREATED = 1_700_000_000
@@ -109,7 +109,8 @@ def _texts(value: Any) -> Iterable[str]:
 
 def models(sent: WireRequest, mock: Mock) -> WireResponse:
     """`GET …/models` and `GET …/models/MODEL`: those that replies are configured for, and those that were asked."""
-    known = sorted({*mock.named(), *(call["model_id"] for call in mock.calls)} - {ANY_MODEL})
+    named = {name for name in mock.named() if not is_glob(name)}
+    known = sorted({*named, *(call["model_id"] for call in mock.calls)})
     if found := MODEL_OF_PATH.search(sent.path):
         return json_response(_model(sent, found[1]))
     listed = [_model(sent, model) for model in known]

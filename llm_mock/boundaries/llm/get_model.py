@@ -14,20 +14,22 @@ from llm_mock.boundaries.llm.names import (
     LLMNames,
     find_registered,
     id_of,
+    nobody_knows,
     registered_model,
-    registered_names,
+    unknown_model,
 )
 from llm_mock.boundaries.processes import CassetteElsewhere, SharedFolder, check_sendable
 from llm_mock.core.active import active
 from llm_mock.core.assertions import CallAssertions
 from llm_mock.core.configurator import ResponseConfigurator, checked_name
 from llm_mock.core.mock import Mock
+from llm_mock.core.model_names import ANY_MODEL, is_named
 from llm_mock.core.reply import Reply, exception_from
-from llm_mock.core.script import ANY_MODEL, StandingReply
+from llm_mock.core.script import StandingReply
 from llm_mock.core.settings import Settings
 from llm_mock.errors import InvalidReply, LLMMockError
 from llm_mock.support.forwarding import of_part
-from llm_mock.support.text import described, nearest
+from llm_mock.support.text import described
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.embedding_model import MockEmbeddingModel
@@ -87,6 +89,7 @@ class MockGetModel(Mock):
 
     set = of_part("responses", ResponseConfigurator.set)
     add = of_part("responses", ResponseConfigurator.add)
+    add_all = of_part("responses", ResponseConfigurator.add_all)
     set_error = of_part("responses", ResponseConfigurator.set_error)
     set_unknown = of_part("responses", ResponseConfigurator.set_unknown)
     set_latency = of_part("responses", ResponseConfigurator.set_latency)
@@ -198,11 +201,11 @@ class MockGetModel(Mock):
         __tracebackhide__ = True
         model_id = name if entry is None else id_of(entry)
         if self.is_unknown(model_id):
-            raise _unknown(f"Unknown model: {name}")
+            raise unknown_model(f"Unknown model: {name}")
         if self.settings.autospec and entry is not None and kind == "async_model" and entry.async_model is None:
-            raise _unknown(f"Unknown async model (sync model exists): {name}")
-        if self.settings.refuse_unknown and entry is None and model_id not in self.named():
-            raise _unknown(_nobody_knows(name, self.named()))
+            raise unknown_model(f"Unknown async model (sync model exists): {name}")
+        if self.settings.refuse_unknown and entry is None and not is_named(model_id, self.named()):
+            raise unknown_model(nobody_knows(name, self.named()))
         model = self.model_of(kind, model_id)
         if kind == "model":
             self._show(model_id, model)
@@ -343,17 +346,3 @@ class MockGetModel(Mock):
             self._models.clear()
             self._called.clear()
             self._handed_out.clear()
-
-
-def _unknown(message: str) -> Exception:
-    import llm
-
-    return llm.UnknownModelError(message)
-
-
-def _nobody_knows(name: str, named: set[str]) -> str:
-    near = nearest(name, registered_names() | named) or "."
-    return (
-        f"Unknown model: {name}{near} No installed plugin of llm registers it, and the test does not name it "
-        "(ini llm_mock_unknown_models = refuse): correct the name, install the plugin, or set() a reply for it."
-    )

@@ -12,6 +12,7 @@ from typing import Any
 from llm_mock.boundaries.llm.plugin_sources import may_be_alias, may_be_registered
 from llm_mock.boundaries.llm.user_folder import files_of_models
 from llm_mock.core.active import passes_through
+from llm_mock.support.text import nearest
 
 MODELS, EMBEDDING_MODELS = "get_models_with_aliases", "get_embedding_models_with_aliases"
 """The functions of `llm` that list what plugins register."""
@@ -121,3 +122,19 @@ def _registered_by(listing: str, plugins: frozenset[Any], written: tuple[int, ..
     listed = _real_listings[listing]()
     names = {alias: entry for entry in listed for alias in entry.aliases}
     return names | {id_of(entry): entry for entry in listed}
+
+
+def unknown_model(message: str) -> Exception:
+    """What `llm` raises for a name that no plugin registers."""
+    import llm
+
+    return llm.UnknownModelError(message)
+
+
+def nobody_knows(name: str, named: set[str]) -> str:
+    """What to say of a name that no plugin registers and no test names, where that is refused."""
+    near = nearest(name, registered_names() | named) or "."
+    return (
+        f"Unknown model: {name}{near} No installed plugin of llm registers it, and the test does not name it "
+        "(ini llm_mock_unknown_models = refuse): correct the name, install the plugin, or set() a reply for it."
+    )

@@ -54,7 +54,12 @@ def test_a_name_that_nobody_knows_is_refused(pytester: pytest.Pytester) -> None:
 @pytest.mark.parametrize(
     "naming",
     [
-        *("set('own', 'Hello')", "add('own', 'Hello', optional=True)", "set_error('own', ValueError)"),
+        *(
+            "set('own', 'Hello')",
+            "set('o?n*', 'Hello')",
+            "add('own', 'Hello', optional=True)",
+            "set_error('own', ValueError)",
+        ),
         *("set_latency('own', None)", "set_price('own', 1, 2)", "get_model('own')", "get_embedding_model('own')"),
     ],
 )
