@@ -30,10 +30,17 @@ class _Finite(click.FloatRange):
         return number
 
 
-@click.group()
+@click.group(context_settings={"max_content_width": 100}, epilog="Documentation: docs/index.md of pytest-llm-mock.")
 @click.version_option(__version__)
 def main() -> None:
-    """Test code that calls large language models."""
+    """Test code that calls large language models.
+
+    The plugin for pytest needs no command. Suites, roles and plain-language tests need an extra:
+
+    \b
+      test, run            pip install 'pytest-llm-mock[suites]'
+      validate, schema     pip install 'pytest-llm-mock[suites,specs]'
+    """
     KNOWN.ask(_stored_keys)
 
 
@@ -43,11 +50,23 @@ def _stored_keys() -> list[str]:
     return stored_keys(os.environ.get(USER_FOLDER_VARIABLE))
 
 
+def _one_model(ctx: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> str | None:
+    if len(names) > 1:
+        raise click.BadParameter(f"one model is asked in a run, and {len(names)} are given: {', '.join(names)}.")
+    return names[0] if names else None
+
+
 def _role_options(command: Command) -> Command:
     """The argument ROLE and the options that say how its agent is run."""
     for add in (
         click.option("--no-color", is_flag=True, help="No colors; NO_COLOR in the environment does the same."),
-        click.option("--model", metavar="MODEL", help="Ask another model of llm than the role's."),
+        click.option(
+            "--model",
+            metavar="MODEL",
+            multiple=True,
+            callback=_one_model,
+            help="Ask another model of llm than the role's.",
+        ),
         click.option("--dry-run", is_flag=True, help="Simulate the model: no key, no network, no cost."),
         click.argument("role", type=click.Path()),
     ):
@@ -78,7 +97,7 @@ def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tupl
     return paths
 
 
-@main.command()
+@main.command(short_help="Run suites of prompts and check the answers.", epilog="Documentation: docs/suites.md.")
 @_role_options
 @click.option("suite", "-s", "--suite", multiple=True, required=True, type=click.Path(), help="A suite; repeatable.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what came of each assertion.")
@@ -110,6 +129,12 @@ def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tupl
 def test(**options: Any) -> None:
     """Run suites of prompts against the agent of a role file, and check its answers.
 
+    \b
+      llm-mock test role.yaml -s suites/greeting.yaml --dry-run
+      llm-mock test role.yaml -s greeting.yaml -s refunds.yaml --model gpt-5-mini -j 4 -o results.html
+
+    Needs pip install 'pytest-llm-mock[suites]'.
+
     Exit codes: 0, all cases passed. 1, one failed or was not run, or a file is wrong. 2, wrong usage. 130, Ctrl-C.
     """
     with errors_told():
@@ -119,7 +144,7 @@ def test(**options: Any) -> None:
     raise SystemExit(exit_code)
 
 
-@main.command()
+@main.command(epilog="Documentation: docs/suites.md.")
 @_role_options
 @click.option("-p", "--prompt", metavar="PROMPT", help="What is said to the agent; by default standard input.")
 @click.option("-i", "--interactive", is_flag=True, help="Ask on at a prompt, until Ctrl-D, exit or quit.")
@@ -128,6 +153,12 @@ def test(**options: Any) -> None:
 @click.option("-v", "--verbose", is_flag=True, help="Show the tool calls, on standard error.")
 def run(**options: Any) -> None:
     """Run the agent of a role file and print its answer.
+
+    \b
+      llm-mock run role.yaml -p "When are you open?"
+      llm-mock run role.yaml -i --model gpt-5-mini
+
+    Needs pip install 'pytest-llm-mock[suites]'.
 
     What is said and answered is logged where llm logs: llm logs shows it, llm logs off ends it.
     """
@@ -138,10 +169,14 @@ def run(**options: Any) -> None:
     raise SystemExit(0 if succeeded else 1)
 
 
-@main.command()
+@main.command(short_help="Print the JSON Schema of a kind of file.", epilog="Documentation: docs/suites.md.")
 @click.argument("kind", type=click.Choice(["suite", "spec"]))
 def schema(kind: str) -> None:
-    """Print the JSON Schema of suite files, or of plain-language tests, for editors."""
+    """Print the JSON Schema of suite files, or of plain-language tests, for editors.
+
+    \b
+      llm-mock schema suite > suite.schema.json
+    """
     import json
 
     from llm_mock.commands.validate import format_of
@@ -149,11 +184,17 @@ def schema(kind: str) -> None:
     click.echo(json.dumps(format_of(kind), indent=2, ensure_ascii=False))
 
 
-@main.command()
+@main.command(
+    short_help="Check suites, roles and plain-language tests.",
+    epilog="Documentation: docs/suites.md and docs/plain-language.md.",
+)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 @_files_in
 def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
     """Check suites, roles and plain-language tests without running them.
+
+    \b
+      llm-mock validate role.yaml suites/*.yaml
 
     The tools of plain-language tests are started with the plugins of their project, and none is called.
 
@@ -171,13 +212,16 @@ def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
     raise SystemExit(int(wrong))
 
 
-@main.command()
+@main.command(short_help="Answer SDKs of any language as a script says.", epilog="Documentation: docs/server.md.")
 @click.argument("script", required=False)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=0, metavar="N", help="By default one that is free.")
 @click.option("--strict", is_flag=True, help="Refuse calls that no reply is scripted for.")
 def serve(script: str | None, host: str, port: int, strict: bool) -> None:
     """Answer OpenAI's, Anthropic's, Google's and Mistral's SDKs in any language as SCRIPT says, until Ctrl-C.
+
+    \b
+      llm-mock serve replies.yaml --port 8080
 
     SCRIPT is a YAML file of replies, or package.module:function, which is called with what configures the mock.
     Nothing checks who asks, so listen where only you can connect.
@@ -188,18 +232,26 @@ def serve(script: str | None, host: str, port: int, strict: bool) -> None:
         serve_script(script, host, port, strict)
 
 
-@main.command()
+@main.command(short_help="Print the settings of pytest that we recommend.", epilog="Documentation: docs/reference.md.")
 @click.option("--ini", is_flag=True, help="For pytest.ini, tox.ini or setup.cfg (there below [tool:pytest]).")
 def config(ini: bool) -> None:
-    """Print the settings of pytest that we recommend, for pyproject.toml."""
+    """Print the settings of pytest that we recommend, for pyproject.toml.
+
+    \b
+      llm-mock config >> pyproject.toml
+    """
     from llm_mock.commands.config import recommended
 
     click.echo(recommended(ini))
 
 
-@main.command()
+@main.command(short_help="List what models do wrong.", epilog="Documentation: docs/misbehaviour.md.")
 def misbehaviours() -> None:
-    """List what models do wrong, for @pytest.mark.llm_mock_misbehaviour: name and description."""
+    """List what models do wrong, for @pytest.mark.llm_mock_misbehaviour: name and description.
+
+    \b
+      llm-mock misbehaviours
+    """
     from llm_mock.behaviour.catalogue import CATALOGUE
 
     width = max(map(len, CATALOGUE))

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from llm_mock.commands.terminal import Table, Terminal, Text
+from llm_mock.cost.prices import available
 from llm_mock.suites.failure import failed_case, said
 from llm_mock.suites.results import CaseResult, SuiteResult
 from llm_mock.support.text import count, dollars, short_seconds
 
 STATUS = {"passed": ("PASS", "green"), "failed": ("FAIL", "red"), "skipped": ("SKIP", "yellow")}
+PRICES_OF_PROVIDERS = "for the prices of the providers: pip install 'pytest-llm-mock[cost]'"
 STYLES = {True: "green", False: "red", None: "yellow"}
 
 
@@ -31,19 +33,23 @@ def show_result(terminal: Terminal, result: SuiteResult, path: Path | None, verb
 
 def _table(terminal: Terminal, results: Sequence[CaseResult], verbose: bool) -> Table:
     repeated = any(len(result.attempts) > 1 for result in results)
+    skipped = not verbose and any(checked < there for checked, there in (result.checks for result in results))
     table = Table()
     table.add_column("Case", overflow="fold", no_wrap=terminal.is_pipe)
     table.add_column("Status", no_wrap=True)
     table.add_column("Duration", no_wrap=True)
+    if skipped:
+        table.add_column("Checked", no_wrap=True)
     if repeated:
         table.add_column("Pass rate", no_wrap=True)
     if verbose:
         table.add_column("Details", overflow="fold")
     for result in results:
         name = Text(terminal.line(result.case.name))
+        checks = [Text("{} of {}".format(*result.checks))] if skipped else []
         rate = [Text(_pass_rate(result))] if repeated else []
         details = [_details(terminal, result)] if verbose else []
-        table.add_row(name, Text(*STATUS[result.status]), short_seconds(result.duration), *rate, *details)
+        table.add_row(name, Text(*STATUS[result.status]), short_seconds(result.duration), *checks, *rate, *details)
     return table
 
 
@@ -64,9 +70,14 @@ def _show_footer(terminal: Terminal, result: SuiteResult) -> None:
     counts = f"{result.passed}/{result.passed + result.failed} passed"
     counts += f", {result.skipped} skipped" if result.skipped else ""
     counts += f", {len(result.not_run)} not run" if result.not_run else ""
+    checked, there = result.checks
+    if result.dry_run and checked < there:
+        counts += f", {there - checked} of {count(there, 'check')} skipped in a dry run"
     passed = result.all_passed
     verdict = "All tests passed" if passed else f"Some tests {'failed' if result.failed else 'were not run'}"
     terminal.print(Text.assemble(f"{counts} ", (f"{terminal.signs[passed]} {verdict}", STYLES[passed])))
     if not result.dry_run:
         tokens = sum(attempt.tokens for case in result.case_results for attempt in case.attempts)
-        terminal.print(f"{count(tokens, 'token')}, cost {dollars(result.cost)}", "dim")
+        no_prices = result.cost is None and not available()
+        advice = f"; {PRICES_OF_PROVIDERS}" if no_prices else ""
+        terminal.print(f"{count(tokens, 'token')}, cost {dollars(result.cost)}{advice}", "dim")

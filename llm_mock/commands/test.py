@@ -78,12 +78,14 @@ class _Run:
                 self._tell_error(not_writable(path, error))
 
     def run_all(self) -> None:
-        """Run every suite that can be read; what is wrong with one does not stop the others."""
+        """Run every suite that can be read; what is wrong with one does not stop the others, unless it is the agent."""
         for number, suite in enumerate(self._suites()):
             if number:
                 self.terminal.print()
             with self._errors_told_here():
                 self._run_suite(suite)
+            if self.finished and self.finished[-1].result.agent_fails:
+                break
 
     def _suites(self) -> list[TestSuiteDefinition]:
         """The suites that have what was asked for, with the cases that were."""

@@ -109,8 +109,9 @@ def no_price_library(model: str) -> str:
 def how_to_price(model: str) -> str:
     """How to say what a model costs."""
     return (
-        f"give a price in US dollars for a million tokens, in and out: mock_llm_responses.set_price({model!r}, 0.15, "
-        f"0.60), or for the whole run a line in ini llm_mock_prices: {model} = 0.15 0.60"
+        "give the price that its provider asks, in US dollars for a million tokens of input and of output: "
+        f"mock_llm_responses.set_price({model!r}, INPUT, OUTPUT), or for the whole run a line in ini llm_mock_prices: "
+        f"{model} = INPUT OUTPUT"
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 from llm_mock.boundaries.llm.get_model import MockGetModel
 from llm_mock.core.active import active
 from llm_mock.core.call_log import LoggedCall
-from llm_mock.plugin.failures import MESSAGE, message_of
+from llm_mock.plugin.failures import MESSAGE, TRACEBACK, message_of, traceback_of
 from llm_mock.report.calls import PROPERTIES, describe_calls, junit_properties, keep_calls, redacted_calls
 from llm_mock.support.redaction import KNOWN, redacted
 
@@ -66,6 +66,7 @@ class CallCollector:
             setattr(report, SHIPPED, shipped)
         if self._detailed and report.outcome != "passed":
             setattr(report, MESSAGE, message_of(report))
+            setattr(report, TRACEBACK, traceback_of(report))
         return report
 
     def _new_calls_of_the_run(self) -> list[LoggedCall]:

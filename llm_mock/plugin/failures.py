@@ -13,8 +13,9 @@ from llm_mock.errors import LLMMockError
 from llm_mock.support.redaction import OUTPUT, redacted
 
 LONGEST_MESSAGE = 10_000
-MESSAGE = "llm_mock_message"
-"""The attribute of a report with its text, redacted where the test ran: only there all of its secrets are known."""
+LONGEST_TRACEBACK = 50_000
+MESSAGE, TRACEBACK = "llm_mock_message", "llm_mock_traceback"
+"""The attributes of a report with its texts, redacted where the test ran: only there all of its secrets are known."""
 _PACKAGE = os.path.dirname(llm_mock.__file__) + os.sep
 
 
@@ -36,6 +37,17 @@ def message_of(report: Any) -> str | None:
         longrepr = longrepr[2]
     crash = getattr(longrepr, "reprcrash", None)
     return None if longrepr is None else _cut(str(longrepr if crash is None else crash.message))
+
+
+def traceback_of(report: pytest.TestReport) -> str | None:
+    """Where a test failed, as pytest shows it, without secrets; None where there is no more than the message.
+
+    Of a very long one the end, where the failing line is.
+    """
+    longrepr: Any = report.longrepr
+    if not report.failed or getattr(longrepr, "reprcrash", None) is None:
+        return None
+    return str(redacted(str(longrepr)))[-LONGEST_TRACEBACK:]
 
 
 def _cut(message: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from llm_mock.agents.summary import rows
 from llm_mock.plugin.call_collector import SHIPPED, CallCollector
-from llm_mock.plugin.failures import MESSAGE, message_of
+from llm_mock.plugin.failures import MESSAGE, TRACEBACK, message_of
 from llm_mock.plugin.run import TestRun
 from llm_mock.report.document import as_json, new_document, new_test
 from llm_mock.report.page import as_page
@@ -113,7 +113,9 @@ class ReportWriter:
             self._tests.append(test)
         elif test["outcome"] == "rerun":
             run = {name: test[name] for name in ("message", "duration_s")}
-            test.update(outcome="passed", message=None, duration_s=0.0, reruns=[*test.get("reruns", ()), run])
+            test.update(
+                outcome="passed", message=None, traceback=None, duration_s=0.0, reruns=[*test.get("reruns", ()), run]
+            )
         return test
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
@@ -158,7 +160,7 @@ class ReportWriter:
         for path in self._paths:
             try:
                 write_atomically(path, data if path.suffix.lower() == ".json" else as_page(data))
-                self._lines.append(f"LLM report: {path}")
+                self._lines.append(f"LLM report: {path.as_uri() if path.suffix.lower() != '.json' else path}")
             except OSError as error:  # the outcome of the run is that of its tests
                 self._lines.append(_not_written(path, error))
 
@@ -193,6 +195,7 @@ def _add_phase(test: dict[str, Any], report: pytest.TestReport) -> None:
     if SEVERITY.index(outcome) > SEVERITY.index(test["outcome"]):
         test["outcome"] = outcome
         test["message"] = _message(report)
+        test["traceback"] = getattr(report, TRACEBACK, None)
 
 
 def _outcome(report: pytest.TestReport) -> str:

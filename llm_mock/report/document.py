@@ -13,6 +13,7 @@ from datetime import datetime
 from importlib.metadata import version
 from typing import Any
 
+from llm_mock.cost.prices import available
 from llm_mock.support.text import escaped_json
 
 VERSION = 1
@@ -37,6 +38,7 @@ def new_document(
         "duration_s": round(duration, 3),
         "python": platform.python_version(),
         "llm": version("llm"),
+        "provider_prices": available(),
         "outcomes": Counter(test["outcome"] for test in tests),
         "models": _totals(call for group in (*tests, *outside_tests) for call in group["calls"]),
         "agents": agents,
@@ -47,7 +49,7 @@ def new_document(
 
 def new_test(name: str, **known: Any) -> dict[str, Any]:
     """A test of the document, with what is known so far. Its id begins with its file."""
-    nothing = {"outcome": "passed", "duration_s": 0.0, "message": None, "worker": None}
+    nothing = {"outcome": "passed", "duration_s": 0.0, "message": None, "traceback": None, "worker": None}
     return {"id": name, "file": name.split("::")[0], **nothing, "calls": [], **known}
 
 

@@ -133,7 +133,7 @@ def remark(suite: dict[str, Any], case: dict[str, Any]) -> str | None:
         return None
     if case["status"] == "not run":
         return f"not run: {suite['stopped'] or 'the run was interrupted'}"
-    attempt = _explaining_attempt(case)
+    attempt = explaining_attempt(case)
     if attempt["error"] is not None:
         return str(attempt["error"])
     return "\n".join(each["message"] for each in attempt["assertions"] if each["status"] == case["status"])
@@ -141,12 +141,12 @@ def remark(suite: dict[str, Any], case: dict[str, Any]) -> str | None:
 
 def explanation(suite: dict[str, Any], case: dict[str, Any]) -> str:
     """The remark with what was said."""
-    turns = _explaining_attempt(case)["turns"] if case["attempts"] else []
+    turns = explaining_attempt(case)["turns"] if case["attempts"] else []
     lines = (f"prompt: {turn['prompt']}\noutput: {turn['output']}" for turn in turns)
     return "\n".join(filter(None, (remark(suite, case), *lines)))
 
 
-def _explaining_attempt(case: dict[str, Any]) -> dict[str, Any]:
+def explaining_attempt(case: dict[str, Any]) -> dict[str, Any]:
     """The attempt that explains the status of a case: the first that failed, else the last."""
     attempts: list[dict[str, Any]] = case["attempts"]
     return next((each for each in attempts if each["status"] == "failed"), attempts[-1])

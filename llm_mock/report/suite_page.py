@@ -7,7 +7,7 @@ from typing import Any
 
 from llm_mock.agents import summary
 from llm_mock.report import document, page
-from llm_mock.report.suite_document import remark
+from llm_mock.report.suite_document import explaining_attempt, remark
 
 NOT_KNOWN: dict[str, Any] = {
     **{"timestamp": "", "resolved_model": None, "schema": None, "tools": (), "options": {}},
@@ -48,12 +48,14 @@ def _agent(suite: dict[str, Any]) -> dict[str, Any]:
 
 def _test(suite: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
     file = suite["file"] or suite["suite"]
+    checks = explaining_attempt(case)["assertions"] if case["attempts"] else []
     return document.new_test(
         "::".join(filter(None, (file, suite["suite"], case["name"]))),
         file=file,
         outcome="skipped" if case["status"] == "not run" else case["status"],
         duration_s=case["duration_s"],
-        message=remark(suite, case),
+        message=None if checks else remark(suite, case),
+        checks=[{name: check[name] for name in ("status", "message")} for check in checks],
         calls=[{**call, "number": number} for number, call in enumerate(_calls(suite["model"], case), start=1)],
     )
 

@@ -17,7 +17,7 @@ from llm_mock.agents.result import AgentResult
 from llm_mock.agents.run import aitest_run_sync
 from llm_mock.agents.session import AgentSession
 from llm_mock.boundaries.llm.create import create_mock_get_model
-from llm_mock.errors import LLMMockError
+from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra, ServerError
 from llm_mock.suites.assertions import RunContext, evaluate_assertions
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, TurnResult, total_cost
 from llm_mock.suites.schema import TestCase, ToolCallsAssertion, Turn
@@ -35,6 +35,10 @@ DRY_RUN_OUTPUT = "[dry-run] Simulated response."
 def dry_run_model(agent: Agent) -> MockLLMModel:
     """A model that answers instead of the agent's: no network, no key, nothing of the user's `llm`."""
     return create_mock_get_model({agent.asks.model: DRY_RUN_OUTPUT})(agent.asks.model)
+
+
+ERRORS_OF_AGENTS = (InvalidAgent, MissingExtra, ServerError, llm.NeedsKeyException, llm.UnknownModelError)
+"""What no case can change."""
 
 
 @dataclass(frozen=True)
@@ -74,17 +78,17 @@ class CaseRunner:
 
     def _attempt(self, case: TestCase) -> Attempt:
         start = time.perf_counter()
-        session, assertions, error = AgentSession(self.agent), [], None
+        session, assertions, error, agent_fails = AgentSession(self.agent), [], None, False
         try:
             model = self._model(case)
             for number, turn in enumerate(case.all_turns):
                 result = aitest_run_sync(session, cast("str", turn.prompt), model_override=model)
                 if not result.success:
-                    error = result.error
+                    error, agent_fails = result.error, _is_refused(result.exception)
                     break
                 assertions += [replace(found, turn=number) for found in self._evaluate(turn, result)]
         except Exception as problem:
-            error = _reason(problem)
+            error, agent_fails = _reason(problem), isinstance(problem, ERRORS_OF_AGENTS)
         return Attempt(
             tuple(self._turn_result(result) for result in session.results),
             () if error is not None else tuple(assertions),
@@ -92,6 +96,7 @@ class CaseRunner:
             # a dry run that succeeded needs no transcript: its turns say all, and a transcript takes long
             "" if self.dry_run and error is None else "\n\n".join(map(str, session.results)),
             time.perf_counter() - start,
+            agent_fails,
         )
 
     def _model(self, case: TestCase) -> Any:
@@ -121,6 +126,11 @@ class CaseRunner:
             sent, received, cost = 0, 0, Decimal(0)
         calls, requests = tuple(result.all_tool_calls), len(result.turns)
         return TurnResult(result.prompt, result.final_response, calls, sent, received, cost, result.duration, requests)
+
+
+def _is_refused(error: BaseException | None) -> bool:
+    """Whether the provider refuses the key, whatever is asked."""
+    return getattr(error, "status_code", None) in (401, 403)
 
 
 def _reason(error: Exception) -> str:

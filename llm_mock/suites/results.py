@@ -61,6 +61,8 @@ class Attempt:
     """The whole run for people: see `AgentResult`."""
     duration: float = field(default=0.0, compare=False)
     """Seconds."""
+    agent_fails: bool = False
+    """Whether the error is the agent's, so that every case has it: a server that does not start, a missing key."""
 
     @property
     def output(self) -> str:
@@ -141,6 +143,12 @@ class CaseResult:
         return self.shown.assertions
 
     @property
+    def checks(self) -> tuple[int, int]:
+        """How many of its assertions were checked, not skipped; and how many it has."""
+        checked = sum(result.passed is not None for result in self.assertion_results)
+        return checked, len(self.assertion_results)
+
+    @property
     def output(self) -> str:
         """The output of the attempt that explains the status."""
         return self.shown.output
@@ -165,7 +173,7 @@ class SuiteResult:
     not_run: tuple[TestCase, ...] = ()
     """Cases that were not run, as the run was stopped."""
     stopped: str | None = None
-    """Why it was stopped: the cost limit; None where it was not."""
+    """Why it was stopped: the cost limit, or an agent that cannot run; None where it was not."""
     duration: float = field(default=0.0, compare=False)
     """Seconds."""
 
@@ -188,6 +196,17 @@ class SuiteResult:
     def skipped(self) -> int:
         """How many were skipped."""
         return self._count("skipped")
+
+    @property
+    def checks(self) -> tuple[int, int]:
+        """How many assertions of the cases were checked, not skipped; and how many there are."""
+        checks = [result.checks for result in self.case_results]
+        return sum(checked for checked, _ in checks), sum(there for _, there in checks)
+
+    @property
+    def agent_fails(self) -> bool:
+        """Whether a case failed of what every case needs: see `Attempt.agent_fails`."""
+        return any(result.attempts[-1].agent_fails for result in self.case_results)
 
     @property
     def all_passed(self) -> bool:

@@ -116,8 +116,8 @@ def run_suite(
     runs = _agent_of(agent, not dry_run and model_override is None)
     folder = suite.path.parent if suite.path else None
     runner = CaseRunner(runs, folder, dry_run, model_override, repeat, threshold, retry)
-    budget = None if max_cost is None else _Budget(max_cost, None if dry_run else runner.model_id)
-    waiting = _until_stopped(len(suite.cases), budget)
+    stop = _Stop(None if max_cost is None else _Budget(max_cost, None if dry_run else runner.model_id))
+    waiting = _until_stopped(len(suite.cases), stop)
     events = _one_by_one(runner, suite.cases, waiting) if jobs == 1 else _at_once(runner, suite.cases, waiting, jobs)
     results: dict[int, CaseResult] = {}
     for position, result in events:
@@ -126,8 +126,7 @@ def run_suite(
                 on_start(suite.cases[position])
             continue
         results[position] = result
-        if budget is not None:
-            budget.spend(result)
+        stop.see(result)
         if on_result is not None:
             on_result(result)
     not_run = tuple(case for position, case in enumerate(suite.cases) if position not in results)
@@ -138,7 +137,7 @@ def run_suite(
         tuple(result for _, result in sorted(results.items())),
         dry_run,
         not_run,
-        budget.stopped if budget and not_run else None,
+        stop.reason if not_run else None,
         time.perf_counter() - start,
     )
 
@@ -190,10 +189,29 @@ class _Budget:
             self.stopped = f"the cases cost {dollars(self._spent)}, and max_cost is {dollars(self._limit)}"
 
 
-def _until_stopped(number: int, budget: _Budget | None) -> Iterator[int]:
+class _Stop:
+    """Whether a further case may start."""
+
+    def __init__(self, budget: _Budget | None) -> None:
+        self._budget = budget
+        self._failing_agent: str | None = None
+
+    def see(self, result: CaseResult) -> None:
+        if result.attempts[-1].agent_fails and self._failing_agent is None:
+            self._failing_agent = f"the case {shorten_name(result.case.name)!r} failed of what every case needs"
+        if self._budget is not None:
+            self._budget.spend(result)
+
+    @property
+    def reason(self) -> str | None:
+        spent = None if self._budget is None else self._budget.stopped
+        return self._failing_agent or spent
+
+
+def _until_stopped(number: int, stop: _Stop) -> Iterator[int]:
     """The positions of the cases to start."""
     for position in range(number):
-        if budget is not None and budget.stopped is not None:
+        if stop.reason is not None:
             return
         yield position
 

@@ -52,3 +52,12 @@ def test_the_command_does_not_import_llm(run_python: RunPython) -> None:
     modules = "llm_mock.cli, llm_mock.behaviour.misbehaviour"
     code = f"import sys, {modules}; print({{'llm', 'pytest', 'openai'}} & set(sys.modules))"
     assert run_python(code, PFLOW_TESTING=None).stdout == "set()\n"
+
+
+@pytest.mark.parametrize("command", [None, *main.commands])
+def test_help_is_whole_and_has_an_example_and_where_the_documentation_is(command: str | None) -> None:
+    output = CliRunner().invoke(main, [*filter(None, [command]), "--help"], terminal_width=80).output
+    assert "..." not in output.replace("[ARGS]...", "").replace("FILE...", "")
+    assert "docs/" in output
+    example = "pip install" if command is None else f"    llm-mock {command}"
+    assert example in output

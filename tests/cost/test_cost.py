@@ -153,8 +153,8 @@ def test_without_the_price_library_the_error_says_how_to_install_it(monkeypatch:
     assert not available()
     with pytest.raises(MissingExtra) as caught:
         assert_cost_below(mock, 1)
-    assert "pip install 'pytest-llm-mock[cost]'. Or give a price" in str(caught.value)
-    assert "set_price('gpt-4o-mini', 0.15, 0.60)" in str(caught.value)
+    assert "pip install 'pytest-llm-mock[cost]'. Or give the price" in str(caught.value)
+    assert "set_price('gpt-4o-mini', INPUT, OUTPUT)" in str(caught.value)
     mock.set_price("gpt-4o-mini", 0.15, 0.60)
     assert_cost_below(mock, 1)
 
@@ -265,9 +265,9 @@ def test_a_model_of_unknown_price_fails_an_assertion_on_cost_and_is_named() -> N
         "  unknown        100         300  3. medium  'A medium one'  → 'x'\n"
         "  unknown         10          10  1. small  'A small one'  → 'x'\n"
         "    $0.05       1000        2000  2. large  'A large one'  → 'x'\n"
-        "Give a price in US dollars for a million tokens, in and out: "
-        "mock_llm_responses.set_price('medium', 0.15, 0.60), or for the whole run a line in ini llm_mock_prices: "
-        "medium = 0.15 0.60"
+        "Give the price that its provider asks, in US dollars for a million tokens of input and of output: "
+        "mock_llm_responses.set_price('medium', INPUT, OUTPUT), or for the whole run a line in ini llm_mock_prices: "
+        "medium = INPUT OUTPUT"
     )
 
 

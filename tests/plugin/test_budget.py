@@ -320,7 +320,7 @@ def test_a_model_of_unknown_price_fails_the_test_where_the_run_has_a_cost_limit(
         [
             "*_ test_unknown _*",
             "What the calls cost is not known: no price is known for new.",
-            "Give a price in US dollars *: new = 0.15 0.60",
+            "Give the price that its provider asks, *: new = INPUT OUTPUT",
             "$0.0001 of $1.00 (without new, of unknown price)",
         ]
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +86,11 @@ def names(tab: Any) -> list[str]:
     return list(tab.locator("#tests .case").all_text_contents())
 
 
+def item(tab: Any, name: str) -> Any:
+    """A test of the list; the one that failed is open from the beginning."""
+    return tab.locator("#tests > li").filter(has=tab.get_by_role("button", name=name))
+
+
 def wait_for_tests(tab: Any, number: int) -> None:
     wait_until(tab, f"document.querySelectorAll('#tests > li').length === {number}")
 
@@ -95,13 +101,54 @@ def test_the_run_is_summed_up(open_page: Open, report: Path) -> None:
     assert tab.locator("#outcomes li").all_text_contents() == ["✓ 6 passed", "✕ 1 failed"]
     rows = [row.split("\n")[0].split("\t") for row in tab.locator("#totals tr").all_inner_texts()]
     assert [(row[0], row[1], row[2]) for row in rows[1:]] == [("gpt-4o", "4", "0"), ("gpt-4o-mini", "2", "1")]
-    assert tab.locator("#count").text_content() == "6 tests, 7 calls"
+    assert tab.locator("#count").text_content() == "6 tests, 7 calls; 1 test ran without calls"
+
+
+def test_what_failed_is_first_and_open_with_the_failing_line(open_page: Open, report: Path) -> None:
+    tab = open_page(report)
+    first = tab.locator("#tests > li").first
+    assert first.locator(".case").text_content().startswith("test_hostile")
+    assert first.locator(".answer").is_visible()
+    reason = first.locator(".reason")
+    place = re.search(r"^test_it\.py:(\d+): AssertionError$", reason.inner_text(), re.MULTILINE)
+    assert place is not None
+    assert TESTS.splitlines()[int(place[1]) - 1].strip() == "assert False, HOSTILE"
+    reason.get_by_text("Traceback").click()
+    assert "> " in reason.locator(".code").inner_text()
+    assert "monospace" in reason.locator(".mono").first.evaluate("each => getComputedStyle(each).fontFamily")
+
+
+def test_a_count_of_outcomes_filters_when_it_is_clicked(open_page: Open, report: Path) -> None:
+    tab = open_page(report)
+    failed = tab.get_by_role("button", name="1 failed", exact=False).first
+    failed.click()
+    assert len(names(tab)) == 1
+    assert tab.locator("#outcome").input_value() == "failed"
+    assert failed.get_attribute("aria-pressed") == "true"
+    failed.click()
+    assert len(names(tab)) == 6
+
+
+def test_reruns_and_an_interruption_are_shown(open_page: Open, report: Path, tmp_path: Path) -> None:
+    data = json.loads(report.read_text().split('id="report">', 1)[1].split("</script>", 1)[0])
+    for test in data["tests"]:
+        if test["id"].endswith("test_long"):
+            test.update(outcome="interrupted", message="Interrupted by KeyboardInterrupt")
+        if test["id"].endswith("test_empty"):
+            test["reruns"] = [{"message": "not this time", "duration_s": 0.5}]
+    path = tmp_path / "report.html"
+    path.write_bytes(as_page(as_json(data)))
+    tab = open_page(path)
+    assert item(tab, "test_long").locator(".reason").inner_text() == "Interrupted by KeyboardInterrupt"
+    tab.get_by_role("button", name="test_empty").click()
+    assert item(tab, "test_empty").locator(".reason").inner_text() == "Run 1 failed after 500 ms\nnot this time"
+    assert "1 rerun" in item(tab, "test_empty").locator(".numbers").inner_text()
 
 
 def test_a_chain_reads_as_a_conversation(open_page: Open, report: Path) -> None:
     tab = open_page(report)
     tab.get_by_role("button", name="test_chain").click()
-    talk = tab.locator(".talk")
+    talk = item(tab, "test_chain").locator(".talk")
     assert talk.locator("h3").inner_text().startswith("gpt-4o\nconversation of 2 calls · ")
     said = [message.split("\n") for message in talk.locator(".message").all_inner_texts()]
     assert [[line for line in message if line] for message in said] == [
@@ -122,11 +169,12 @@ def test_a_chain_reads_as_a_conversation(open_page: Open, report: Path) -> None:
 def test_schema_options_and_errors_are_shown(open_page: Open, report: Path) -> None:
     tab = open_page(report)
     tab.get_by_role("button", name="test_plan").click()
-    tab.get_by_text("schema Plan").click()
-    tab.get_by_text("options", exact=True).click()
-    tab.locator("details[open] .code").nth(1).wait_for()
-    assert '"temperature": 0.5' in tab.locator(".meta").inner_text()
-    assert '{\n  "steps": [ "read the page", "write the file",' in tab.locator(".answer .code").inner_text()
+    plan = item(tab, "test_plan")
+    plan.get_by_text("schema Plan").click()
+    plan.get_by_text("options", exact=True).click()
+    plan.locator("details[open] .code").nth(1).wait_for()
+    assert '"temperature": 0.5' in plan.locator(".meta").inner_text()
+    assert '{\n  "steps": [ "read the page", "write the file",' in plan.locator(".answer .code").inner_text()
     tab.get_by_role("button", name="test_error").click()
     assert "raised ConnectionError: no route" in tab.locator(".broken").inner_text()
 
@@ -171,7 +219,7 @@ def test_filters_narrow_the_list_to_a_test_a_model_and_an_outcome(open_page: Ope
     tab.get_by_role("button", name="gpt-4o", exact=True).click()
     assert names(tab) == ["test_chain", "test_long", "test_empty"]
     tab.get_by_role("button", name="test_empty").click()
-    assert tab.locator(".answer").inner_text().endswith("(an empty answer)")
+    assert item(tab, "test_empty").locator(".answer").inner_text().endswith("(an empty answer)")
 
 
 def focused(tab: Any) -> str:
@@ -182,16 +230,15 @@ def focused(tab: Any) -> str:
 
 def test_all_of_it_works_with_keys_alone(open_page: Open, report: Path) -> None:
     tab = open_page(report)
-    tab.keyboard.press("j")
-    assert focused(tab) == "test_chain"
-    tab.keyboard.press("j")
-    assert focused(tab) == "test_plan"
+    for test in ("test_hostile[", "test_chain", "test_plan"):
+        tab.keyboard.press("j")
+        assert focused(tab).startswith(test)
     tab.keyboard.press("ArrowUp")
     assert focused(tab) == "test_chain"
     head = tab.get_by_role("button", name="test_chain")
     tab.keyboard.press("Enter")
     assert head.get_attribute("aria-expanded") == "true"
-    assert tab.locator(".talk").is_visible()
+    assert item(tab, "test_chain").locator(".talk").is_visible()
     tab.keyboard.press("Enter")
     assert head.get_attribute("aria-expanded") == "false"
     tab.keyboard.press("/")
@@ -324,7 +371,7 @@ def test_a_link_opens_its_test_whatever_the_filters(open_page: Open, report: Pat
     tab = open_page(report, "#test_it.py%3A%3Atest_error")
     assert tab.get_by_role("button", name="test_error").get_attribute("aria-expanded") == "true"
     assert focused(tab) == "test_error"
-    link = tab.get_by_role("link", name="Link to this test").get_attribute("href")
+    link = item(tab, "test_error").get_by_role("link", name="Link to this test").get_attribute("href")
     assert link == "#test_it.py%3A%3Atest_error"
     tab.locator("#model").select_option("gpt-4o")
     tab.evaluate("location.hash = 'test_it.py%3A%3Atest_silent'")
@@ -336,7 +383,7 @@ def test_a_link_opens_its_test_whatever_the_filters(open_page: Open, report: Pat
 def test_long_texts_are_cut_until_asked_for(open_page: Open, report: Path) -> None:
     tab = open_page(report)
     tab.get_by_role("button", name="test_long").click()
-    answer = tab.locator(".answer")
+    answer = item(tab, "test_long").locator(".answer")
     assert len(answer.inner_text()) < 4000
     answer.get_by_role("button", name="Show all 14,000 characters").click()
     assert len(answer.inner_text()) > 13_000
@@ -347,7 +394,7 @@ def test_what_is_open_is_printed_without_the_controls(open_page: Open, report: P
     tab.get_by_role("button", name="test_chain").click()
     tab.emulate_media(media="print")
     assert not tab.locator("#filters").is_visible()
-    assert tab.locator(".talk").is_visible()
+    assert item(tab, "test_chain").locator(".talk").is_visible()
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert tab.evaluate(LOW_CONTRAST) == []
 

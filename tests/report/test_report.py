@@ -267,7 +267,7 @@ def test_a_report_changes_no_record_and_survives_a_history_that_is_forgotten(pyt
             model.prompt("one")
             assert set(model.call_history[0]) == {
                 "timestamp", "number", "model_id", "turn", "prompt", "prompt_length", "kwargs", "options", "response",
-                "error", "input_tokens", "output_tokens", "configured", "key",
+                "error", "input_tokens", "output_tokens", "configured", "key", "schema", "tools",
             }
             model.reset_history()
             model.prompt("two")
@@ -431,7 +431,7 @@ def test_page_and_data_are_written_together_into_folders_that_are_made(pytester:
     pytester.makepyfile(CHAIN)
     page, data = pytester.path / "a" / "b" / "report.HTML", pytester.path / "c" / "report.json"
     result = pytester.runpytest(f"--llm-mock-report={page}", f"--llm-mock-report={data}")
-    result.stdout.fnmatch_lines([f"*LLM report: {page}*", f"*LLM report: {data}*"])
+    result.stdout.fnmatch_lines([f"*LLM report: {page.as_uri()}*", f"*LLM report: {data}*"])
     assert page.read_text().startswith("<!doctype html>")
     assert json.loads(data.read_text())["version"] == 1
     assert [path.name for path in (*page.parent.iterdir(), *data.parent.iterdir())] == ["report.HTML", "report.json"]

@@ -76,7 +76,11 @@ def test_what_only_a_real_model_can_answer_is_skipped_and_counted(project: Proje
     assert result.exit_code == 0
     assert statuses(result.stdout)["c"] == "SKIP"
     assert "Skipped in a dry run: max_tokens" in result.stdout
-    assert result.stdout.endswith("3/3 passed, 1 skipped ✓ All tests passed\n")
+    ending = "3/3 passed, 1 skipped, 1 of 5 checks skipped in a dry run ✓ All tests passed\n"
+    assert result.stdout.endswith(ending)
+    brief = project.dry().stdout
+    assert [line.split("│")[4].strip() for line in brief.splitlines() if "│ c " in line] == ["0 of 1"]
+    assert brief.endswith(ending)
 
 
 def test_a_live_run_asks_the_model_and_says_what_it_took(project: Project, mock_llm_responses: MockGetModel) -> None:
@@ -247,6 +251,7 @@ def test_a_model_that_cannot_be_asked_is_told_with_a_remedy(
         ["test", "role.yaml", "-s", "tests.yaml", "--max-cost", "-1"],
         ["test", "role.yaml", "-s", "tests.yaml", "--output", "results.txt"],
         ["test", "role.yaml", "-s", "tests.yaml", "--wrong"],
+        ["test", "role.yaml", "-s", "tests.yaml", "--model", "a", "--model", "b"],
     ],
     ids=lambda arguments: arguments[-1],
 )

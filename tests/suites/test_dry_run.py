@@ -90,10 +90,12 @@ def test_a_dry_run_starts_the_servers_and_knows_their_tools() -> None:
     assert "transfers" in result.case_results[1].assertion_results[0].message
 
 
-def test_a_server_that_does_not_start_fails_the_cases() -> None:
-    result = run_suite(Agent("m", [MCPServer("no-such-command")]), suite(case("a"), case("b")), dry_run=True)
-    assert [found.status for found in result.case_results] == ["failed", "failed"]
+def test_a_server_that_does_not_start_is_told_once_and_ends_the_run() -> None:
+    result = run_suite(Agent("m", [MCPServer("no-such-command")]), suite(case("a"), case("b"), case("c")), dry_run=True)
+    assert [found.status for found in result.case_results] == ["failed"]
     assert "'no-such-command' was not found" in (result.case_results[0].error or "")
+    assert [each.name for each in result.not_run] == ["b", "c"]
+    assert result.stopped == "the case 'a' failed of what every case needs"
 
 
 def test_the_mock_of_a_test_sees_the_calls_of_a_dry_run(

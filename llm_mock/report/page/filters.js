@@ -7,6 +7,7 @@ const CALL_FILTERS = {
 const inputs = { query: byId("query"), test: byId("test"), model: byId("model"), outcome: byId("outcome"), silent: byId("silent") };
 const noCalls = groups.every((group) => !group.calls.length);
 let pattern = null;
+let hiddenWithoutCalls = 0;
 
 function asPattern(text, flags) {
   const words = text.trim().split(/\s+/).filter(Boolean);
@@ -25,11 +26,13 @@ function fits(group) {
   if (test && group.anchor !== test && group.file !== test) return false;
   const outcome = inputs.outcome.value;
   if (outcome && !CALL_FILTERS[outcome] && group.outcome !== outcome) return false;
-  const own = [group.id, group.message || "", ...strings(group.steps ?? [])];
+  const own = [group.id, group.message || "", ...strings([group.steps ?? [], group.checks ?? []])];
   group.named = Boolean(pattern) && own.some((text) => pattern.test(text));
   if (group.calls.some((call) => callFits(group, call))) return true;
   if (group.calls.length || inputs.model.value || CALL_FILTERS[outcome] || (pattern && !group.named)) return false;
-  return inputs.silent.checked || Boolean(outcome || test || group.steps) || BAD.includes(group.outcome);
+  const shown = inputs.silent.checked || Boolean(outcome || test || group.steps) || isBad(group);
+  if (!shown) hiddenWithoutCalls += 1;
+  return shown;
 }
 
 function fillFilters() {
@@ -52,6 +55,11 @@ function fillTests() {
     inputs.test.append(members);
   }
   inputs.test.value = chosen;
+}
+
+function filterOutcome(outcome) {
+  inputs.outcome.value = inputs.outcome.value === outcome ? "" : outcome;
+  refresh();
 }
 
 function resetFilters(silent = false) {

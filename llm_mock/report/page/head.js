@@ -1,15 +1,26 @@
 // The head of the page: the sums of the run.
 
+function skippedChecks() {
+  const checks = report.tests.flatMap((test) => test.checks ?? []);
+  const skipped = checks.filter((check) => check.status === "skipped").length;
+  return skipped ? `${skipped.toLocaleString("en")} of ${count(checks.length, "check")} skipped in a dry run` : "";
+}
+
 function fillHead() {
   const calls = groups.flatMap((group) => group.calls);
   const total = sums(calls);
   byId("facts").textContent = [
     count(report.tests.length, "test"), count(calls.length, "call"), count(total.tokens, "token"), cost(total),
     seconds(report.duration_s), new Date(report.created).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" }),
-    `llm ${report.llm}`,
-  ].join(" · ");
-  byId("outcomes").append(...Object.entries(report.outcomes).map(([outcome, number]) =>
-    make("li", outcome, `${SIGNS[outcome] || "·"} ${number.toLocaleString("en")} ${outcome}`)));
+    `llm ${report.llm}`, skippedChecks(),
+    total.unpriced && !report.provider_prices ? "for the prices of the providers: pip install 'pytest-llm-mock[cost]'" : "",
+  ].filter(Boolean).join(" · ");
+  byId("outcomes").append(...Object.entries(report.outcomes).map(([outcome, number]) => {
+    const label = `${SIGNS[outcome] || "·"} ${number.toLocaleString("en")} ${outcome}`;
+    const choose = button(label, () => filterOutcome(outcome), outcome);
+    choose.dataset.outcome = outcome;
+    return make("li", "", choose);
+  }));
   const cells = (...values) => make("tr", "", ...values.map((value) => make("td", "", value)));
   const number = (value) => value.toLocaleString("en");
   byId("totals").append(...report.models.map((model) => {

@@ -9,12 +9,16 @@ let pause;
 function refresh() {
   clearTimeout(pause);
   pattern = asPattern(inputs.query.value, "i");
+  hiddenWithoutCalls = 0;
   listed = groups.filter(fits);
   rendered = 0;
   byId("tests").replaceChildren();
   const tests = listed.filter((group) => group.outcome !== "outside").length;
   const calls = listed.reduce((sum, group) => sum + group.calls.filter((call) => callFits(group, call)).length, 0);
-  byId("count").textContent = `${count(tests, "test")}, ${count(calls, "call")}`;
+  const hidden = hiddenWithoutCalls ? `; ${count(hiddenWithoutCalls, "test")} ran without calls` : "";
+  byId("count").textContent = `${count(tests, "test")}, ${count(calls, "call")}${hidden}`;
+  for (const chosen of document.querySelectorAll("#outcomes button"))
+    chosen.setAttribute("aria-pressed", String(chosen.dataset.outcome === inputs.outcome.value));
   byId("nothing").hidden = listed.length > 0;
   renderMore();
 }

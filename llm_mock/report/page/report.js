@@ -4,19 +4,24 @@ const source = byId("report");
 const report = JSON.parse(source.textContent);
 source.remove();
 
+const BAD = ["failed", "error", "interrupted"];
+const OPEN_FAILURES = 10;
+
+const isBad = (test) => BAD.includes(test.outcome);
 const groups = [
+  ...report.tests.filter(isBad),
   ...report.outside_tests.map((group) => ({
     id: `Outside tests: ${group.during}`, during: group.during,
     file: "", outcome: "outside", message: null, duration_s: null, worker: group.worker, calls: group.calls,
   })),
-  ...report.tests,
+  ...report.tests.filter((test) => !isBad(test)),
 ];
 const anchors = new Map();
 groups.forEach((group, position) => {
   let anchor = group.id;
   for (let again = 2; anchors.has(anchor); again += 1) anchor = `${group.id} (${again})`;
   anchors.set(anchor, group);
-  Object.assign(group, { anchor, position, open: false });
+  Object.assign(group, { anchor, position, open: isBad(group) && position < OPEN_FAILURES });
 });
 
 function* strings(value) {

@@ -3,8 +3,6 @@
 const TALKS_AT_ONCE = 25;
 const SIGNS = { passed: "✓", failed: "✕", error: "!", skipped: "–", xfailed: "✓", xpassed: "?", rerun: "↻", interrupted: "■", outside: "○" };
 
-const BAD = ["failed", "error", "interrupted"];
-
 function renderTest(group) {
   const outside = group.outcome === "outside";
   const [name, ...rest] = outside ? [group.during, "Outside tests"] : group.id.split("::").reverse();
@@ -45,13 +43,11 @@ function fillBody(group, body) {
   body.append(make("div", "about",
     group.duration_s === null ? null : make("span", "", `took ${seconds(group.duration_s)}`),
     group.worker ? make("span", "", `on ${group.worker}`) : null, link));
-  if (group.message) {
-    const bad = BAD.includes(group.outcome);
-    body.append(make("div", `reason${bad ? "" : " quiet"}`, textBlock(group.message, "text small")));
-  }
+  if (group.message) body.append(renderReason(group));
+  if (group.checks) body.append(make("ol", "steps", ...group.checks.map(renderCheck)));
   for (const [position, run] of (group.reruns || []).entries())
     body.append(make("div", "reason quiet", make("b", "", `Run ${position + 1} failed after ${seconds(run.duration_s)}`),
-      textBlock(run.message || "", "text small")));
+      textBlock(run.message || "", "text mono")));
   if (group.steps) body.append(make("ol", "steps", ...group.steps.map(renderStep)));
   const talks = talksOf(group.calls);
   const fitting = talks.filter((talk) => talk.some((call) => callFits(group, call)));
@@ -68,16 +64,33 @@ function fillBody(group, body) {
   });
 }
 
-const STEP_OUTCOMES = { pass: "passed", fail: "failed", skip: "skipped" };
+function renderReason(group) {
+  const reason = make("div", `reason${isBad(group) ? "" : " quiet"}`, textBlock(group.message, "text mono"));
+  if (group.traceback) {
+    const [place] = group.traceback.trimEnd().split("\n").slice(-1);
+    reason.append(make("div", "muted mono", ...marked(place)),
+      folded("Traceback", () => [make("pre", "code", ...marked(group.traceback))]));
+  }
+  return reason;
+}
 
-function renderStep(step) {
-  const outcome = STEP_OUTCOMES[step.status] || "";
+function renderCheck(check) {
+  return make("li", "", signOf(check.status), " ", ...marked(check.message));
+}
+
+function signOf(outcome) {
   const sign = make("span", `sign ${outcome}`, SIGNS[outcome] || "·");
   sign.role = "img";
   sign.ariaLabel = outcome;
+  return sign;
+}
+
+const STEP_OUTCOMES = { pass: "passed", fail: "failed", skip: "skipped" };
+
+function renderStep(step) {
   const output = step.tool_output;
   return make("li", "",
-    make("div", "", sign, " ", make("b", "", ...marked(step.name))),
+    make("div", "", signOf(STEP_OUTCOMES[step.status] || ""), " ", make("b", "", ...marked(step.name))),
     step.details ? make("div", "muted", ...marked(step.details)) : null,
     output === null || output === undefined ? null : json(output));
 }
