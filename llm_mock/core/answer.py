@@ -23,17 +23,24 @@ class Answer:
         record: the record of the call, complete, with the tokens of the answer.
         waits: the seconds before each piece; None where it comes at once.
         real_time: whether these are really waited for.
+        raw_json: whether the provider's payload is wanted beside it; see `Settings.raw_json`.
     """
 
-    __slots__ = ("real_time", "record", "reply", "waits")
+    __slots__ = ("raw_json", "real_time", "record", "reply", "waits")
 
     def __init__(
-        self, reply: Reply, record: CallRecord, waits: Sequence[float] | None = None, real_time: bool = False
+        self,
+        reply: Reply,
+        record: CallRecord,
+        waits: Sequence[float] | None = None,
+        real_time: bool = False,
+        raw_json: bool = False,
     ) -> None:
         self.reply = reply
         self.record = record
         self.waits = waits
         self.real_time = real_time
+        self.raw_json = raw_json
 
     def events(self, stream: bool) -> Iterator[Any]:
         """The pieces in order: `str`, `Event` (or a library's own), `MadeToolCall` and `Wait`.

@@ -288,7 +288,8 @@ class Mock:
             self._report(record)
         else:
             self._fail(record, error)
-        return Answer(reply, record) if latency is None else Answer(reply, record, waits, latency.real_time)
+        real_time = latency is not None and latency.real_time
+        return Answer(reply, record, waits, real_time, self.settings.raw_json)
 
     def _check(self, record: CallRecord, request: Request, reply: Reply) -> None:
         __tracebackhide__ = True

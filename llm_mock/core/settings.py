@@ -20,5 +20,7 @@ class Settings(NamedTuple):
     """A name that nobody registers, and no test names, is unknown."""
     generate: bool = False
     """A call for a schema that no configured reply fits is answered with a generated instance."""
+    raw_json: bool = False
+    """`response.json()` gives the provider's payload, as in production, and never the data of the reply."""
     prices: tuple[Any, ...] = ()
     """What models cost, where the project says so; see `llm_mock.cost`."""

@@ -51,6 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("llm_mock_unknown_models", "A name nobody knows: answer (default) or refuse.", default="answer")
     parser.addini("llm_mock_generate", "Answer schemas with generated instances (default: false).", type="bool")
     parser.addini("llm_mock_schema", "A reply that breaks the schema: warn (default), error or off.", default="warn")
+    parser.addini("llm_mock_json", "response.json() gives the reply's data (default) or raw.", default="data")
     parser.addini("llm_mock_real_models", "A real model that executes: answer (default) or refuse.", default="answer")
     parser.addini("llm_mock_processes", "Processes are part of the test (default: true).", type="bool", default=True)
     parser.addini("llm_mock_http", "HTTP requests to providers: answer (default), refuse or off.", default="answer")
@@ -78,6 +79,7 @@ def settings_of(config: pytest.Config) -> Callable[[], Settings]:
         "autospec": boolean(config, "llm_mock_autospec"),
         "refuse_unknown": choice(config, "llm_mock_unknown_models", "answer", "refuse") == "refuse",
         "generate": boolean(config, "llm_mock_generate"),
+        "raw_json": choice(config, "llm_mock_json", "data", "raw") == "raw",
         "prices": _prices(config),
     }
 

@@ -27,8 +27,8 @@ def create_mock_get_model(
 
     Example:
         >>> get_model = create_mock_get_model({"gpt-4o-mini": {"found": True}, "*": "Hello"})
-        >>> get_model("gpt-4o-mini").prompt("Is there one?").json()
-        {'found': True}
+        >>> get_model("gpt-4o-mini").prompt("Is there one?").text()
+        '{"found": true}'
     """
     __tracebackhide__ = True
     return MockGetModel(responses, side_effect)

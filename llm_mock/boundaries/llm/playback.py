@@ -131,4 +131,11 @@ def _complete(response: Any, answer: Answer) -> None:
         response.attachments.extend(reply.attachments)
     if reply.resolved_model:
         response.set_resolved_model(reply.resolved_model)
-    response.response_json = reply.raw_json()
+    response.response_json = _payload(answer, response) if answer.raw_json else reply.raw_json()
+
+
+def _payload(answer: Answer, response: Any) -> Any:
+    from llm_mock.boundaries.llm.payload import payload
+
+    response.raw_json = True
+    return payload(answer, response)

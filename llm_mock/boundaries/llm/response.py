@@ -61,6 +61,8 @@ class MockResponse(llm.Response):
 
     decided: Answer | RealCall | None = None
     """What was answered when `prompt()` was called; None where that is decided when the response is read."""
+    raw_json = False
+    """Whether `json()` gives the provider's payload alone."""
     passed: Mapping[str, Any] = NOTHING_PASSED
     """Arguments of `prompt()` for the history that `llm` does not hand to the model."""
 
@@ -81,13 +83,13 @@ class MockResponse(llm.Response):
         return CallableUsage.of(usage) if isinstance(usage, llm.models.Usage) else patched(usage)
 
     def json(self) -> Any:
-        """The structured reply: its data, or else its text as JSON.
+        """The structured reply: its data, or else its text as JSON; with ini `llm_mock_json = raw` as `llm` has it.
 
         Raises:
             json.JSONDecodeError: the reply is plain text.
         """
         payload = super().json()
-        return json.loads(super().text()) if payload is None else payload
+        return json.loads(super().text()) if payload is None and not self.raw_json else payload
 
     def log_to_db(self, db: Any) -> None:
         """Log the response to an `llm` database, as `llm` logs its own."""
