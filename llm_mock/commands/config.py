@@ -7,6 +7,7 @@ RECOMMENDED: tuple[tuple[str, str, str], ...] = (
     ("llm_mock_schema", "error", "so does a reply that breaks the schema which the call asked for"),
     ("llm_mock_autospec", "true", "a mock refuses what the real model would refuse; true by default"),
     ("llm_mock_unknown_models", "refuse", "a name that neither llm nor the test knows is an error"),
+    ("llm_mock_json", "raw", "response.json() gives the provider's payload, as in production"),
     ("llm_mock_lazy", "true", "errors come as late as they do in production"),
 )
 """Each key with its value, and what it does."""
