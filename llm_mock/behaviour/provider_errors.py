@@ -59,6 +59,24 @@ class ProviderFailure(Exception):
         return f"Error code: {self.status} - {self.message}"
 
 
+class ReceivedError(Exception):
+    """An error of a provider as it came over HTTP.
+
+    Args:
+        status: the HTTP status.
+        headers: the headers, with names in lower case.
+        content: the body.
+        url: what was asked, without query.
+        kind: the exception that the client's SDK makes of it, as `module:name`; None where that is not known.
+    """
+
+    def __init__(
+        self, status: int, headers: dict[str, str], content: str, url: str | None = None, kind: str | None = None
+    ) -> None:
+        super().__init__(f"Error code: {status} - {content}")
+        self.status, self.headers, self.content, self.url, self.kind = status, headers, content, url, kind
+
+
 class StreamEnds(Exception):
     """A stream over HTTP ends where it should not, and says nothing of it.
 

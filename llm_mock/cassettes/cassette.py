@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from llm_mock.cassettes import schema, storage
 from llm_mock.cassettes.config import CassetteConfig
@@ -113,6 +113,10 @@ class Cassette:
         try:
             with self._lock:
                 position = self._lookup.take_redacted(keys) if self.replays else None
+                if position is None and self.replays and cleaned.turn > 1:
+                    position = self._lookup.take_redacted(
+                        [self.config.key(way) for way in self._told_otherwise(cleaned, request)]
+                    )
                 if position is None and self.records:
                     if not self._checked:
                         storage.check_writable(self.path)
@@ -143,6 +147,29 @@ class Cassette:
         if cleaned is asked:
             return [asked]
         return [asked, cleaned, self._cleaned(asked, Redactor(self.config.redact))]
+
+    def _told_otherwise(self, asked: schema.Request, request: Request) -> Iterator[schema.Request]:
+        """How the same call of a conversation may have been recorded through another library.
+
+        `llm`'s conversations have their history from the calls before, which the cassette holds then; an SDK gives
+        all of it with each call.
+        """
+        if not asked.messages:
+            history = schema.whole_history(request)
+            yield self._cleaned(asked.model_copy(update={"messages": history}))
+        elif self._holds_what_was_said(asked.messages):
+            yield asked.model_copy(update={"messages": []})
+
+    def _holds_what_was_said(self, messages: Sequence[dict[str, Any]]) -> bool:
+        """Whether all that the model said in a conversation are answers of this cassette."""
+        said = [part for message in messages if message["role"] == "assistant" for part in message["parts"]]
+        texts = {"".join(event.text for event in call.response.events if event.type == "text") for call in self.calls}
+        tools = [(made.name, made.arguments) for call in self.calls for made in call.response.tool_calls]
+        return all(
+            part["text"] in texts if part["type"] == "text" else (part["name"], part["arguments"]) in tools
+            for part in said
+            if part["type"] in ("text", "tool_call")
+        )
 
     def _cleaned(self, request: schema.Request, redactor: Redactor | None = None) -> schema.Request:
         plain = request.plain()

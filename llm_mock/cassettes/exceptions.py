@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from llm_mock.behaviour.provider_errors import ENDPOINTS
+from llm_mock.behaviour.provider_errors import ENDPOINTS, ReceivedError
 from llm_mock.core.json_text import is_json
 from llm_mock.errors import ErrorNotRebuilt
 from llm_mock.support.text import shorten, shorten_name
@@ -32,8 +32,11 @@ def describe(error: BaseException, _depth: int = 0) -> dict[str, Any] | None:
     There is `class` (`module:name`, or the name of a built-in one) with `args`, and where it is not made of these alone
     its `attributes`. Of an SDK's exception there are `message`, `url` (without query; and `method`, if that is not
     POST), and where there was a response its `status_code`, some `headers` and its `content`; `body` only where it does
-    not follow from that. Then `notes` and the `cause`, or else the `context`, in which it was raised.
+    not follow from that. So it is with an error as it came over HTTP, which has a class only where its SDK is known.
+    Then `notes` and the `cause`, or else the `context`, in which it was raised.
     """
+    if isinstance(error, ReceivedError):
+        return _received(error)
     try:
         description = _checked(error, _description(error))
     except Exception:  # whatever an exception's class does when it is called
@@ -44,6 +47,17 @@ def describe(error: BaseException, _depth: int = 0) -> dict[str, Any] | None:
         if earlier is not None and _depth < LONGEST_CHAIN and (described := describe(earlier, _depth + 1)):
             description[name] = described
     return description
+
+
+def _received(error: ReceivedError) -> dict[str, Any]:
+    described: dict[str, Any] = {"class": error.kind, "message": str(error), "url": error.url}
+    described |= {"status_code": error.status, "headers": kept_headers(error.headers), "content": error.content}
+    return {name: value for name, value in described.items() if value is not None}
+
+
+def kept_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Those of a response that are described."""
+    return {name: value for name, value in headers.items() if KEPT_HEADERS.fullmatch(name)}
 
 
 def _context(error: BaseException) -> BaseException | None:
@@ -86,8 +100,7 @@ def _description(error: BaseException) -> dict[str, Any]:
         described |= {} if request.method == "POST" else {"method": request.method}
     response: Any = _of(error, "response")
     if response is not None:
-        headers = {name: value for name, value in response.headers.items() if KEPT_HEADERS.fullmatch(name)}
-        described |= {"status_code": response.status_code, "headers": headers}
+        described |= {"status_code": response.status_code, "headers": kept_headers(response.headers)}
         with contextlib.suppress(Exception):  # it was streamed, and not read
             described["content"] = response.text
     body = getattr(error, "body", None)
@@ -144,6 +157,9 @@ def rebuild(description: Mapping[str, Any]) -> BaseException:
     Only the class that the description names is imported, and nothing but an exception class is called.
     """
     name = description.get("class") if isinstance(description, Mapping) else None
+    if name is None and isinstance(description, Mapping) and "status_code" in description:
+        said = description.get("headers") or {}, description.get("content") or "", description.get("url")
+        return ReceivedError(description["status_code"], *said)
     if not isinstance(name, str):
         raise ErrorNotRebuilt(f"This does not describe an exception: {shorten(description)}.")
     kind = _exception_class(name)

@@ -60,7 +60,8 @@ class Recording:
         """The call cannot be made."""
         self._mock.note_problem(
             f"The call of {self._record['model_id']!r} could not be recorded: {type(error).__name__}: {error}\n"
-            "Recording needs the plugin of the real model, and its key (`llm keys set`, or its environment variable)."
+            "Recording needs the plugin of the real model, and its key (`llm keys set`, or its environment variable); "
+            "for an SDK, the environment variable in which that looks for its key."
         )
         self._mock.not_recorded(self._record, error)
 
@@ -140,6 +141,7 @@ class Recording:
                 prompt_json=sent,
                 prompt_json_repeats=repeats,
                 attributes={name: value for name, value in outcome.attributes.items() if is_json(value)},
+                http=_http(outcome.http),
                 error=error,
                 unfinished=unfinished,
             )
@@ -148,6 +150,12 @@ class Recording:
             lines = " ".join(line.strip() for line in str(problem).splitlines()[:3])
             raise NotRecordable(f"something of it is no JSON value ({lines})") from None
         return answer
+
+
+def _http(described: dict[str, Any] | None) -> schema.HTTP | None:
+    if described is None:
+        return None
+    return schema.HTTP(**{**described, "headers": exceptions.kept_headers(described["headers"])})
 
 
 def _traits(event: Any) -> dict[str, Any]:

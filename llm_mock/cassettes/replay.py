@@ -13,7 +13,7 @@ from typing import Any
 from llm_mock.boundaries.llm.parts import attachment
 from llm_mock.cassettes import exceptions, prompt_json, schema
 from llm_mock.core.events import CompletedEvent, Event
-from llm_mock.core.reply import Reply
+from llm_mock.core.reply import Received, Reply
 from llm_mock.core.tool_calls import ToolCall
 from llm_mock.errors import CassetteMiss
 
@@ -72,6 +72,18 @@ class RecordedReply(Reply):
         """The error, with its cause."""
         assert isinstance(self.error, BaseException)
         return self.error
+
+    def over_http(self) -> Received | None:
+        """How the answer, or the error in place of one, came over HTTP."""
+        recorded, http, error = self._recorded, self._recorded.http, self._recorded.error
+        if error is not None and "status_code" in error and not recorded.events:
+            body = error.get("content")
+            if body is not None:
+                return Received(None, False, error["status_code"], error.get("headers") or {}, body, False)
+        if http is None:
+            return None
+        body = copy.deepcopy(recorded.raw)
+        return Received(http.api, http.streamed, 200, http.headers, body, recorded.unfinished)
 
     def sent(self, before: Any) -> Any:
         """What the plugin said it sent."""

@@ -35,6 +35,11 @@ class Tool(_Strict):
     description: str | None = None
     input_schema: dict[str, Any] = {}
 
+    @classmethod
+    def of(cls, tool: Any) -> Tool:
+        """One as the core has it."""
+        return cls(**{name: value for name, value in described_tool(tool).items() if value is not None})
+
 
 class ToolResult(_Strict):
     """What a tool had given."""
@@ -47,7 +52,7 @@ class ToolResult(_Strict):
     def of(cls, result: Any) -> ToolResult:
         """One as the core has it."""
         sent = [Attachment.sent(attachment) for attachment in getattr(result, "attachments", None) or ()]
-        return cls(name=result.name, output=str(result.output), attachments=sent)
+        return cls(name=result.name or "", output=str(result.output), attachments=sent)
 
 
 class Attachment(_Strict):
@@ -103,10 +108,10 @@ class Request(_Strict):
             prompt=request.prompt,
             tool_results=[ToolResult.of(result) for result in request.tool_results],
             attachments=[Attachment.sent(attachment) for attachment in request.attachments],
-            messages=list(_given_history(request)),
-            options={name: value for name, value in request.options.items() if value is not None},
+            messages=list(_without_what_is_asked(request.given_messages(), request.prompt)),
+            options={name: value for name, value in request.common_options().items() if value is not None},
             schema=plain(request.schema) or None,
-            tools=[Tool(**described_tool(tool)) for tool in request.tools],
+            tools=[Tool.of(tool) for tool in request.tools],
         )
 
     def part(self, name: str) -> Any:
@@ -155,6 +160,16 @@ class Usage(_Strict):
     details: dict[str, Any] | None = None
 
 
+class HTTP(_Strict):
+    """How an answer came over HTTP, where an SDK asked; `json` is its body then, with `…` for the texts of `events`."""
+
+    api: str
+    """Which API was asked, such as `chat.completions`."""
+    streamed: bool = False
+    """Whether `json` is the list of the server-sent events."""
+    headers: dict[str, str] = {}
+
+
 class Response(_Strict):
     """What was answered."""
 
@@ -171,6 +186,7 @@ class Response(_Strict):
     """How many items each of its lists begins with that were sent by the call before; they are left out."""
     attributes: dict[str, Any] = {}
     """What else the plugin put on the response, under names of its own."""
+    http: HTTP | None = None
     error: dict[str, Any] | None = None
     """The exception that was raised, after the events."""
     unfinished: bool = False
@@ -200,13 +216,18 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _given_history(request: AskedRequest) -> Iterator[dict[str, Any]]:
-    """The messages that the application gave itself, but for the system prompt and the text that is asked now."""
-    messages = request.given_messages()
+def whole_history(request: AskedRequest) -> list[dict[str, Any]]:
+    """The messages before what is asked now, also where a conversation gave them."""
+    messages = [message for message in request.messages() if message["role"] != "system"]
+    return list(_without_what_is_asked(messages, request.prompt))
+
+
+def _without_what_is_asked(messages: list[dict[str, Any]], prompt: str) -> Iterator[dict[str, Any]]:
+    """Messages without the text that is asked now, and with the hash of an attachment for its content."""
     for position, message in enumerate(messages, start=1):
         for part in message["parts"]:
             if content := part.get("attachment", {}).pop("content", None):
                 part["attachment"]["sha256"] = digest(base64.b64decode(content))
-        asked_now = {"role": "user", "parts": [{"type": "text", "text": request.prompt}]}
+        asked_now = {"role": "user", "parts": [{"type": "text", "text": prompt}]}
         if position < len(messages) or message != asked_now:
             yield message

@@ -18,7 +18,7 @@ from llm_mock.cassettes import schema
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.support import files
 from llm_mock.support.text import shown_path
-from llm_mock.support.yaml_files import Document, Inline, dump, parse
+from llm_mock.support.yaml_files import Document, Inline, InlineFields, dump, parse
 from llm_mock.support.yaml_files import read as read_text
 
 LARGEST_INLINE = 4096
@@ -274,6 +274,8 @@ def _text(call: dict[str, Any]) -> str:
     for event in call["response"].get("events", []):
         if "chunks" in event:
             event["chunks"] = Inline(event["chunks"])
+    if call["response"].get("http", {}).get("streamed") and isinstance(call["response"].get("json"), list):
+        call["response"]["json"] = [InlineFields(e) if isinstance(e, dict) else e for e in call["response"]["json"]]
     return dump([call])
 
 

@@ -96,6 +96,8 @@ class Outcome(NamedTuple):
     """The same of the call before, in a conversation."""
     attributes: dict[str, Any]
     """What else the plugin put on the response, under names of its own."""
+    http: dict[str, Any] | None = None
+    """Of an answer that came over HTTP: `api`, `streamed` and `headers`; `raw` is its body without its texts."""
 
 
 class Recorded(Protocol):

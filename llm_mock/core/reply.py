@@ -6,7 +6,7 @@ import copy
 import json
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from llm_mock.core.events import is_event, text_of
 from llm_mock.core.json_text import json_text
@@ -33,6 +33,21 @@ class _Unset:
 
 
 UNSET = _Unset()
+
+
+class Received(NamedTuple):
+    """How a recorded answer came over HTTP."""
+
+    api: str | None
+    """Which API was asked; None of an error, which is the same for all."""
+    streamed: bool
+    status: int
+    headers: Mapping[str, str]
+    body: Any
+    """The body as a JSON value without the texts of the answer, a list of events where it was streamed; of an error,
+    its text."""
+    unfinished: bool
+    """Whether the application read no further."""
 
 
 class Reply:
@@ -182,6 +197,10 @@ class Reply:
         if self.response_json is not None:
             return copy.deepcopy(self.response_json)
         return None if self.data is UNSET else json.loads(self.content)
+
+    def over_http(self) -> Received | None:
+        """How the answer came over HTTP; None where it did not."""
+        return None
 
     def sent(self, before: Any) -> Any:
         """What the provider was sent for this answer; None where that is not known.

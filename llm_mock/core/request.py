@@ -80,6 +80,10 @@ class Request:
         """The system prompt, also where an earlier message of the conversation says it."""
         return self.system
 
+    def common_options(self) -> dict[str, Any]:
+        """The options under the names that `llm` has for them, so that calls of every library can be compared."""
+        return self.options
+
     def on_the_wire(self) -> dict[str, Any]:
         """What the record says of a call that came over HTTP: `api`, `provider`, `sdk`, `stream` and `tool_choice`."""
         return {}

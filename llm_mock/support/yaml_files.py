@@ -255,6 +255,10 @@ class Inline(list[Any]):
     """A list that is written on one line."""
 
 
+class InlineFields(dict[str, Any]):
+    """The same of a mapping."""
+
+
 class _Dumper(SafeDumper):
     """Writes texts of several lines as blocks, and nothing by reference."""
 
@@ -262,9 +266,10 @@ class _Dumper(SafeDumper):
         return True
 
 
-_STR, _SEQ = "tag:yaml.org,2002:str", "tag:yaml.org,2002:seq"
+_STR, _SEQ, _MAP = "tag:yaml.org,2002:str", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map"
 _Dumper.add_representer(str, lambda dumper, text: dumper.represent_scalar(_STR, text, "|" if "\n" in text else None))
 _Dumper.add_representer(Inline, lambda dumper, items: dumper.represent_sequence(_SEQ, items, flow_style=True))
+_Dumper.add_representer(InlineFields, lambda dumper, items: dumper.represent_mapping(_MAP, items, flow_style=True))
 
 
 def dump(data: Any) -> str:

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from tests.provider_server import KEY, TEXT, ProviderServer, served
+
 ASK = """
 import openai
 
@@ -222,7 +224,7 @@ def test_what_a_test_itself_mocks_wins(project: pytest.Pytester) -> None:
     project.runpytest().assert_outcomes(passed=1)
 
 
-def test_a_cassette_does_not_record_an_sdk_yet(project: pytest.Pytester) -> None:
+def test_a_cassette_records_an_sdk_only_with_a_key(project: pytest.Pytester) -> None:
     project.makepyfile(
         """
         import app
@@ -233,7 +235,37 @@ def test_a_cassette_does_not_record_an_sdk_yet(project: pytest.Pytester) -> None
     )
     result = project.runpytest("--llm-mock-record=once")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*calls of an SDK are not recorded yet*"])
+    result.stdout.fnmatch_lines(["*There is no key for api.openai.com, so nothing was sent: set the environment*"])
+
+
+def test_a_cassette_of_an_sdk_is_recorded_once_and_replayed(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with served(ProviderServer()) as server:
+        project.makeini(f"[pytest]\nllm_mock_hosts = {server.host}\nllm_mock_record = once")
+        project.makepyfile(
+            f"""
+            import llm, pytest
+            import app
+
+            CLIENT = app.openai.OpenAI(base_url="{server.url}/v1", api_key="{KEY}", max_retries=0)
+
+            @pytest.mark.llm_mock_cassette
+            def test_it(mock_llm_calls):
+                assert app.ask(CLIENT) == "{TEXT}"
+                assert mock_llm_calls.calls[0]["response"] == "{TEXT}"
+            """
+        )
+        project.runpytest().assert_outcomes(passed=1)
+    project.runpytest().assert_outcomes(passed=1)
+    assert len(server.requests) == 1
+    project.makepyfile(app=ASK.replace("Hello", "Hullo"))
+    result = project.runpytest("--llm-mock-record=none")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["The nearest of its 1 calls is number 1; what differs:", "*-prompt: Hello", "*+prompt: Hullo"]
+    )
 
 
 def test_a_report_names_calls_as_opentelemetry_does(project: pytest.Pytester) -> None:

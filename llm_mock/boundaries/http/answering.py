@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from llm_mock.behaviour.pacing import SlowStart
 from llm_mock.behaviour.provider_errors import StreamEnds, StreamStalls
+from llm_mock.boundaries import NO_KEY
 from llm_mock.boundaries.http.errors import NOT_TO_BE_RETRIED, ConnectionFails, WireError, on_the_wire
 from llm_mock.boundaries.http.pieces import Exchange, collected
+from llm_mock.boundaries.http.providers import HOSTS
 from llm_mock.boundaries.http.routing import error_response, failed, protocol_of, words_of
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, event_stream, json_response
 from llm_mock.core.answer import Answer
@@ -20,6 +22,7 @@ from llm_mock.errors import LLMMockError, RealModelCall
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.protocols.protocol import Protocol
+    from llm_mock.boundaries.http.recording import WireRecording
     from llm_mock.boundaries.http.request import HTTPRequest
     from llm_mock.core.mock import Mock
 
@@ -29,6 +32,7 @@ class Asked(NamedTuple):
 
     protocol: Protocol
     request: HTTPRequest
+    sent: WireRequest
 
 
 def read(sent: WireRequest, provider: str, mock: Mock) -> Asked | WireResponse:
@@ -45,13 +49,16 @@ def read(sent: WireRequest, provider: str, mock: Mock) -> Asked | WireResponse:
 
         return look_up(sent, provider, mock) or _unknown_path(sent, provider, mock)
     try:
-        return Asked(protocol, protocol.read(sent))
+        return Asked(protocol, protocol.read(sent), sent)
     except WireError as error:
         return error_response(protocol, error)
 
 
-def respond(asked: Asked, mock: Mock) -> WireResponse:
+def respond(asked: Asked, mock: Mock) -> WireResponse | WireRecording:
     """Have a mock answer. What cannot be an answer is an error in the provider's words.
+
+    Returns:
+        The response; or, where the request is to be sent for real, what takes in the provider's.
 
     Raises:
         ConnectionFails: the reply is that the connection fails.
@@ -63,7 +70,7 @@ def respond(asked: Asked, mock: Mock) -> WireResponse:
         return failed(asked.protocol, error)
 
 
-async def respond_async(asked: Asked, mock: Mock) -> WireResponse:
+async def respond_async(asked: Asked, mock: Mock) -> WireResponse | WireRecording:
     """The asynchronous twin of `respond`: a reply function may be a coroutine function."""
     try:
         _check_is_known(asked.request, mock)
@@ -100,17 +107,20 @@ def _unknown_path(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     return error_response(words_of(provider), WireError(404, message, headers=NOT_TO_BE_RETRIED))
 
 
-def _response(asked: Asked, answered: Answer | RealCall) -> WireResponse:
+def _response(asked: Asked, answered: Answer | RealCall) -> WireResponse | WireRecording:
     if not isinstance(answered, Answer):
-        problem = LLMMockError(
-            "This test has a cassette, which records what applications ask through `llm`; calls of an SDK are not "
-            "recorded yet. Configure a reply for this call."
-        )
-        answered.not_made(problem)
-        raise problem
+        return _recording(asked, answered)
     exchange = Exchange(asked.request, answered)
+    if answered.reply.is_recorded:
+        from llm_mock.boundaries.http.replaying import as_it_came, finish_reason_of
+
+        exchange.recorded_reason = finish_reason_of(answered.reply)
+        if response := as_it_came(exchange):
+            if isinstance(response.body, bytes):
+                return response
+            return response._replace(body=_streamed(asked.protocol, exchange, response.body))
     if asked.request.stream:
-        return _begun(answered, _streamed(asked.protocol, exchange))
+        return _begun(answered, _streamed(asked.protocol, exchange, asked.protocol.stream(exchange)))
     whole = collected(exchange)
     response = json_response(asked.protocol.whole(exchange, whole))
     return response._replace(delay=_kind_of_wait(answered)(whole.seconds)) if whole.seconds else response
@@ -134,12 +144,25 @@ def _begun(answered: Answer, pieces: Iterator[bytes | Wait]) -> WireResponse:
     return event_stream(before)
 
 
-def _streamed(protocol: Protocol, exchange: Exchange) -> Iterator[bytes | Wait]:
+def _recording(asked: Asked, call: RealCall) -> WireRecording:
+    from llm_mock.boundaries.http.recording import WireRecording
+
+    if any(NO_KEY in secret for secret in asked.sent.secrets()) and asked.sent.host in HOSTS:
+        problem = LLMMockError(
+            f"There is no key for {asked.sent.host}, so nothing was sent: set the environment variable in which the SDK "
+            "looks for it, and record again."
+        )
+        call.not_made(problem)
+        raise problem
+    return WireRecording(call, asked.request, asked.sent)
+
+
+def _streamed(protocol: Protocol, exchange: Exchange, pieces: Iterable[bytes | Wait]) -> Iterator[bytes | Wait]:
     """The stream; an error within it is an event of it, or the end of the connection, or of the stream."""
     wait = _kind_of_wait(exchange.answer)
     event, events = b"", 0
     try:
-        for piece in protocol.stream(exchange):
+        for piece in pieces:
             if isinstance(piece, bytes):
                 event = piece
                 events += 1

@@ -14,6 +14,7 @@ from llm_mock.core.active import active, is_mocked, passes_through
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.answering import Asked
     from llm_mock.boundaries.http.client_clock import ClientClock
+    from llm_mock.boundaries.http.recording import WireRecording
     from llm_mock.boundaries.http.wire import WireRequest, WireResponse
 
 
@@ -44,8 +45,10 @@ def refusal(host: str | bytes | None, port: object) -> str | None:
     return message
 
 
-def response_to(sent: WireRequest, provider: str, clock: ClientClock) -> WireResponse | None:
-    """The response to a request; None where its model passes through, and the library is to send it.
+def response_to(sent: WireRequest, provider: str, clock: ClientClock) -> WireResponse | WireRecording | None:
+    """The response to a request.
+
+    Where the library is to send it that is None, as its model passes through, or what takes in the real response.
 
     Args:
         sent: the request.
@@ -66,7 +69,9 @@ def response_to(sent: WireRequest, provider: str, clock: ClientClock) -> WireRes
     return response
 
 
-async def response_to_async(sent: WireRequest, provider: str, clock: ClientClock) -> WireResponse | None:
+async def response_to_async(
+    sent: WireRequest, provider: str, clock: ClientClock
+) -> WireResponse | WireRecording | None:
     """The asynchronous twin of `response_to`."""
     from llm_mock.boundaries.http.answering import Asked, respond_async
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -26,13 +27,17 @@ class Exchange:
         self.number = answer.record["number"]
         self.model = answer.reply.resolved_model or request.model_id
         self.created = int(time.time())
+        self.recorded_reason: str | None = None
+        """Why a recorded answer ended, where a cassette knows that."""
         self.called: list[str] = []
         """The names of the tools that the answer has called so far."""
 
     def finish_reason(self) -> str:
         """Why the answer ends, in the words of Chat Completions; noted in the record of the call."""
-        otherwise = "tool_calls" if self.called else "stop"
-        reason = self.answer.record["finish_reason"] = self.answer.reply.finish_reason or otherwise
+        reply = self.answer.reply
+        calls = self.called or (reply.is_recorded and reply.tool_calls)
+        otherwise = self.recorded_reason or ("tool_calls" if calls else "stop")
+        reason = self.answer.record["finish_reason"] = reply.finish_reason or otherwise
         return reason
 
     @property
@@ -63,14 +68,21 @@ class Exchange:
             yield Event("tool_call_name", tool, tool_call_id=call_id)
             yield Event("tool_call_args", self.answer.reply.content, tool_call_id=call_id)
             return
+        came: set[str | None] = set()
         for event in self.answer.events(stream):
             if isinstance(event, MadeToolCall):
-                continue  # its events came before it
+                if event.tool_call_id not in came:  # else its events came before it
+                    self.called.append(event.name)
+                    yield Event("tool_call_name", event.name, tool_call_id=event.tool_call_id)
+                    arguments = json.dumps(event.arguments, ensure_ascii=False)
+                    yield Event("tool_call_args", arguments, tool_call_id=event.tool_call_id)
+                continue
             if getattr(event, "type", None) == "text":
                 yield event.chunk
                 continue
             if getattr(event, "type", None) == "tool_call_name":
                 self.called.append(event.chunk)
+                came.add(event.tool_call_id)
             yield event
 
 

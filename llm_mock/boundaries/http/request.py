@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mimetypes
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +12,8 @@ from llm_mock.core.request import Request, described_attachments, plain
 
 PROVIDERS = {"messages": "anthropic", "generate_content": "google"}
 """Whose the APIs are that are not OpenAI's."""
+COMMON_NAMES = {"max_completion_tokens": "max_tokens", "max_output_tokens": "max_tokens"}
+"""What `llm` calls options of OpenAI's APIs that have another name there."""
 Message = dict[str, Any]
 """`{"role", "parts"}`, as `Request.messages` has it; the part of an attachment has an `Attachment`."""
 
@@ -113,6 +116,22 @@ class HTTPRequest(Request):
         """The same without the system prompt: an application hands over the whole history with each call."""
         return [message for message in self.messages() if message["role"] != "system"]
 
+    def common_options(self) -> dict[str, Any]:
+        """The options under the names that `llm`'s plugins have for them."""
+        common = {COMMON_NAMES.get(name, name): value for name, value in self.options.items()}
+        if self.api == "generate_content":
+            common = {_snake_case(name): value for name, value in common.items()}
+            if common.get("response_mime_type") == "application/json":
+                del common["response_mime_type"]
+                common |= {} if self.schema else {"json_object": True}
+        asked = self.body.get("response_format")
+        if isinstance(asked, dict) and asked.get("type") == "json_object":
+            common["json_object"] = True
+        reasoning = common.get("reasoning")
+        if isinstance(reasoning, dict) and reasoning.keys() == {"effort"}:
+            common["reasoning_effort"] = common.pop("reasoning")["effort"]
+        return common
+
     def on_the_wire(self) -> dict[str, Any]:
         """What the record says beyond what every call has."""
         said = {
@@ -123,6 +142,10 @@ class HTTPRequest(Request):
             "tool_choice": self.tool_choice,
         }
         return {name: value for name, value in said.items() if value is not None}
+
+
+def _snake_case(name: str) -> str:
+    return re.sub("([A-Z])", r"_\1", name).lower()
 
 
 def _described(part: Message) -> Message:

@@ -12,6 +12,7 @@ from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_respon
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.protocols.protocol import Protocol
+    from llm_mock.boundaries.http.readers.reader import Reader
 
 CONVERSATIONS = (
     (re.compile(r"/chat/completions$"), "openai_chat"),
@@ -22,6 +23,13 @@ CONVERSATIONS = (
 """The APIs that a model is asked for an answer by: how their paths end, and their modules in `protocols`."""
 DIALECTS = {"mistral": "mistral_chat", "openrouter": "openrouter_chat"}
 """The modules of providers who speak OpenAI's Chat Completions with differences."""
+READERS = {
+    "chat.completions": "openai_chat",
+    "responses": "openai_responses",
+    "messages": "anthropic_messages",
+    "generate_content": "gemini",
+}
+"""The modules of `readers` by the API."""
 ERRORS = {"anthropic": "anthropic_messages", "google": "gemini", "mistral": "mistral_chat"}
 """Whose words a provider uses for an error, where no API says so; otherwise OpenAI's."""
 
@@ -41,6 +49,12 @@ def protocol_module(name: str) -> Protocol:
     """The protocol of a module of `protocols`."""
     module: Any = importlib.import_module(f"{__package__}.protocols.{name}")
     return cast("Protocol", module.PROTOCOL)
+
+
+def reader_of(api: str) -> Reader:
+    """What reads an answer of an API, which is named as `HTTPRequest.api` names it."""
+    module: Any = importlib.import_module(f"{__package__}.readers.{READERS[api]}")
+    return cast("Reader", module.READER())
 
 
 def words_of(provider: str) -> Protocol:

@@ -14,6 +14,7 @@ from llm_mock.boundaries.http.answering import Asked, read, respond_async
 from llm_mock.boundaries.http.connection import Answering, Connection
 from llm_mock.boundaries.http.dialects import addressed, environment_of
 from llm_mock.boundaries.http.errors import ConnectionFails, WireError
+from llm_mock.boundaries.http.forwarding import forward
 from llm_mock.boundaries.http.http1 import Head
 from llm_mock.boundaries.http.routing import error_response, failed, words_of
 from llm_mock.boundaries.http.wire import WireResponse, json_response
@@ -146,7 +147,10 @@ class MockServer:
             if mock is None:
                 raise WireError(503, "No test that is mocked runs at this moment, so llm_mock has no answer.")
             asked = read(sent, provider, mock)
-            return await respond_async(asked, mock) if isinstance(asked, Asked) else asked
+            if not isinstance(asked, Asked):
+                return asked
+            response = await respond_async(asked, mock)
+            return response if isinstance(response, WireResponse) else await forward(sent, response)
         except ConnectionFails:
             raise
         except Exception as error:

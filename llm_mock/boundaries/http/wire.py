@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
+from urllib.parse import parse_qs
 
 from llm_mock.boundaries import NO_KEY
 from llm_mock.boundaries.http.errors import WireError
@@ -14,7 +15,8 @@ KEY_HEADERS = ("x-api-key", "api-key", "x-goog-api-key")
 """Where keys are sent, beside `Authorization: Bearer …`."""
 
 
-_encode = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would make one for each event
+encode = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would make one for each event
+"""A JSON value as text."""
 
 
 class WireRequest(NamedTuple):
@@ -41,6 +43,11 @@ class WireRequest(NamedTuple):
         bearer = self.headers.get("authorization", "").removeprefix("Bearer ")
         key = next((self.headers[name] for name in KEY_HEADERS if name in self.headers), bearer)
         return key if key and key != NO_KEY else None
+
+    def secrets(self) -> list[str]:
+        """What else of it is secret: every way to say who asks."""
+        named = [self.headers[name] for name in (*KEY_HEADERS, "authorization", "cookie") if name in self.headers]
+        return [*named, *parse_qs(self.query).get("key", ())]
 
     def json(self) -> dict[str, Any]:
         """The body as an object.
@@ -69,7 +76,7 @@ class WireResponse(NamedTuple):
 
 def json_response(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> WireResponse:
     """A response with a JSON body."""
-    content = _encode(body).encode()
+    content = encode(body).encode()
     given = {"content-type": "application/json", "content-length": str(len(content)), **(headers or {})}
     return WireResponse(status, list(given.items()), content)
 
@@ -81,5 +88,5 @@ def event_stream(pieces: Iterable[bytes | Wait], headers: Mapping[str, str] | No
 
 def server_sent_event(data: Any, event: str | None = None) -> bytes:
     """One server-sent event; `data` is text, or a JSON value."""
-    text = data if isinstance(data, str) else _encode(data)
+    text = data if isinstance(data, str) else encode(data)
     return f"event: {event}\ndata: {text}\n\n".encode() if event else f"data: {text}\n\n".encode()

@@ -131,11 +131,23 @@ def _complete(response: Any, answer: Answer) -> None:
         response.attachments.extend(reply.attachments)
     if reply.resolved_model:
         response.set_resolved_model(reply.resolved_model)
-    response.response_json = _payload(answer, response) if answer.raw_json else reply.raw_json()
+    if answer.raw_json:
+        response.raw_json = True
+    if reply.over_http():
+        response.response_json = _told_an_sdk(reply)
+    else:
+        response.response_json = _payload(answer, response) if answer.raw_json else reply.raw_json()
 
 
 def _payload(answer: Answer, response: Any) -> Any:
     from llm_mock.boundaries.llm.payload import payload
 
-    response.raw_json = True
     return payload(answer, response)
+
+
+def _told_an_sdk(reply: Any) -> Any:
+    """What the provider told the SDK that asked when the answer was recorded; of a stream there is no whole."""
+    from llm_mock.boundaries.http.replaying import body_of
+
+    body = body_of(reply)
+    return body if isinstance(body, dict) else None

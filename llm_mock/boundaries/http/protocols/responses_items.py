@@ -9,7 +9,7 @@ from typing import Any
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.pieces import Exchange, ToolCallText
 from llm_mock.boundaries.http.protocols.protocol import from_base64, from_url, json_or_text, parts_of, text_part
-from llm_mock.boundaries.http.request import Message, described_call, described_tool_result
+from llm_mock.boundaries.http.request import HTTPRequest, Message, described_call, described_tool_result
 from llm_mock.core.active import active
 
 INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
@@ -39,6 +39,16 @@ def keep(exchange: Exchange, output: list[dict[str, Any]]) -> None:
     """Keep the conversation up to a response."""
     conversations = _stored.setdefault(active(), {})
     conversations[response_id(exchange)] = [*exchange.request.conversation(), *read_items(output)]
+
+
+def remember(request: HTTPRequest, answered: Any) -> None:
+    """Keep the conversation up to a response that the provider gave: its body, or one or all events of its stream."""
+    for body in answered if isinstance(answered, list) else [answered]:
+        response = body.get("response", body) if isinstance(body, dict) else None
+        if isinstance(response, dict) and response.get("object") == "response" and response.get("output"):
+            items = [item for item in response["output"] if isinstance(item, dict)]
+            conversations = _stored.setdefault(active(), {})
+            conversations[str(response.get("id"))] = [*request.conversation(), *read_items(items)]
 
 
 def response_id(exchange: Exchange) -> str:

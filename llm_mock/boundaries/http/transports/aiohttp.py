@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from http import HTTPStatus
+from http.client import HTTPException, HTTPResponse, IncompleteRead
+from socket import socket
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from llm_mock.boundaries.attaching import replace
 from llm_mock.boundaries.for_real import for_real
@@ -37,18 +41,26 @@ async def _connect(
 
     timeout = kwargs["timeout"] if "timeout" in kwargs else args[1]
     clock = ClientClock(timeout.sock_read, timeout.total)
-    response: Any
+    response: Any = None
+    failure = None
     try:
         response = await response_to_async(await _sent(request), provider, clock)
     except ConnectionFails as error:
         if error.kind not in TIMEOUTS:
             raise _exception(request, error) from None
-        response = error  # or aiohttp would take it for one of connecting
-    if response is None:
-        with for_real():
-            return await original(connector, request, *args, **kwargs)
+        failure = error  # or aiohttp would take it for one of connecting
+    if failure is None and not isinstance(response, tuple):
+        recording: Any = response or nullcontext()
+        if response is not None:
+            request.headers.update(response.further_headers())
+            recording = response.sending()
+        with for_real(), recording:
+            connection = await original(connector, request, *args, **kwargs)
+        if response is not None:
+            _Tap(connection, request.method, response)
+        return connection
     protocol = connector._factory()
-    protocol.connection_made(_Connection(protocol, response, clock))
+    protocol.connection_made(_Connection(protocol, failure or response, clock))
     return sys.modules["aiohttp.connector"].Connection(connector, request.connection_key, protocol, connector._loop)
 
 
@@ -69,6 +81,48 @@ def _exception(request: Any, error: Any) -> Exception:
     else:
         exception = aiohttp.ClientConnectorError(request.connection_key, ConnectionRefusedError(str(error)))
     return exception
+
+
+class _Tap:
+    """Reads what comes on a connection, until aiohttp is done with its response, and has that recorded."""
+
+    def __init__(self, connection: Any, method: str, recording: Any) -> None:
+        self._protocol, self._method, self._recording = connection.protocol, method, recording
+        self._data = bytearray()
+        self._receive = self._protocol.data_received
+        self._protocol.data_received = self._take
+        connection.add_callback(self._end)
+
+    def _take(self, data: bytes) -> None:
+        self._data += data
+        self._receive(data)
+
+    def _end(self) -> None:
+        del self._protocol.data_received
+        response = HTTPResponse(cast("socket", _Received(bytes(self._data))), method=self._method)
+        try:
+            response.begin()
+        except (HTTPException, OSError) as error:  # it was closed before
+            with self._recording.sending():
+                raise error
+        self._recording.begin(response.status, response.getheaders())
+        try:
+            self._recording.take(response.read())
+            self._recording.end()
+        except IncompleteRead as error:
+            self._recording.take(error.partial)
+            self._recording.close()
+
+
+class _Received:
+    """What came, as `http.client` reads it."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def makefile(self, mode: str) -> io.BytesIO:
+        """A file of it."""
+        return io.BytesIO(self._data)
 
 
 class _Connection(asyncio.Transport):

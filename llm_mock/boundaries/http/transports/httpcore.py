@@ -6,6 +6,7 @@ import inspect
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -43,10 +44,11 @@ def _handle_request(original: Callable[[Any, Any], Any], pool: Any, request: Any
         response = response_to(_sent(request, body), provider, clock)
     except ConnectionFails as error:
         raise _exception(pool, error) from None
-    if response is None:
+    if not isinstance(response, tuple):
         request.stream = _Again(body)
-        with for_real():
-            return original(pool, request)
+        with for_real(), _sending(request, response):
+            received = original(pool, request)
+        return received if response is None else _recorded(received, response)
     content = response.body if isinstance(response.body, bytes) else _pieces(pool, clock.pieces(response.body))
     return _response(pool, response, content)
 
@@ -64,10 +66,11 @@ async def _handle_async_request(original: Callable[[Any, Any], Awaitable[Any]], 
         response = await response_to_async(_sent(request, body), provider, clock)
     except ConnectionFails as error:
         raise _exception(pool, error) from None
-    if response is None:
+    if not isinstance(response, tuple):
         request.stream = _Again(body)
-        with for_real():
-            return await original(pool, request)
+        with for_real(), _sending(request, response):
+            received = await original(pool, request)
+        return received if response is None else _recorded(received, response)
     content = response.body if isinstance(response.body, bytes) else _pieces_async(pool, clock.pieces(response.body))
     return _response(pool, response, content)
 
@@ -83,6 +86,51 @@ class _Again:
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         yield self._body
+
+
+def _sending(request: Any, recording: Any) -> AbstractContextManager[None]:
+    """Within it a request is sent that is recorded, or is not."""
+    if recording is None:
+        return nullcontext()
+    accepted = {name.encode(): value.encode() for name, value in recording.further_headers().items()}
+    request.headers = [(name, accepted.get(name.lower(), value)) for name, value in request.headers]
+    sending: AbstractContextManager[None] = recording.sending()
+    return sending
+
+
+def _recorded(response: Any, recording: Any) -> Any:
+    """A response that is recorded while it is read."""
+    recording.begin(
+        response.status, [(name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers]
+    )
+    response.stream = _Recorded(response.stream, recording)
+    return response
+
+
+class _Recorded:
+    """The body of a response that is recorded while it is read."""
+
+    def __init__(self, stream: Any, recording: Any) -> None:
+        self._stream, self._recording = stream, recording
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._recording.pieces(self._stream)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with self._recording.reading():
+            async for piece in self._stream:
+                self._recording.take(piece)
+                yield piece
+
+    def close(self) -> None:
+        """The client reads no further."""
+        self._recording.close()
+        self._stream.close()
+
+    async def aclose(self) -> None:
+        """The same."""
+        self._recording.close()
+        await self._stream.aclose()
 
 
 def _sent(request: Any, body: bytes) -> Any:
@@ -111,7 +159,7 @@ def _exception(pool: Any, error: Any) -> Exception:
 
 def _response(pool: Any, response: Any, content: Any) -> Any:
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers]
-    extensions = {"http_version": b"HTTP/1.1", "reason_phrase": b""}
+    extensions = {"http_version": b"HTTP/1.1"}
     return _library(pool).Response(response.status, headers=headers, content=content, extensions=extensions)
 
 

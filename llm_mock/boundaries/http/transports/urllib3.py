@@ -53,6 +53,12 @@ def _urlopen(
     if response is None:
         with for_real():
             return original(pool, method, url, content or None, headers, retries, *args, **kwargs)
+    if not isinstance(response, tuple):
+        given = {**(headers if headers is not None else pool.headers), **response.further_headers()}
+        raw = {**kwargs, "preload_content": False, "decode_content": False}
+        with for_real(), response.sending():
+            received = original(pool, method, url, content or None, given, retries, *args, **raw)
+        return _response(pool, method, url, _recorded(received, response), clock, kwargs)
     answered = _response(pool, method, url, response, clock, kwargs)
     if not wanted.is_retry(method, answered.status, "retry-after" in answered.headers):
         return answered
@@ -64,6 +70,25 @@ def _urlopen(
         return answered
     wanted.sleep(answered)
     return pool.urlopen(method, url, content, headers, wanted, *args, **kwargs)
+
+
+def _recorded(received: Any, recording: Any) -> Any:
+    """A response that is recorded while it is read."""
+    from llm_mock.boundaries.http.wire import WireResponse
+
+    headers = [(name, value) for name, value in received.headers.items() if name.lower() != "transfer-encoding"]
+    recording.begin(received.status, headers)
+    return WireResponse(received.status, headers, recording.pieces(_raw_pieces(received)))
+
+
+def _raw_pieces(received: Any) -> Iterator[bytes]:
+    """A body as it comes."""
+    if not hasattr(received, "read1"):  # before urllib3 2
+        yield from received.stream(decode_content=False)
+        return
+    while piece := received.read1(65536, decode_content=False):
+        yield piece
+    received.release_conn()
 
 
 def _target(pool: Any, url: str) -> tuple[str, int | None]:
