@@ -74,7 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
             body = {"error": {"code": 429, "message": "Slow down", "status": "RESOURCE_EXHAUSTED", "details": []}}
         else:
             body = {"error": error}
-        self._send(429, json.dumps(body).encode(), "application/json", ("Retry-After", "7"))
+        self._send(429, json.dumps(body).encode(), "application/json", ("Retry-After", "0.01"))
 
     def _head(self, status: int, kind: str, *more: tuple[str, str]) -> None:
         self.send_response(status)

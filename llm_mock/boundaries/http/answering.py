@@ -149,8 +149,8 @@ def _recording(asked: Asked, call: RealCall) -> WireRecording:
 
     if any(NO_KEY in secret for secret in asked.sent.secrets()) and asked.sent.host in HOSTS:
         problem = LLMMockError(
-            f"There is no key for {asked.sent.host}, so nothing was sent: set the environment variable in which the SDK "
-            "looks for it, and record again."
+            f"There is no key for {asked.sent.host}, so nothing was sent: set the environment variable in which the "
+            "SDK looks for it, and record again."
         )
         call.not_made(problem)
         raise problem
