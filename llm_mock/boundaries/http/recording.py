@@ -13,6 +13,7 @@ from llm_mock.behaviour.provider_errors import ReceivedError
 from llm_mock.boundaries.http.protocols.responses_items import remember
 from llm_mock.boundaries.http.readers.texts import Texts
 from llm_mock.boundaries.http.routing import reader_of
+from llm_mock.core.events import Wait
 from llm_mock.core.protocols import Outcome, RealCall
 from llm_mock.core.tool_calls import BrokenToolCall
 from llm_mock.errors import NotRecordable
@@ -54,6 +55,8 @@ class WireRecording:
         self._calls: dict[str | None, list[str]] = {}
         self._problem: Exception | None = None
         self._inflate: Any = None
+        self.delay = Wait(0)
+        """Nothing is waited for before it is sent."""
         call.hide(sent.key, *sent.secrets())
 
     def further_headers(self) -> dict[str, str]:
