@@ -66,6 +66,41 @@ class CallAssertions:
                 f"Expected 1 call of {self._whose}, got {len(self._calls)}.\n{calls_made(self._calls)}"
             )
 
+    def assert_resilient(self, *, attempts: int = 5, gave_up: bool = False, waits: bool = True) -> None:
+        """Assert that the client coped well with what it met over HTTP, as far as the wire shows.
+
+        It must not try again sooner than `Retry-After` said, send unchanged what was refused with status 400, 401, 403,
+        404 or 422, send one request more than `attempts` times, or take a stream for whole that ended in the middle.
+        What is sent unchanged (path, body and key) after it failed counts as the same request.
+
+        Example:
+            `mock_llm_calls.assert_resilient()`, at the end of a test in which a model misbehaved.
+
+        Args:
+            attempts: how often one request may be sent. An SDK tries three times by itself.
+            gave_up: the application failed with an error, which the test saw: then a stream that ended in the middle
+                need not be asked for again. (Whether somebody saw an error, the wire does not show.)
+            waits: judge how long the client waited. That is not known where `time.sleep` or `asyncio.sleep` is
+                replaced, so it is not judged then; give False where the test replaces something else that waits.
+
+        Raises:
+            AssertionError: the client did not. The message says what, and lists all that was sent.
+            ValueError: `attempts` is no such number.
+        """
+        from llm_mock.core import resilience
+
+        __tracebackhide__ = True
+        if not is_whole(attempts, 1):
+            raise ValueError(f"attempts is {described(attempts)}; give a whole number from 1.")
+        if not resilience.requests_of(self._calls):
+            raise AssertionError(
+                f"No call of {self._whose} came over HTTP, and only there it shows how a client copes: calls through "
+                f"llm's own models do not.\n{calls_made(self._calls)}"
+            )
+        if found := resilience.problems(self._calls, attempts, gave_up, waits):
+            said = "\n".join(f"- {problem}" for problem in found)
+            raise AssertionError(f"The client did not cope.\n{said}\n{resilience.attempts_made(self._calls)}")
+
     def assert_called_with(
         self,
         prompt_contains: TextMatcher | None = None,

@@ -85,9 +85,10 @@ class History:
         if self.log is not None:
             self.log.answered(record, reply)
 
-    def fail(self, record: CallRecord, error: BaseException) -> None:
-        """Record the error of a call."""
+    def fail(self, record: CallRecord, error: BaseException, told: dict[str, Any] | None = None) -> None:
+        """Record the error of a call, and what else is told of it."""
         record["error"] = _message(error)
+        record.update(told or {})  # type: ignore[typeddict-item]
         if self.log is not None:
             self.log.failed(record, error)
 

@@ -215,7 +215,7 @@ class Mock:
                 decided = ask(decided, request.native)
             return self._finish(record, request, decided)
         except BaseException as error:
-            self._fail(record, error)
+            self._fail(record, error, request.failed(error, begun=False))
             raise
 
     async def answer_async(self, request: Request) -> Answer | RealCall:
@@ -230,7 +230,7 @@ class Mock:
                 decided = await ask_async(decided, request.native)
             return self._finish(record, request, decided)
         except BaseException as error:
-            self._fail(record, error)
+            self._fail(record, error, request.failed(error, begun=False))
             raise
 
     def _begin(self, request: Request) -> CallRecord:
@@ -287,9 +287,8 @@ class Mock:
         if error is None:
             self._report(record)
         else:
-            self._fail(record, error)
-        real_time = latency is not None and latency.real_time
-        return Answer(reply, record, waits, real_time, self.settings.raw_json)
+            self._fail(record, error, request.failed(error, begun=True))
+        return Answer(reply, record, waits, bool(latency and latency.real_time), self.settings.raw_json)
 
     def _check(self, record: CallRecord, request: Request, reply: Reply) -> None:
         __tracebackhide__ = True
@@ -311,8 +310,8 @@ class Mock:
         """Complete the record of a call that was made for real, and failed."""
         self._fail(record, error)
 
-    def _fail(self, record: CallRecord, error: BaseException) -> None:
-        self.history.fail(record, error)
+    def _fail(self, record: CallRecord, error: BaseException, told: dict[str, Any] | None = None) -> None:
+        self.history.fail(record, error, told)
         if isinstance(error, (EndlessToolCalls, ReplyNotSent)):
             self.note_problem(str(error))
         self._report(record)

@@ -72,6 +72,14 @@ class CallRecord(TypedDict):
     """Over HTTP: whether the answer was to be streamed."""
     tool_choice: NotRequired[str]
     """Over HTTP: which tool had to be called: its name, or `required`, `auto` or `none`."""
+    fingerprint: NotRequired[str]
+    """Over HTTP: the same for requests that are the same, byte for byte."""
+    status: NotRequired[int]
+    """Over HTTP: the status of an answer that is an error."""
+    retry_after: NotRequired[float]
+    """Over HTTP: the seconds after which that may be tried again, where it says so."""
+    cut_off: NotRequired[bool]
+    """Over HTTP: True where the stream ended in the middle, and nothing said so."""
     finish_reason: NotRequired[str]
     """Over HTTP: why the answer ended, in the words of OpenAI's Chat Completions."""
 

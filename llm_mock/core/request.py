@@ -88,6 +88,15 @@ class Request:
         """What the record says of a call that came over HTTP: `api`, `provider`, `sdk`, `stream` and `tool_choice`."""
         return {}
 
+    def failed(self, error: BaseException, begun: bool) -> dict[str, Any]:
+        """What the record says of an error over HTTP: `status`, `retry_after` and `cut_off`.
+
+        Args:
+            error: why the call failed.
+            begun: whether a part of the answer was configured before it.
+        """
+        return {}
+
     def describe(self) -> dict[str, Any]:
         """All of it as JSON values: `conversation`, `messages`, `schema` and `tools`."""
         return {

@@ -56,6 +56,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("llm_mock_processes", "Processes are part of the test (default: true).", type="bool", default=True)
     parser.addini("llm_mock_http", "HTTP requests to providers: answer (default), refuse or off.", default="answer")
     parser.addini("llm_mock_hosts", "Further hosts of providers, such as localhost:11434.", type="args")
+    parser.addini(
+        "llm_mock_fast_retries",
+        "Tell openai and anthropic to try again after 50 ms, beside Retry-After (default: true).",
+        type="bool",
+        default=True,
+    )
     parser.addini("llm_mock_passthrough", "Globs of the ids of models that run for real.", type="args")
     parser.addini("llm_mock_record", "The record mode of cassettes (default: none).", default="none")
     parser.addini("llm_mock_unused_recordings", "Recorded calls not asked for: report or error.", default="report")

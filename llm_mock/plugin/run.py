@@ -43,6 +43,7 @@ class TestRun:
         settings: gives how calls are decided and checked, when a call is.
         http: what becomes of HTTP requests to providers: `answer`, `refuse` or `off`.
         hosts: further hosts that are providers.
+        fast_retries: tell the clients of providers that can to try again after milliseconds.
         processes: hand what a test configures to the processes that it starts.
         within_opted_out_run: this is for one test of a run that is not mocked.
     """
@@ -57,10 +58,11 @@ class TestRun:
         settings: Callable[[], Settings | None] = lambda: None,
         http: str = "answer",
         hosts: Sequence[str] = (),
+        fast_retries: bool = True,
         processes: bool = True,
         within_opted_out_run: bool = False,
     ) -> None:
-        self._http, self._hosts = http, hosts
+        self._http = http, hosts, fast_retries
         self._processes = processes
         self._within_opted_out_run = within_opted_out_run
         self.pending = Pending(lambda: _new_mock(standing_only=True, settings=settings())) if mocked else None
@@ -94,7 +96,7 @@ class TestRun:
         self._previous_mock = activate(self.pending)
         self._previous_passthrough = set_passthrough(self._passthrough)
         self._previous_refusal = set_refusal(self._refuse_real_models)
-        self._previous_http = set_wanted(self._http, self._hosts)
+        self._previous_http = set_wanted(*self._http)
         self._previous_folder = user_folder.set_user_folder(self._folder)
         self._previous_handing_over = starting.set_handing_over(False)
         if self._folder is None:
@@ -111,7 +113,7 @@ class TestRun:
 
     def start_tests(self) -> None:
         """From now on code that looks for a provider's key finds one, and processes are part of the test."""
-        if self.pending is not None and self._http == "answer":
+        if self.pending is not None and self._http[0] == "answer":
             os.environ.update(keys.missing_keys())
         self._hand_over_to_processes()
 
@@ -231,5 +233,6 @@ def new_run(config: pytest.Config, mocked: bool, within_opted_out_run: bool = Fa
     refuse = choice(config, "llm_mock_real_models", "answer", "refuse") == "refuse"
     passthrough = config.getini("llm_mock_passthrough")
     http_mode, hosts = choice(config, "llm_mock_http", *MODES), config.getini("llm_mock_hosts")
-    processes = boolean(config, "llm_mock_processes")
-    return TestRun(mocked, passthrough, refuse, settings_of(config), http_mode, hosts, processes, within_opted_out_run)
+    fast, processes = boolean(config, "llm_mock_fast_retries"), boolean(config, "llm_mock_processes")
+    wanted = http_mode, hosts, fast
+    return TestRun(mocked, passthrough, refuse, settings_of(config), *wanted, processes, within_opted_out_run)

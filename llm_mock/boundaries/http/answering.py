@@ -67,7 +67,7 @@ def respond(asked: Asked, mock: Mock) -> WireResponse | WireRecording:
         _check_is_known(asked.request, mock)
         return _response(asked, mock.answer(asked.request))
     except Exception as error:
-        return failed(asked.protocol, error)
+        return failed(asked.protocol, error, asked.request.provider)
 
 
 async def respond_async(asked: Asked, mock: Mock) -> WireResponse | WireRecording:
@@ -76,7 +76,7 @@ async def respond_async(asked: Asked, mock: Mock) -> WireResponse | WireRecordin
         _check_is_known(asked.request, mock)
         return _response(asked, await mock.answer_async(asked.request))
     except Exception as error:
-        return failed(asked.protocol, error)
+        return failed(asked.protocol, error, asked.request.provider)
 
 
 def _check_is_known(request: HTTPRequest, mock: Mock) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from llm_mock.behaviour.provider_errors import ProviderFailure
+from llm_mock.boundaries.http.wanted import Wanted
 from llm_mock.errors import LLMMockError
 
 NOT_TO_BE_RETRIED = {"x-should-retry": "false"}
@@ -17,6 +18,31 @@ NO_CONNECTION = {"APIConnectionError", "ClientConnectorError", "ConnectError", "
 """What exceptions for a connection that could not be made are called, in Python and in HTTP libraries."""
 DROPPED = {"ClientPayloadError", "ConnectionError", "ProtocolError", "ReadError", "ServerDisconnectedError"}
 """The same for one that was closed within an answer."""
+
+
+FAST_RETRY = 0.05
+"""The seconds to which a client is told to shorten `Retry-After`, so that three attempts take 0.1 s."""
+KNOWS_MILLISECONDS = ("openai", "anthropic")
+"""Whose SDKs look for `retry-after-ms` first."""
+
+
+def with_fast_retries(headers: Mapping[str, str], provider: str | None) -> dict[str, str]:
+    """The headers of an error, with `retry-after-ms` beside `Retry-After` where the project does not refuse that."""
+    seconds = seconds_to_wait(headers)
+    if not Wanted.fast_retries or provider not in KNOWS_MILLISECONDS or seconds is None or seconds <= FAST_RETRY:
+        return dict(headers)
+    return {**headers, "retry-after-ms": f"{FAST_RETRY * 1000:g}"}
+
+
+def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
+    """What headers say of when to try again; None where they say nothing, or a date."""
+    named = {name.lower(): value for name, value in headers.items()}
+    try:
+        if "retry-after-ms" in named:
+            return float(named["retry-after-ms"]) / 1000
+        return float(named["retry-after"])
+    except (KeyError, ValueError):
+        return None
 
 
 class WireError(Exception):

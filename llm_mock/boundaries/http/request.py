@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import mimetypes
 import re
+import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from llm_mock.behaviour.provider_errors import StreamEnds
+from llm_mock.boundaries.http.errors import ConnectionFails, on_the_wire, seconds_to_wait, with_fast_retries
 from llm_mock.boundaries.http.wire import WireRequest
 from llm_mock.core.request import Request, described_attachments, plain
 
@@ -64,7 +67,7 @@ class HTTPRequest(Request):
         body: the body as it came, for reply functions.
     """
 
-    __slots__ = ("_messages", "api", "body", "key", "provider", "sdk", "stream", "tool_choice")
+    __slots__ = ("_messages", "api", "body", "fingerprint", "key", "provider", "sdk", "stream", "tool_choice")
 
     def __init__(
         self,
@@ -91,6 +94,7 @@ class HTTPRequest(Request):
         self.api, self.stream, self.tool_choice, self.body = api, stream, tool_choice, body or {}
         self.provider = PROVIDERS.get(api, "openai")
         self.sdk, self.key = (None, None) if sent is None else (sent.client, sent.key)
+        self.fingerprint = None if sent is None else f"{zlib.crc32(sent.body, zlib.crc32(sent.path.encode())):08x}"
         messages = self._messages = _named_results(_joined(messages))
         self.schema = schema or self._schema_of_forced_tool()
         self.turn = 1 + sum(message["role"] == "assistant" for message in messages)
@@ -140,8 +144,21 @@ class HTTPRequest(Request):
             "sdk": self.sdk,
             "stream": self.stream,
             "tool_choice": self.tool_choice,
+            "fingerprint": self.fingerprint,
         }
         return {name: value for name, value in said.items() if value is not None}
+
+    def failed(self, error: BaseException, begun: bool) -> dict[str, Any]:
+        """What the record says of an error."""
+        if isinstance(error, StreamEnds) and not error.malformed:
+            return {"cut_off": True}
+        if not isinstance(error, Exception) or (begun and self.stream):
+            return {}
+        wire_error = on_the_wire(error)
+        if isinstance(wire_error, ConnectionFails):
+            return {}
+        seconds = seconds_to_wait(with_fast_retries(wire_error.headers, self.provider))
+        return {"status": wire_error.status, **({} if seconds is None else {"retry_after": seconds})}
 
 
 def _snake_case(name: str) -> str:

@@ -7,7 +7,7 @@ import importlib
 import re
 from typing import TYPE_CHECKING, Any, cast
 
-from llm_mock.boundaries.http.errors import ConnectionFails, WireError, on_the_wire
+from llm_mock.boundaries.http.errors import ConnectionFails, WireError, on_the_wire, with_fast_retries
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
 
 if TYPE_CHECKING:
@@ -67,8 +67,13 @@ def error_response(protocol: Protocol, error: WireError) -> WireResponse:
     return json_response(protocol.error_body(error), error.status, error.headers)
 
 
-def failed(protocol: Protocol, error: Exception) -> WireResponse:
+def failed(protocol: Protocol, error: Exception, provider: str | None = None) -> WireResponse:
     """The response that an exception is.
+
+    Args:
+        protocol: in whose words.
+        error: the exception.
+        provider: whose API was asked for an answer; None where it was something else.
 
     Raises:
         ConnectionFails: it is that there is none.
@@ -76,4 +81,5 @@ def failed(protocol: Protocol, error: Exception) -> WireResponse:
     wire_error = on_the_wire(error)
     if isinstance(wire_error, ConnectionFails):
         raise wire_error from None
+    wire_error.headers = with_fast_retries(wire_error.headers, provider)
     return error_response(protocol, wire_error)

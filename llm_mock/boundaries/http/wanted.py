@@ -14,10 +14,12 @@ class Wanted:
     """Whether requests to providers are answered, refused, or (`off`) left alone."""
     hosts: tuple[str, ...] = ()
     """Further hosts that are providers: `example.com`, or `localhost:11434` for one port."""
+    fast_retries = True
+    """Whether clients that can are told to try again after milliseconds."""
 
 
-def set_wanted(mode: str, hosts: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """Set both. Returns what was set before, to be put back."""
-    previous = Wanted.mode, Wanted.hosts
-    Wanted.mode, Wanted.hosts = mode, tuple(hosts)
+def set_wanted(mode: str, hosts: Sequence[str], fast_retries: bool) -> tuple[str, Sequence[str], bool]:
+    """Set all of it. Returns what was set before, to be put back."""
+    previous = Wanted.mode, Wanted.hosts, Wanted.fast_retries
+    Wanted.mode, Wanted.hosts, Wanted.fast_retries = mode, tuple(hosts), fast_retries
     return previous

@@ -98,6 +98,7 @@ class MockGetModel(Mock):
     assert_called_once = of_part("_assertions", CallAssertions.assert_called_once)
     assert_called_with = of_part("_assertions", CallAssertions.assert_called_with)
     assert_called_once_with = of_part("_assertions", CallAssertions.assert_called_once_with)
+    assert_resilient = of_part("_assertions", CallAssertions.assert_resilient)
 
     def __call__(self, name: str | None = None, _skip_async: bool = False) -> MockLLMModel:
         """What an application calls as `llm.get_model`; without a name it is `llm`'s default model."""

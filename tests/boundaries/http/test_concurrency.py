@@ -17,6 +17,7 @@ import pytest
 import trio
 
 from llm_mock import Latency, MockGetModel, Reply
+from llm_mock.boundaries.http.wanted import Wanted
 
 CHAT = "https://api.openai.com/v1/chat/completions"
 QUESTION: Any = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello"}]}
@@ -136,16 +137,18 @@ def test_a_call_that_is_tried_again_gets_the_next_reply(
     assert len(waited) == 1
 
 
+@pytest.mark.parametrize(("fast", "seconds"), [(True, 0.05), (False, 1.0)])
 def test_retry_after_is_what_the_client_waits(
-    mock_llm_responses: MockGetModel, monkeypatch: pytest.MonkeyPatch
+    fast: bool, seconds: float, mock_llm_responses: MockGetModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(Wanted, "fast_retries", fast)
     waited: list[float] = []
     monkeypatch.setattr("time.sleep", waited.append)
     mock_llm_responses.set("gpt-4o", "Hi!")
     mock_llm_responses.misbehave("rate-limit", times=2)
     openai.OpenAI(max_retries=2).chat.completions.create(**QUESTION)
     assert len(mock_llm_responses.calls) == 3
-    assert waited == [1.0, 1.0]
+    assert waited == [seconds, seconds]
 
 
 def test_a_process_without_pytest_is_mocked(tmp_path: Any) -> None:

@@ -1,0 +1,187 @@
+"""What the wire shows of a client that meets faults: `assert_resilient`."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from typing import Any
+
+import anthropic
+import httpx
+import llm
+import openai
+import pytest
+
+from llm_mock import MockGetModel, Reply
+from llm_mock.boundaries.http.wanted import Wanted
+
+TEXT = ["Once ", "upon ", "a ", "time"]
+
+
+def ask(prompt: str = "Hello", tries: int = 1, pause: float = 0.0, **options: Any) -> str:
+    """An application that asks again at once, whatever the answer was."""
+    client = openai.OpenAI(max_retries=0, api_key=options.pop("api_key", "one"))
+    for _ in range(tries):
+        try:
+            chunks = client.chat.completions.create(
+                model="gpt-4o", messages=[{"role": "user", "content": prompt}], stream=True, **options
+            )
+            return "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+        except openai.APIError:
+            time.sleep(pause)
+    return ""
+
+
+def what_is_wrong(mock: MockGetModel, **settings: Any) -> str:
+    with pytest.raises(AssertionError) as raised:
+        mock.assert_resilient(**settings)
+    return str(raised.value)
+
+
+@pytest.fixture
+def mock(mock_llm_responses: MockGetModel) -> MockGetModel:
+    mock_llm_responses.set("*", Reply(chunks=TEXT))
+    return mock_llm_responses
+
+
+def test_the_sdks_wait_as_long_as_they_are_told_which_is_a_moment(mock: MockGetModel) -> None:
+    mock.misbehave("rate-limit", times=2)
+    messages: Any = [{"role": "user", "content": "Hello"}]
+    started = time.monotonic()
+    openai.OpenAI().chat.completions.create(model="gpt-4o", messages=messages)
+    mock.misbehave("rate-limit", times=2)
+    anthropic.Anthropic().messages.create(model="claude-4", max_tokens=9, messages=messages)
+    assert time.monotonic() - started >= 0.2
+    assert [call.get("status") for call in mock.calls] == [429, 429, None, 429, 429, None]
+    assert [call.get("retry_after") for call in mock.calls] == [0.05, 0.05, None, 0.05, 0.05, None]
+    mock.assert_resilient()
+
+
+@pytest.mark.parametrize(("fast", "milliseconds"), [(True, "50"), (False, None)])
+@pytest.mark.parametrize(
+    ("url", "has_it"),
+    [
+        ("https://api.openai.com/v1/chat/completions", True),
+        ("https://api.anthropic.com/v1/messages", True),
+        ("https://api.mistral.ai/v1/chat/completions", False),
+    ],
+)
+def test_retry_after_stays_what_the_provider_says(
+    url: str, has_it: bool, fast: bool, milliseconds: Any, mock: MockGetModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Wanted, "fast_retries", fast)
+    mock.misbehave("rate-limit")
+    body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hello"}]}
+    headers = httpx.post(url, json=body).headers
+    assert headers["retry-after"] == "1"
+    assert headers.get("retry-after-ms") == (milliseconds if has_it else None)
+    assert mock.calls[0]["retry_after"] == (0.05 if has_it and fast else 1.0)
+
+
+def test_a_client_that_does_not_wait_is_told_what_it_sent(mock: MockGetModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Wanted, "fast_retries", False)
+    mock.misbehave("rate-limit", times=2)
+    assert ask(tries=3) == "Once upon a time"
+    message = re.sub(r"\d\.\d{3}", "0.000", what_is_wrong(mock))
+    advice = (
+        "which was told to wait 1 s. Wait as long as Retry-After says, or leave it to the SDK. Where the application "
+        "waits by a function that the test replaces, give waits=False."
+    )
+    assert message.splitlines() == [
+        "The client did not cope.",
+        f"- Call 2 came 0.000 s after call 1, {advice}",
+        f"- Call 3 came 0.000 s after call 2, {advice}",
+        "What was sent:",
+        "  1. +0.000 s  gpt-4o  'Hello'  → status 429, to be tried again after 1 s",
+        "  2. +0.000 s  gpt-4o  'Hello'  → status 429, to be tried again after 1 s",
+        "  3. +0.000 s  gpt-4o  'Hello'  → status 200",
+    ]
+    mock.assert_resilient(waits=False)
+
+
+@pytest.mark.parametrize("replaced", ["time.sleep", "asyncio.sleep"])
+def test_waits_are_not_judged_where_the_test_replaces_them(
+    replaced: str, mock: MockGetModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replaced, lambda seconds: None)
+    mock.misbehave("rate-limit", times=1)
+    ask(tries=2)
+    mock.assert_resilient()
+
+
+@pytest.mark.parametrize(("name", "status"), [("context-overflow", 400), ("invalid-key", 401)])
+def test_what_was_refused_is_not_to_be_sent_again_unchanged(name: str, status: int, mock: MockGetModel) -> None:
+    mock.misbehave(name)
+    ask(tries=2)
+    assert f"Call 2 sent once more, unchanged, what call 1 was refused for with status {status}." in what_is_wrong(mock)
+
+
+@pytest.mark.parametrize("change", [{"prompt": "Hi"}, {"temperature": 0}, {"api_key": "two"}])
+def test_another_request_is_no_retry(change: Any, mock: MockGetModel) -> None:
+    mock.misbehave("invalid-key", times=1)
+    ask()
+    ask(**change)
+    mock.assert_resilient()
+
+
+def test_a_request_is_not_to_be_sent_too_often(mock: MockGetModel) -> None:
+    mock.misbehave("overloaded", times=6)
+    ask(tries=7)
+    assert "- The request of call 1 was sent 7 times, more than 5. Try less often" in what_is_wrong(mock)
+    mock.assert_resilient(attempts=7)
+
+
+def test_the_same_question_may_be_asked_often_where_it_was_answered(mock: MockGetModel) -> None:
+    for _ in range(9):
+        ask()
+    mock.assert_resilient()
+
+
+def test_a_stream_that_ended_in_the_middle_is_to_be_asked_for_again(mock: MockGetModel) -> None:
+    mock.misbehave("truncated-stream", times=1)
+    assert ask() == "Once upon "
+    assert mock.calls[0]["cut_off"] is True
+    message = what_is_wrong(mock)
+    assert "- The stream of call 1 ended in the middle, and nobody asked again." in message
+    assert message.endswith("→ a stream that ended in the middle")
+    mock.assert_resilient(gave_up=True)
+    ask()
+    mock.assert_resilient()
+
+
+@pytest.mark.parametrize("name", ["malformed-chunk", "error-event", "broken-stream", "stalled"])
+def test_an_end_that_raises_in_the_client_is_none_that_it_could_miss(name: str, mock: MockGetModel) -> None:
+    mock.misbehave(name)
+    with contextlib.suppress(Exception):
+        ask(timeout=9)
+    assert not {"cut_off", "status"} & mock.calls[0].keys()
+    mock.assert_resilient()
+
+
+def test_calls_by_llm_alone_show_nothing(mock: MockGetModel) -> None:
+    llm.get_model("gpt-4o").prompt("Hello").text()
+    assert "No call of any model came over HTTP" in what_is_wrong(mock)
+
+
+@pytest.mark.parametrize("attempts", [0, 1.5, "3"])
+def test_attempts_is_a_number(attempts: Any, mock: MockGetModel) -> None:
+    with pytest.raises(ValueError, match="attempts is"):
+        mock.assert_resilient(attempts=attempts)
+
+
+def test_a_project_has_the_seconds_of_the_provider_if_it_wants(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_fast_retries = false")
+    pytester.makepyfile(
+        """
+        import openai, pytest
+
+        def test_it(mock_llm_calls):
+            mock_llm_calls.misbehave("rate-limit")
+            with pytest.raises(openai.RateLimitError) as raised:
+                openai.OpenAI(max_retries=0).responses.create(model="m", input="Hello")
+            assert "retry-after-ms" not in raised.value.response.headers
+            assert mock_llm_calls.calls[0]["retry_after"] == 1
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1)
