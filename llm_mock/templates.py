@@ -15,6 +15,7 @@ from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.json_text import json_text
+from llm_mock.core.provider_error import ProviderError
 from llm_mock.core.reply import Reply, as_answer
 from llm_mock.core.tool_calls import ToolCall
 from llm_mock.errors import InvalidReply
@@ -154,3 +155,66 @@ def long_answer(words: int = 1000, **details: Any) -> Reply:
     paragraph[-1] = paragraph[-1].rstrip() + "\n\n"
     chunks = list(islice(cycle(paragraph), words))
     return Reply(chunks=[*chunks[:-1], *(last.rstrip() for last in chunks[-1:])], **details)
+
+
+def rate_limit(*, retry_after: float | None = None, **details: Any) -> Reply:
+    """The provider refuses: too many requests. It is the error of the SDK that asks, such as `openai.RateLimitError`.
+
+    Through `llm` it is that of the SDK of the model's provider, where it is OpenAI or Anthropic and the SDK is
+    installed, else an `llm.ModelError`. An SDK makes it of the provider's own response, whoever the provider is. So it
+    is with the errors below.
+
+    Example:
+        `mock_llm_responses.add_all("gpt-4o-mini", [templates.rate_limit(retry_after=2), "at last"])`
+
+    Args:
+        retry_after: seconds for the header `Retry-After`, by default 1.
+        details: what else `Reply` takes, such as `chunks` and `error_after` for what comes before.
+    """
+    return Reply(error=ProviderError("rate_limit", retry_after), **details)
+
+
+def overloaded(*, retry_after: float | None = None, **details: Any) -> Reply:
+    """The provider is overloaded: status 503, of Anthropic 529.
+
+    Args:
+        retry_after: seconds for the header `Retry-After`, by default none.
+        details: what else `Reply` takes.
+    """
+    return Reply(error=ProviderError("overloaded", retry_after), **details)
+
+
+def context_overflow(**details: Any) -> Reply:
+    """The provider refuses: the prompt is longer than the model's context.
+
+    Args:
+        details: what else `Reply` takes.
+    """
+    return Reply(error=ProviderError("context_overflow"), **details)
+
+
+def authentication(**details: Any) -> Reply:
+    """The provider refuses: the key is invalid.
+
+    Args:
+        details: what else `Reply` takes.
+    """
+    return Reply(error=ProviderError("invalid_key"), **details)
+
+
+def timeout(**details: Any) -> Reply:
+    """The provider does not answer in time, such as `openai.APITimeoutError`; else it is a `TimeoutError`.
+
+    Args:
+        details: what else `Reply` takes.
+    """
+    return Reply(error=ProviderError("timeout"), **details)
+
+
+def no_connection(**details: Any) -> Reply:
+    """The provider cannot be reached, such as `openai.APIConnectionError`; else it is a `ConnectionRefusedError`.
+
+    Args:
+        details: what else `Reply` takes.
+    """
+    return Reply(error=ProviderError("no_connection"), **details)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import pickle
+from collections.abc import Callable
 from typing import Any
 
+import anthropic
 import llm
+import openai
 import pytest
 from pydantic import BaseModel
 
@@ -162,3 +165,93 @@ def test_a_long_answer_has_paragraphs() -> None:
 
 def test_the_templates_are_a_module_of_the_package() -> None:
     assert llm_mock.templates is templates
+
+
+ERRORS: list[tuple[Callable[..., Reply], str, str, type[Exception]]] = [
+    (templates.rate_limit, "RateLimitError", "RateLimitError", llm.ModelError),
+    (templates.overloaded, "InternalServerError", "OverloadedError", llm.ModelError),
+    (templates.context_overflow, "BadRequestError", "BadRequestError", llm.ModelError),
+    (templates.authentication, "AuthenticationError", "AuthenticationError", llm.ModelError),
+    (templates.timeout, "APITimeoutError", "APITimeoutError", TimeoutError),
+    (templates.no_connection, "APIConnectionError", "APIConnectionError", ConnectionRefusedError),
+]
+
+
+@pytest.mark.parametrize(("template", "of_openai", "of_anthropic", "other"), ERRORS)
+def test_an_error_is_that_of_whoever_asks(
+    template: Callable[..., Reply],
+    of_openai: str,
+    of_anthropic: str,
+    other: type[Exception],
+    mock_llm_responses: MockGetModel,
+) -> None:
+    mock_llm_responses.set_error("*", template())
+    expected = {"gpt-4o-mini": (openai, of_openai), "claude-sonnet-4.5": (anthropic, of_anthropic)}
+    for model, (sdk, name) in expected.items():
+        with pytest.raises(getattr(sdk, name, anthropic.InternalServerError)):
+            llm.get_model(model).prompt("Hi").text()
+    with pytest.raises(other):
+        llm.get_model("nobody/knows").prompt("Hi").text()
+    question: Any = [{"role": "user", "content": "Hi"}]
+    with openai.OpenAI(max_retries=0) as client, pytest.raises(getattr(openai, of_openai)):
+        client.chat.completions.create(model="nobody/knows", messages=question)
+    with (
+        anthropic.Anthropic(max_retries=0) as claude,
+        pytest.raises(getattr(anthropic, of_anthropic, anthropic.InternalServerError)),
+    ):
+        claude.messages.create(model="nobody/knows", messages=question, max_tokens=9)
+
+
+def test_a_rate_limit_says_when_to_try_again_and_the_next_reply_comes(mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.add_all("gpt-4o-mini", [templates.rate_limit(retry_after=7), "at last"])
+    for error in (templates.rate_limit(), templates.overloaded(retry_after=3)):
+        mock_llm_responses.set_error("gpt-4o", error)
+        assert mock_llm_responses.responses.script.errors["gpt-4o"].answer is error
+    with pytest.raises(openai.RateLimitError) as caught:
+        llm.get_model("gpt-4o-mini").prompt("Hi").text()
+    assert caught.value.response.headers["retry-after"] == "7"
+    assert llm.get_model("gpt-4o-mini").prompt("Hi").text() == "at last"
+    with pytest.raises(openai.InternalServerError) as overloaded:
+        llm.get_model("gpt-4o").prompt("Hi").text()
+    assert overloaded.value.response.headers["retry-after"] == "3"
+
+
+def test_an_error_of_the_provider_comes_in_the_middle_of_a_stream(mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set("gpt-4o-mini", templates.timeout(chunks=["Hel", "lo"], error_after=1))
+    chunks = iter(llm.get_model("gpt-4o-mini").prompt("Hi"))
+    assert next(chunks) == "Hel"
+    with pytest.raises(openai.APITimeoutError):
+        next(chunks)
+    assert mock_llm_responses.last_call["error"] == "Request timed out."
+
+
+def test_an_error_of_the_provider_can_be_sent_to_another_process_and_is_shown_by_its_kind() -> None:
+    get_model = create_mock_get_model()
+    get_model.set_error("m", pickle.loads(pickle.dumps(templates.rate_limit(retry_after=2))))
+    [configured] = get_model.responses.script.configured()
+    assert configured.text().startswith("m  → raises the provider's error (rate limit)")
+    with pytest.raises(llm.ModelError, match=r"try again in 2s"):
+        get_model("m").prompt("Hi")
+
+
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [
+        (openai.RateLimitError, "rate_limit"),
+        (openai.InternalServerError, "overloaded"),
+        (openai.BadRequestError, "context_overflow"),
+        (openai.AuthenticationError, "authentication"),
+        (openai.APITimeoutError, "timeout"),
+        (openai.APIConnectionError, "no_connection"),
+        (anthropic.RateLimitError, "rate_limit"),
+    ],
+)
+def test_an_error_that_cannot_be_made_names_the_template(error: type[Exception], name: str) -> None:
+    get_model = create_mock_get_model()
+    for method in (get_model.set_error, get_model.set, get_model.add):
+        with pytest.raises(InvalidReply, match=rf"cannot be raised without arguments .*, or templates\.{name}\(\)"):
+            method("m", error)
+    with pytest.raises(InvalidReply, match=r"Give an instance of it\.$"):
+        get_model.set_error("m", openai.NotFoundError)
+    with pytest.raises(InvalidReply, match="This is not an exception: None"):
+        get_model.set_error("m", Reply("an answer"))

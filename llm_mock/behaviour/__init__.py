@@ -26,6 +26,15 @@ class ModelBehaviour:
         __tracebackhide__ = True
         return generated_reply(schema)
 
+    def failing(self, reply: Reply, record: CallRecord) -> Reply:
+        from llm_mock.core.provider_error import ProviderError
+
+        if not isinstance(reply.error, ProviderError):
+            return reply
+        from llm_mock.behaviour.provider_errors import failing
+
+        return failing(reply, reply.error, record)
+
     def paced(self, reply: Reply, latency: Latency, record: CallRecord) -> tuple[Reply, list[float]]:
         from llm_mock.behaviour import pacing
 

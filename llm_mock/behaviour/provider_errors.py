@@ -7,13 +7,19 @@ that code under test catches what it would catch in production.
 from __future__ import annotations
 
 import builtins
+import copy
 import importlib
 import sys
 from types import ModuleType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from llm_mock.behaviour.refusals import REFUSALS, body_of
 from llm_mock.core.active import active
+
+if TYPE_CHECKING:
+    from llm_mock.core.provider_error import ProviderError
+    from llm_mock.core.records import CallRecord
+    from llm_mock.core.reply import Reply
 
 RETRY_AFTER = 1
 """Seconds that a rate limit asks for, where nothing else is said."""
@@ -37,7 +43,8 @@ DISCONNECTED = "Server disconnected without sending a response."
 TIMED_OUT = "Request timed out."
 READ_TIMED_OUT = "The read operation timed out"
 """What the HTTP libraries say of it."""
-KINDS = (*REFUSALS["openai"], "timeout", "broken_stream")
+NO_CONNECTION = "[Errno 111] Connection refused"
+KINDS = (*REFUSALS["openai"], "timeout", "no_connection", "broken_stream")
 
 
 class ProviderFailure(Exception):
@@ -106,7 +113,8 @@ def provider_error(
     `TimeoutError` or a `ConnectionError`.
 
     Args:
-        kind: one of `KINDS`; `broken_stream` is a connection that is closed within an answer.
+        kind: one of `KINDS`; `broken_stream` is a connection that is closed within an answer, `no_connection` one that
+            could not be made.
         provider: over HTTP, whose API is called: `openai`, `anthropic`, `google` or `mistral`. No SDK is needed then.
         retry_after: seconds for the header `Retry-After`. A rate limit always has one.
     """
@@ -117,6 +125,8 @@ def provider_error(
     sdk = None if over_http else _installed(provider)
     if kind == "timeout":
         return TimeoutError(READ_TIMED_OUT if over_http else TIMED_OUT) if sdk is None else sdk.timeout()
+    if kind == "no_connection":
+        return ConnectionRefusedError(NO_CONNECTION) if sdk is None else sdk.no_connection()
     if kind == "broken_stream":
         return ConnectionError(STREAM_BROKEN) if sdk is None else sdk.broken_stream()
     seconds = RETRY_AFTER if retry_after is None and kind == "rate_limit" else retry_after
@@ -130,6 +140,16 @@ def provider_error(
     import llm
 
     return llm.ModelError(f"Error code: {refusal.status} - {message}")
+
+
+def failing(reply: Reply, error: ProviderError, record: CallRecord) -> Reply:
+    """The reply to a call in which the error of the provider that is asked stands for `error`."""
+    raised = provider_error(
+        record["model_id"], error.kind, provider=record.get("provider"), retry_after=error.retry_after
+    )
+    changed = copy.copy(reply)
+    changed.__dict__["error"] = raised  # the way around `__setattr__`
+    return changed
 
 
 def _provider_of(model_id: str) -> str | None:
@@ -170,6 +190,9 @@ class _SDK:
 
     def timeout(self) -> Exception:
         return cast("Exception", self._names["APITimeoutError"](request=self._request))
+
+    def no_connection(self) -> Exception:
+        return cast("Exception", self._names["APIConnectionError"](request=self._request))
 
     def broken_stream(self) -> Exception:
         """The connection was closed within an answer; the SDKs pass on what the HTTP library raises."""

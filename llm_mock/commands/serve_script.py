@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 
-from llm_mock.behaviour.provider_errors import provider_error
 from llm_mock.core.configurator import ResponseConfigurator
+from llm_mock.core.provider_error import ProviderError
 from llm_mock.core.reply import UNSET, Reply
 from llm_mock.core.tool_calls import ToolCall
 from llm_mock.errors import InvalidFile, LLMMockError
@@ -121,8 +121,8 @@ def _owner(location: Any) -> tuple[str, int]:
     return "", 0
 
 
-def _answer(scripted: ScriptedReply) -> Any:
-    """The reply; where it is a refusal a function, as each API words it in its own way."""
+def _answer(scripted: ScriptedReply) -> Reply:
+    """The reply; where it is an error that of the provider that is asked."""
     fields: dict[str, Any] = {
         name: getattr(scripted, name) for name in ("text", "data", "chunks", "reasoning", "finish_reason")
     }
@@ -138,9 +138,7 @@ def _answer(scripted: ScriptedReply) -> Any:
         fields["chunks"] = scripted.chunks or (scripted.text,)
         fields["error_after"] = len(fields["chunks"])
     fields["text"] = None
-    Reply(**fields, error=RuntimeError())  # wrong fields are told now
-    kind = scripted.error.replace("-", "_")
-    return lambda request: Reply(**fields, error=provider_error(request.model_id, kind, provider=request.provider))
+    return Reply(**fields, error=ProviderError(scripted.error.replace("-", "_")))
 
 
 def _function(module: str, name: str) -> Callable[..., Any]:

@@ -214,12 +214,12 @@ class ResponseConfigurator:
         for response in responses:
             self.add(model, response, **details)
 
-    def set_error(self, model: str, exception: BaseException | type[BaseException] | None) -> None:
+    def set_error(self, model: str, exception: BaseException | type[BaseException] | Reply | None) -> None:
         """Have every call of a model raise; goes before its standing answers, after queued replies.
 
         Args:
             model: id, alias, a glob of ids, or `"*"` for any model.
-            exception: an instance or a class. None ends it.
+            exception: an instance or a class, or a reply with an error such as `templates.rate_limit()`. None ends it.
 
         Raises:
             InvalidReply: it is no exception.
@@ -229,8 +229,9 @@ class ResponseConfigurator:
         if exception is None:
             self.script.errors.pop(model_id, None)
         else:
-            exception_from(exception)
-            self.script.errors[model_id] = StandingReply(model_id, None, Reply(error=exception), calling_place())
+            answer = exception if isinstance(exception, Reply) else Reply(error=exception)
+            exception_from(answer.error)
+            self.script.errors[model_id] = StandingReply(model_id, None, answer, calling_place())
         self._changed()
 
     def set_unknown(self, model: str) -> None:

@@ -234,8 +234,7 @@ class Mock:
             raise
 
     def _begin(self, request: Request) -> CallRecord:
-        if self.folder is not None:
-            self._receive()
+        self._receive()
         self._note_model(request.model_id)
         return self.history.begin(request)
 
@@ -248,8 +247,7 @@ class Mock:
             return error
         if self.cassette is not None:
             return self._find(record, below=False) or self.cassette.answer(self, record, request)
-        answer = self._find(record) or self.history.state(record["model_id"]).answer
-        if answer is not None:
+        if (answer := self._find(record) or self.history.state(record["model_id"]).answer) is not None:
             return answer
         if self.settings.strict:
             message = unexpected_text(self, record)
@@ -274,6 +272,7 @@ class Mock:
         __tracebackhide__ = True
         if self.misbehaviour is not None:
             reply = self.misbehaviour.change(record, request, reply)
+        reply = reply if reply.error is None else self._behaviour.failing(reply, record)
         if (request.schema or reply.tool_calls) and reply is not DEFAULT_REPLY and not reply.is_recorded:
             self._check(record, request, reply)
         waits = None

@@ -55,6 +55,9 @@ class Behaviour(Protocol):
     def generated(self, schema: dict[str, Any]) -> Reply:
         """A reply that fits a schema."""
 
+    def failing(self, reply: Reply, record: CallRecord) -> Reply:
+        """A reply with an error, which is that of the provider that is asked where it is a `ProviderError`."""
+
     def paced(self, reply: Reply, latency: Latency, record: CallRecord) -> tuple[Reply, list[float]]:
         """A reply as it comes with a latency, and the seconds before each of its pieces."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from llm_mock.core.events import is_event, text_of
 from llm_mock.core.json_text import json_text
+from llm_mock.core.provider_error import alternative_to
 from llm_mock.core.tool_calls import checked_tool_calls
 from llm_mock.errors import InvalidReply
 from llm_mock.support.numbers import is_whole
@@ -244,7 +245,8 @@ def exception_from(error: Any) -> BaseException:
         return error()
     except Exception as problem:
         raise InvalidReply(
-            f"{error.__qualname__} cannot be raised without arguments ({problem}). Give an instance of it."
+            f"{error.__qualname__} cannot be raised without arguments ({problem}). Give an instance of it"
+            f"{alternative_to(error)}."
         ) from None
 
 
