@@ -52,6 +52,7 @@ from llm_mock.plugin.run import run_of
 from llm_mock.plugin.runtest import (
     LEGACY,
     pytest_runtest_call,
+    pytest_runtest_logreport,
     pytest_runtest_makereport,
     pytest_runtest_setup,
 )

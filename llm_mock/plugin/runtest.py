@@ -20,6 +20,8 @@ from llm_mock.plugin.stash import CASSETTE
 if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
 
+LONGEST_REPEATED = 60
+"""Characters of an error's message that stand both in the failure and beside its call."""
 EARLIER_CALLS = pytest.StashKey[int]()
 LEGACY = pytest.StashKey[LegacyMockDetector]()
 AGENT_RUNS = pytest.StashKey[Any]()
@@ -90,11 +92,14 @@ def _warn(item: pytest.Item, warning: Warning) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    report = yield
-    if report.outcome == "failed":
-        from llm_mock.plugin.failures import redact_failure
+    redact = None
+    if call.excinfo is not None and not isinstance(call.excinfo.value, pytest.skip.Exception):
+        from llm_mock.plugin.failures import prepare_failure
 
-        redact_failure(report, call.excinfo and call.excinfo.value)
+        redact = prepare_failure(call, item.config)
+    report = yield
+    if report.outcome == "failed" and redact is not None:
+        redact(report)
     if report.outcome == "failed" and call.when != "teardown":
         mock: Any = active_if_made()
         if mock is not None and mock.misbehaviour is not None:
@@ -111,6 +116,14 @@ def pytest_runtest_makereport(
     return report
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if getattr(report, "llm_mock_says", False):
+        from llm_mock.plugin.failures import colour
+
+        colour(report)
+
+
 def _calls_text(item: pytest.Item, call: pytest.CallInfo[None]) -> str:
     """The calls of a failed test, and how its replies met them, unless the failure says that itself."""
     calls, mock = calls_of_test(item) or [], active_if_made()
@@ -123,8 +136,14 @@ def _calls_text(item: pytest.Item, call: pytest.CallInfo[None]) -> str:
     unused = None if call.when == "setup" else mock.unused_replies()
     told = any(message.partition("\n")[0] in said for message in [*mock.problems, *filter(None, [unused])])
     replies = "" if told or mock is item.config.stash[RUN].mock_if_made else configured_text(mock, calls)
-    shown = call_list(calls) if calls else ""
+    shown = call_list([_once(call, said) for call in calls]) if calls and call_list(calls) not in said else ""
     return "\n".join(filter(None, [shown, replies if calls or call.when == "call" else ""]))
+
+
+def _once(call: CallRecord, said: str) -> CallRecord:
+    """A call without the long message of its error, where the failure has that, too."""
+    error = call["error"] or ""
+    return {**call, "error": "see above"} if len(error) > LONGEST_REPEATED and error in said else call
 
 
 def _take_agent_runs(item: pytest.Item, report: pytest.TestReport) -> None:

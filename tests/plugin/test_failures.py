@@ -366,3 +366,143 @@ def test_debug_llm_prints_nothing_that_a_terminal_could_act_on(pytester: pytest.
     result = pytester.runpytest("-s")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines([r"  - \x1b[[]31mred \x9b2J"])
+
+
+TRACEBACKS = """
+    import asyncio, llm, openai, pytest
+    from llm_mock import Reply, ToolCall, assert_llm_called_times
+
+    def weather(city: str) -> str:
+        "The weather."
+        return f"sunny in {city}"
+
+    def by_chain():
+        return llm.get_model("gpt-4o-mini").chain("Hi", tools=[weather]).text()
+
+    def test_configured(mock_llm_responses):
+        mock_llm_responses.set_error("gpt-4o-mini", ConnectionError("no route"))
+        by_chain()
+
+    def test_async(mock_llm_responses):
+        mock_llm_responses.set_error("gpt-4o-mini", ConnectionError("no route"))
+
+        async def ask():
+            return await llm.get_async_model("gpt-4o-mini").prompt("Hi").text()
+
+        asyncio.run(ask())
+
+    def test_wrapped(mock_llm_responses):
+        mock_llm_responses.set_error("gpt-4o-mini", ConnectionError("no route"))
+        try:
+            by_chain()
+        except ConnectionError as error:
+            raise RuntimeError("of the application") from error
+
+    def test_function(mock_llm_responses):
+        def reply(prompt):
+            return {}["of the reply"]
+
+        mock_llm_responses.set("gpt-4o-mini", reply)
+        by_chain()
+
+    @pytest.mark.llm_mock_strict
+    def test_strict(mock_llm_responses):
+        by_chain()
+
+    @pytest.mark.llm_mock_strict
+    def test_strict_sdk(mock_llm_responses):
+        openai.OpenAI().responses.create(model="gpt-4o-mini", input="Hi")
+
+    def test_option():
+        llm.get_model("gpt-4o-mini").prompt("Hi", temprature=1)
+
+    def test_unknown():
+        llm.get_model("gpt-4o-mnii")
+
+    def test_tool(mock_llm_responses):
+        mock_llm_responses.set("gpt-4o-mini", Reply(tool_calls=[ToolCall("wether", {"city": "Bern"})]))
+        by_chain()
+
+    def test_assertion(mock_llm_calls):
+        by_chain()
+        assert_llm_called_times(mock_llm_calls, "gpt-4o-mini", 2)
+
+    def test_other():
+        llm.Attachment().resolve_type()
+"""
+
+
+@pytest.mark.parametrize("arguments", [("--tb=long",), ("--tb=short",), ("--tb=native",)])
+def test_a_traceback_is_of_the_project_and_a_message_is_there_once(
+    pytester: pytest.Pytester, arguments: tuple[str, ...]
+) -> None:
+    pytester.makeini("[pytest]\nllm_mock_unknown_models = refuse")
+    pytester.makepyfile(test_it=TRACEBACKS)
+    result = pytester.runpytest("-p", "no:randomly", "-rN", *arguments)
+    result.assert_outcomes(failed=11)
+    failures, _, of_llm = result.stdout.str().partition("test_other")
+    for folder in ("llm_mock/", "llm/", "openai/"):
+        assert folder not in failures.partition("FAILURES")[2]
+    assert "llm/models.py" in of_llm  # nothing of ours was on the way
+    assert failures.count("Unknown model: ") == 1
+    assert failures.count("No reply was configured for this call") == 2
+    assert failures.count("calls the tool 'wether'") == 1
+    assert failures.count("'Hi'  → {") == 1
+    for kept in ("raise RuntimeError", 'return {}["of the reply"]', "await llm.get_async_model", "KeyError"):
+        assert kept in failures
+    result.stdout.fnmatch_lines(["  1. gpt-4o-mini  'Hi'  → raised: see above"])
+
+
+def test_the_whole_traceback_is_there_for_who_asks(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it=TRACEBACKS)
+    result = pytester.runpytest("--full-trace", "-k", "configured")
+    assert "llm/models.py" in result.stdout.str()
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n1",)], ids=["here", "xdist"])
+def test_a_message_of_ours_has_the_colour_of_an_error(pytester: pytest.Pytester, arguments: tuple[str, ...]) -> None:
+    pytester.makepyfile(test_it="def test_it(mock_llm_responses):\n    mock_llm_responses.add('m', 'x', schema='S')")
+    red = pytester.runpytest("--color=yes", *arguments).stdout.str()
+    assert "\x1b[31m\x1b[1mOne queued reply was not asked for:\x1b[0m" in red
+    plain = pytester.runpytest("--color=no", "--junitxml=out.xml", *arguments)
+    plain.stdout.fnmatch_lines(["One queued reply was not asked for:", "  - m  schema S  → 'x'  (test_it.py:2)"])
+    assert "31m" not in plain.stdout.str() + (pytester.path / "out.xml").read_text()
+
+
+def test_a_turn_after_tools_shows_what_they_gave(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import anthropic, llm, openai
+        from llm_mock import Reply, ToolCall
+
+        def weather(city: str) -> str:
+            "The weather."
+            return f"sunny in {city}"
+
+        def test_it(mock_llm_responses):
+            call = ToolCall("weather", {"city": "Bern"})
+            mock_llm_responses.add("m", Reply(tool_calls=[call, call]))
+            mock_llm_responses.set("*", "nice")
+            llm.get_model("m").chain("How is it?", tools=[weather]).text()
+            asked = {"id": "1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
+            openai.OpenAI().chat.completions.create(model="o", messages=[
+                {"role": "user", "content": "How is it?"},
+                {"role": "assistant", "tool_calls": [asked]},
+                {"role": "tool", "tool_call_id": "1", "content": "rain"},
+            ])
+            anthropic.Anthropic().messages.create(model="a", max_tokens=9, messages=[
+                {"role": "user", "content": "How is it?"},
+                {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "weather", "input": {}}]},
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "snow"}]},
+            ])
+            assert 0
+        """
+    )
+    result = pytester.runpytest()
+    result.stdout.fnmatch_lines(
+        [
+            "  2. m  weather gave 'sunny in Bern', weather gave 'sunny in Bern'  → 'nice'",
+            "  3. o  weather gave 'rain'  → 'nice'",
+            "  4. a  weather gave 'snow'  → 'nice'",
+        ]
+    )
