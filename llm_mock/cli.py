@@ -232,6 +232,26 @@ def serve(script: str | None, host: str, port: int, strict: bool) -> None:
         serve_script(script, host, port, strict)
 
 
+@main.command(short_help="Make a cassette of one of VCR's.", epilog="Documentation: docs/cassettes.md.")
+@click.argument("source", type=click.Path(path_type=Path), metavar="VCR.yaml")
+@click.option(
+    "output", "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The cassette to write."
+)
+@click.option("hosts", "--host", multiple=True, metavar="HOST", help="A further host that is a provider; repeatable.")
+def import_cassette(source: Path, output: Path | None, hosts: tuple[str, ...]) -> None:
+    """Make a cassette of one that VCR or pytest-recording made (YAML or JSON), and say what became of each call.
+
+    \b
+      llm-mock import-cassette tests/cassettes/test_greeting/test_hello.yaml
+
+    By default it is written beside that, as test_hello.llm.yaml, where its test finds it. No key gets into it.
+    """
+    with errors_told():
+        from llm_mock.commands.import_cassette import import_cassette as import_calls
+
+        import_calls(source, output, hosts)
+
+
 @main.command(short_help="Print the settings of pytest that we recommend.", epilog="Documentation: docs/reference.md.")
 @click.option("--ini", is_flag=True, help="For pytest.ini, tox.ini or setup.cfg (there below [tool:pytest]).")
 def config(ini: bool) -> None:

@@ -1,0 +1,164 @@
+"""`llm-mock import-cassette`: what VCR recorded is replayed from a cassette of ours."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+import requests
+import vcr
+from click.testing import CliRunner
+
+from llm_mock import MockGetModel
+from llm_mock.boundaries.http.wanted import Wanted
+from llm_mock.cassettes import Cassette
+from llm_mock.cli import main
+from llm_mock.core.active import activate
+from tests.provider_server import KEY, TEXT, ProviderServer, served
+
+MESSAGES = [{"role": "user", "content": "Hello"}]
+
+
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderServer]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with served(ProviderServer()) as server:
+        yield server
+
+
+def run(*arguments: object) -> tuple[int, list[str]]:
+    result = CliRunner().invoke(main, ["import-cassette", *map(str, arguments)])
+    return result.exit_code, result.output.splitlines()
+
+
+def post(url: str, body: Any, **headers: str) -> None:
+    requests.post(url, json=body, headers={"authorization": f"Bearer {KEY}", **headers}, timeout=10).close()
+
+
+def record(path: Path, provider: ProviderServer) -> None:
+    """Calls, as VCR records them: in one piece and zipped, streamed, an error; and others."""
+    serializer = path.suffix.removeprefix(".")
+    chat = {"model": "gpt-4o", "messages": MESSAGES}
+    recorder = vcr.VCR(serializer=serializer, decode_compressed_response=serializer == "json")
+    with recorder.use_cassette(str(path)):
+        post(f"{provider.url}/v1/chat/completions", chat)
+        post(f"{provider.url}/v1/chat/completions", {**chat, "stream": True})
+        post(f"{provider.url}/v1/messages", {"model": "claude", "max_tokens": 9, "messages": MESSAGES})
+        failing = [{"role": "user", "content": "a fail"}]
+        post(f"{provider.url}/v1/chat/completions", {**chat, "messages": failing})
+        post(f"{provider.url}/v1/embeddings", {"model": "gpt-4o", "input": "Hello"})
+        post(f"{provider.url}/v1/chat/completions", {"model": "gpt-4o"})
+
+
+@pytest.mark.parametrize("suffix", ["yaml", "json"])
+def test_calls_that_vcr_recorded_are_replayed_to_the_sdks(
+    suffix: str, tmp_path: Path, provider: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, target = tmp_path / f"test_it.{suffix}", tmp_path / "test_it.llm.yaml"
+    record(source, provider)
+    exit_code, lines = run(source, "--host", provider.host)
+    assert exit_code == 0
+    assert [re.sub(r"^.*:(\d+): ", "", line) for line in lines[:-1]] == [
+        "imported  gpt-4o  'Hello'",
+        "imported  gpt-4o  'Hello'",
+        "imported  claude  'Hello'",
+        "imported  gpt-4o  'a fail'",
+        "skipped   POST 127.0.0.1/v1/embeddings: this asks no model for an answer that a cassette records",
+        "skipped   POST 127.0.0.1/v1/chat/completions: its request is not one of this API: Missing required parameter: "
+        "'messages'.",
+    ]
+    numbers = [int(line.split(":")[1]) for line in lines[:-1]]
+    text = source.read_text().splitlines()
+    assert all("request" in text[number - 1] for number in numbers)
+    assert lines[-1].endswith("test_it.llm.yaml: 4 calls, 2 skipped")
+    assert [secret for secret in (KEY, "cookie-of-mine", "org-of-mine") if secret in target.read_text()] == []
+
+    monkeypatch.setattr(Wanted, "hosts", (provider.host,))
+    mock = MockGetModel(at_boundary=True)
+    mock.cassette = Cassette(target)
+    previous, sent = activate(mock), len(provider.requests)
+    try:
+        with openai.OpenAI(base_url=f"{provider.url}/v1", api_key=KEY, max_retries=0) as client:
+            create = client.chat.completions.create
+            whole = create(model="gpt-4o", messages=MESSAGES)
+            chunks = list(create(model="gpt-4o", messages=MESSAGES, stream=True))
+            with pytest.raises(openai.RateLimitError) as caught:
+                create(model="gpt-4o", messages=[{"role": "user", "content": "a fail"}])
+        with anthropic.Anthropic(base_url=provider.url, api_key=KEY) as client:
+            message = client.messages.create(model="claude", max_tokens=9, messages=MESSAGES)
+    finally:
+        activate(previous)
+    assert (whole.id, whole.choices[0].message.content) == ("chatcmpl-1", TEXT)
+    assert (chunks[0].id, chunks[1].choices[0].delta.content) == ("chatcmpl-2", TEXT[:5])
+    assert (message.id, message.content[0].text) == ("msg_3", TEXT)
+    assert caught.value.response.headers["retry-after"] == "0.01"
+    assert (mock.problems, len(provider.requests)) == ([], sent)
+
+
+def interaction(**response: Any) -> dict[str, Any]:
+    request = {"method": "POST", "uri": "https://api.openai.com/v1/chat/completions", "headers": {}}
+    request["body"] = json.dumps({"model": "gpt-4o", "messages": MESSAGES})
+    return {"request": request, "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, **response}}
+
+
+def completion(text: str) -> bytes:
+    message = {"role": "assistant", "content": text}
+    return json.dumps({"id": "chatcmpl-1", "choices": [{"index": 0, "message": message}]}).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("interactions: [", ":2: is not valid YAML: "),
+        ('{"interactions": [\n  oops]}', ":2: is not valid JSON: Expecting value"),
+        ("calls: []", ":1: is no cassette of VCR: it should hold a list `interactions`"),
+        ("interactions:\n- request: {uri: x}\n  response: {}\n", ":2: this interaction has no status"),
+        ("interactions:\n- request: {}\n- 3\n", ":2: this interaction has no response"),
+        ("interactions:\n- 3\n", ":2: this interaction is not as VCR has it: "),
+        ("interactions: []", " holds no call that can be imported, so nothing was written."),
+        (
+            json.dumps({"interactions": [interaction(body={"base64_string": "a"})]}),
+            ":1: this interaction is not as VCR has it: its body is no base64",
+        ),
+        (
+            json.dumps({"interactions": [interaction(body={"string": "<html>"})]}),
+            "its response is no JSON, and no stream of events",
+        ),
+        (
+            json.dumps({"interactions": [interaction(body="{}", headers={"content-encoding": ["br"]})]}),
+            ": 1 call",
+        ),
+    ],
+)
+def test_what_cannot_be_imported_is_told_with_its_line(content: str, told: str, tmp_path: Path) -> None:
+    source = tmp_path / "test_it.yaml"
+    source.write_text(content)
+    exit_code, lines = run(source)
+    assert any(told in line for line in lines), lines
+    assert (exit_code == 0) == (tmp_path / "test_it.llm.yaml").exists() == told.endswith("1 call")
+
+
+def test_a_secret_in_an_answer_is_not_imported_and_nothing_is_replaced(tmp_path: Path) -> None:
+    body = {"base64_string": base64.b64encode(completion(f"You sent {KEY}!")).decode()}
+    sent = interaction(body=body)
+    sent["request"]["headers"] = {"Authorization": [f"Bearer {KEY}"]}
+    source, target = tmp_path / "vcr.json", tmp_path / "ours.yaml"
+    source.write_text(
+        json.dumps({"interactions": [sent, interaction(body={"string": completion("Hi").decode()})]}, indent=2)
+    )
+    exit_code, lines = run(source, "-o", target)
+    assert (exit_code, len(lines)) == (0, 3)
+    assert "You sent [redacted" in target.read_text()
+    assert KEY not in target.read_text()
+    before = target.read_bytes()
+    exit_code, lines = run(source, "-o", target)
+    assert exit_code == 1
+    assert "ours.yaml exists already: remove it, or name another file by --output." in lines[0]
+    assert target.read_bytes() == before
