@@ -98,30 +98,38 @@ def test_an_embedding_model_of_no_name_is_unknown(name: str | None) -> None:
         llm.get_embedding_model(name)  # type: ignore[no-untyped-call]
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "from llm_mock import Latency; Latency(first_chunk=-1)",
-        "from llm_mock import create_mock_get_model; create_mock_get_model(3)",
-        "from llm_mock import create_mock_get_model; create_mock_get_model().get_embedding_model(3)",
-        "from llm_mock import create_mock_get_model; create_mock_get_model().add('m', 'x', turn=0)",
-        "from llm_mock import Reply; Reply('x', usage={'input_tokens': -1})",
-        "from llm_mock.agents import MCPServer; MCPServer('x', call_timeout=-1)",
-        "from llm_mock.agents import Agent; Agent('m', max_turns=True)",
-        "import sys; sys.modules['genai_prices'] = None\n"
-        "    from llm_mock import assert_cost_below, create_mock_get_model as made; get = made({'m': 'x'})\n"
-        "    get('m').prompt('x'); assert_cost_below(get, 1)",
-        "import sys; sys.modules['tenacity'] = None; sys.modules.pop('llm_mock.agents.retry', None)\n"
-        "    sys.modules.pop('llm_mock.agents.run', None)\n"
-        "    import llm_mock.agents; vars(llm_mock.agents).pop('aitest_run', None)\n"
-        "    from llm_mock.agents import aitest_run",
-    ],
-    ids=["Latency", "create", "embedding", "add", "Reply", "MCPServer", "Agent", "cost", "extra"],
-)
-def test_a_failure_shows_no_code_of_the_mock(code: str, pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(f"def test_it():\n    {code}\n")
+def test_a_failure_shows_no_code_of_the_mock(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import sys
+        import llm_mock.agents
+        from llm_mock import Latency, Reply, assert_cost_below, create_mock_get_model as made
+        from llm_mock.agents import Agent, MCPServer
+
+        def test_latency(): Latency(first_chunk=-1)
+        def test_create(): made(3)
+        def test_embedding(): made().get_embedding_model(3)
+        def test_add(): made().add("m", "x", turn=0)
+        def test_reply(): Reply("x", usage={"input_tokens": -1})
+        def test_server(): MCPServer("x", call_timeout=-1)
+        def test_agent(): Agent("m", max_turns=True)
+
+        def test_prices_that_are_not_installed(monkeypatch):
+            monkeypatch.setitem(sys.modules, "genai_prices", None)
+            get_model = made({"m": "x"})
+            get_model("m").prompt("x")
+            assert_cost_below(get_model, 1)
+
+        def test_an_extra_that_is_not_installed(monkeypatch):
+            monkeypatch.setitem(sys.modules, "tenacity", None)
+            for name in ("llm_mock.agents.retry", "llm_mock.agents.run"):
+                monkeypatch.delitem(sys.modules, name, raising=False)
+            vars(llm_mock.agents).pop("aitest_run", None)
+            from llm_mock.agents import aitest_run
+        """
+    )
     result = pytester.runpytest_subprocess("-p", "no:xdist")
-    result.assert_outcomes(failed=1)
+    result.assert_outcomes(failed=9)
     shown = result.stdout.str()
     assert "llm_mock/" not in shown
     assert "importlib" not in shown

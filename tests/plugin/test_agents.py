@@ -368,8 +368,10 @@ def test_the_prices_of_a_test_hold_for_its_runs(pytester: pytest.Pytester) -> No
     result.stdout.fnmatch_lines(["m      1 of 1  100 %     1      1           0   1,100  $0.002  *"])
 
 
-@pytest.mark.parametrize("end", ["pass", "raise KeyboardInterrupt", "pytest.exit('enough')"])
-@pytest.mark.parametrize("arguments", [(), ("-n1",)])
+@pytest.mark.parametrize(
+    ("end", "arguments"),
+    [("pass", ()), ("pytest.exit('enough')", ()), ("pass", ("-n1",)), ("raise KeyboardInterrupt", ("-n1",))],
+)
 def test_no_server_outlives_the_run(end: str, arguments: tuple[str, ...], pytester: pytest.Pytester) -> None:
     marker = f"marker-of-{pytester.path}"
     pytester.makepyfile(

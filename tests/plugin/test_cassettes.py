@@ -445,11 +445,13 @@ def test_pytest_recording_may_record_the_same_test(
     monkeypatch.setenv("SERVER", server.url)
     theirs = CASSETTE.with_name("test_hi.yaml")
     for mode in ("once", "rewrite"):
-        pytester.runpytest("--record-mode", mode, "--llm-mock-record", mode).assert_outcomes(passed=1)
+        pytester.runpytest("-p", "recording", "--record-mode", mode, "--llm-mock-record", mode).assert_outcomes(
+            passed=1
+        )
         assert theirs.read_text().startswith("interactions:")
         assert recorded() == ["Hi"]
     asked = len(server.requests)
-    pytester.runpytest().assert_outcomes(passed=1)
+    pytester.runpytest("-p", "recording").assert_outcomes(passed=1)
     assert len(server.requests) == asked
 
 

@@ -35,12 +35,20 @@ def reported(pytester: pytest.Pytester, *arguments: str) -> list[dict[str, Any]]
     return found
 
 
+INTERRUPT = "raise KeyboardInterrupt", "KeyboardInterrupt"
+EXIT = "pytest.exit('enough')", "pytest.exit: enough"
+
+
 @pytest.mark.parametrize(
-    ("statement", "reason"),
-    [("raise KeyboardInterrupt", "KeyboardInterrupt"), ("pytest.exit('enough')", "pytest.exit: enough")],
+    ("phase", "calls", "statement", "reason", "reruns"),
+    [
+        ("setup", 0, *INTERRUPT, ()),
+        ("call", 1, *EXIT, ()),
+        ("teardown", 1, *INTERRUPT, ()),
+        ("setup", 0, *EXIT, ("--reruns", "2")),
+        ("call", 1, *INTERRUPT, ("--reruns", "2")),
+    ],
 )
-@pytest.mark.parametrize(("phase", "calls"), [("setup", 0), ("call", 1), ("teardown", 1)])
-@pytest.mark.parametrize("reruns", [(), ("--reruns", "2")], ids=["once", "with reruns"])
 def test_a_test_that_was_interrupted_has_not_passed(
     pytester: pytest.Pytester, phase: str, statement: str, reason: str, calls: int, reruns: tuple[str, ...]
 ) -> None:
@@ -71,21 +79,48 @@ def test_a_test_that_failed_before_it_was_interrupted_stays_failed(pytester: pyt
     assert [test["outcome"] for test in reported(pytester)] == ["passed", "failed"]
 
 
+RERUN = """
+import llm, pytest
+
+runs = []
+
+def run(passes):
+    runs.append(1)
+    assert len(runs) > passes, f"run {{len(runs)}}"
+
+@pytest.fixture
+def broken():
+    {setup}
+    yield
+    {teardown}
+
+def test_before(): ...
+
+def test_it(broken):
+    llm.get_model("m").prompt("Hi").text()
+    {call}
+"""
+
+
 @pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["alone", "xdist"])
-@pytest.mark.parametrize("phase", ["setup", "call", "teardown"])
-@pytest.mark.parametrize(("passes", "outcome"), [(2, "passed"), (9, "failed")])
 def test_a_test_that_runs_again_is_one_test_with_its_reruns(
-    pytester: pytest.Pytester, phase: str, passes: int, outcome: str, workers: tuple[str, ...]
+    pytester: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
     pytest.importorskip("pytest_rerunfailures")
-    phases = {"setup": "pass", "call": "pass", "teardown": "pass"}
-    statement = f"runs.append(1); assert len(runs) > {passes}, f'run {{len(runs)}}'"
-    pytester.makepyfile("runs = []\n" + MODULE.format(**{**phases, phase: statement}))
-    before, test, after = reported(pytester, "--reruns", "2", *workers)
-    failed = outcome if outcome == "passed" or phase == "call" else "error"
-    assert (test["outcome"], before["outcome"], after["outcome"]) == (failed, "passed", "passed")
-    assert ["run 1" in run["message"] for run in test["reruns"]] == [True, False]
-    assert "run 2" in test["reruns"][1]["message"]
-    made = 3 if phase != "setup" else int(outcome == "passed")
-    assert [call["number"] for call in test["calls"]] == list(range(1, made + 1))
-    assert "reruns" not in before
+    phases = ("setup", "call", "teardown")
+    for phase in phases:
+        for passes in (2, 9):
+            code = {each: f"run({passes})" if each == phase else "pass" for each in phases}
+            pytester.path.joinpath(f"test_{phase}_{passes}.py").write_text(RERUN.format(**code))
+    found = {test["id"]: test for test in reported(pytester, "--reruns", "2", *workers)}
+    assert len(found) == 12
+    for phase in phases:
+        for passes, outcome in ((2, "passed"), (9, "failed")):
+            before, test = (found[f"test_{phase}_{passes}.py::test_{name}"] for name in ("before", "it"))
+            failed = outcome if outcome == "passed" or phase == "call" else "error"
+            assert (test["outcome"], before["outcome"]) == (failed, "passed")
+            assert ["run 1" in run["message"] for run in test["reruns"]] == [True, False]
+            assert "run 2" in test["reruns"][1]["message"]
+            made = 3 if phase != "setup" else int(outcome == "passed")
+            assert [call["number"] for call in test["calls"]] == list(range(1, made + 1))
+            assert "reruns" not in before

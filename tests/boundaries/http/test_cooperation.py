@@ -192,4 +192,4 @@ def test_pytest_httpx_wins(pytester: pytest.Pytester) -> None:
             assert mock_llm_calls.calls == []
         """
     )
-    pytester.runpytest_subprocess().assert_outcomes(passed=1)
+    pytester.runpytest_subprocess("-p", "pytest_httpx").assert_outcomes(passed=1)
