@@ -1,5 +1,33 @@
 """Test code that calls large language models through the `llm` library: offline, fast, deterministic.
 
+As a pytest plugin it mocks every test, and has these fixtures:
+
+    mock_llm_responses          says what the models answer: `set`, `add`, `add_all`, `set_error`, …; a `MockGetModel`
+    mock_llm_calls              the same mock, to look at the calls: `calls`, `last_call`, `assert_called_once_with`, …
+    debug_llm                   the same mock; logs each call, and prints all of them after the test
+    llm_mock_server             a server that answers other programs; llm_mock_server_of_run is for wider scopes
+    llm_mock_cassette           real calls, recorded and replayed; llm_mock_cassette_config says how
+    llm_mock_misbehaviour       what the models do wrong in this run of the test
+    aitest_run, aitest_run_sync run an agent
+
+    def test_mail_is_sorted(mock_llm_responses):
+        mock_llm_responses.set("gpt-4o-mini", "mail-sorter")
+        assert find_workflow("sort my mail") == "mail-sorter"
+        mock_llm_responses.assert_called_once_with("sort my mail")
+
+Replies: Reply, ToolCall, BrokenToolCall, Event, Latency; ready to use are those of `llm_mock.templates`.
+The mock: MockGetModel, ResponseConfigurator (its methods that say what is answered), CallRecord, Misbehaviour; without
+the plugin create_mock_get_model, MockLLMModel, AsyncMockLLMModel, MockEmbeddingModel.
+Assertions: assert_llm_called_times, assert_prompt_contains, assert_cost_below, assert_tokens_below, and the methods
+of the mock and of its models.
+Errors: LLMMockError, of which are EndlessToolCalls, ErrorNotRebuilt, InvalidBudget, InvalidLatency, InvalidReply,
+InvalidToolCall, LLMTooOld, MissingExtra, QueuedReplyNotAllowed, RealModelCall, SchemaViolation, UnexpectedCall,
+UnknownMisbehaviour and UnusedReplies.
+Warnings: LegacyMockWarning, ListReplyWarning, SchemaViolationWarning.
+
+Cassettes are in `llm_mock.cassettes`, agents in `.agents`, prompt suites in `.suites`, plain-language tests in
+`.specs`; all else is not public. __version__ is the version.
+
 The public names are loaded when they are first used; importing the package imports neither `llm` nor pytest.
 
 PYTEST_DONT_REWRITE

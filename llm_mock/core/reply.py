@@ -54,6 +54,13 @@ class Received(NamedTuple):
 class Reply:
     """One scripted answer of a model, in every detail that `llm` knows of.
 
+    Wherever a reply is expected, a simpler one may stand, too: a str (text), a dict, a list or a pydantic instance
+    (data), an exception or its class (raised), or a function of the prompt, sync or async, that returns one of these.
+
+    Example:
+        `Reply("Hello", usage={"input_tokens": 7, "output_tokens": 2})`, `Reply(chunks=["Hel", "lo"])`,
+        `Reply(tool_calls=[ToolCall("weather", {"city": "Rome"})])`, `Reply(data={"found": True}, invalid=True)`
+
     Give at most one of `text`, `data` and `chunks`. The reply is a snapshot: what was passed may be changed
     afterwards, and the reply itself cannot.
 

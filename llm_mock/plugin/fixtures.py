@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +15,7 @@ from llm_mock.plugin.run import RUN, mock_of_test, new_run
 from llm_mock.plugin.stash import CASSETTE, CASSETTE_CLAIMS, UNUSED_RECORDINGS
 
 if TYPE_CHECKING:
+    from llm_mock.agents import AgentResult
     from llm_mock.boundaries.http.server import MockServer
     from llm_mock.boundaries.llm.get_model import MockGetModel
     from llm_mock.boundaries.llm.model import MockLLMModel
@@ -31,19 +32,19 @@ def mock_llm_calls(_llm_mock_of_test: Pending) -> MockGetModel:
 
 @pytest.fixture
 def mock_llm_responses(mock_llm_calls: object, _llm_mock_of_test: Pending) -> MockGetModel:
-    """Say what the models answer in this test: `set`, `add`, `set_error`, `set_unknown`, `get_model`."""
+    """Say what the models answer in this test: `set`, `add`, `add_all`, `set_error`, `set_unknown`, `get_model`."""
     mock: MockGetModel = _llm_mock_of_test.mock()  # `mock_llm_calls` may be the project's own
     return mock
 
 
 @pytest.fixture
-def aitest_run() -> Callable[..., Any]:
+def aitest_run() -> Callable[..., Coroutine[Any, Any, AgentResult]]:
     """`llm_mock.agents.aitest_run`, for async tests: `result = await aitest_run(agent, prompt)`."""
     return _of_agents("aitest_run_in_loop")
 
 
 @pytest.fixture
-def aitest_run_sync() -> Callable[..., Any]:
+def aitest_run_sync() -> Callable[..., AgentResult]:
     """`llm_mock.agents.aitest_run_sync`, for other tests: `result = aitest_run_sync(agent, prompt)`."""
     return _of_agents("aitest_run_sync")
 

@@ -1,0 +1,84 @@
+"""What mypy, and so an editor, knows of what a test is given."""
+
+from __future__ import annotations
+
+import ast
+import re
+import typing
+from pathlib import Path
+
+import pytest
+
+import llm_mock
+from llm_mock.plugin import fixtures
+
+SAMPLE = """
+from typing_extensions import assert_type
+import llm
+import pytest
+from llm_mock import CallRecord, Latency, MockGetModel, MockLLMModel, Reply, assert_llm_called_times, templates
+
+def pytest_llm_mock_configure(config: pytest.Config, mock: MockGetModel) -> None:
+    mock.set("judge", "PASS")
+
+def test_right(mock_llm_responses: MockGetModel, mock_llm_calls: MockGetModel) -> None:
+    mock_llm_responses.set("m", "a", schema=dict, prompt="x", system=str.isupper, tools=["a"], turn=1, options={"a": 1})
+    mock_llm_responses.set("m", lambda prompt: prompt.prompt)
+    mock_llm_responses.add("m", Reply("a"), times=2, optional=True, attachments=["image/png"])
+    mock_llm_responses.add_all("m", [ValueError("no"), templates.rate_limit(), {"a": 1}], optional=True)
+    mock_llm_responses.set_error("m", templates.timeout())
+    mock_llm_responses.set_latency("m", Latency(first_chunk=1))
+    mock_llm_responses.set_price("m", 1, 2)
+    assert_type(mock_llm_responses.misbehave("rate-limit").calls, list[int])
+    assert_type(mock_llm_calls.last_call, CallRecord)
+    assert_type(mock_llm_calls.last_call["prompt"], str)
+    assert_type(mock_llm_calls.get_model("m"), MockLLMModel)
+    assert_type(mock_llm_calls.get_model("m").prompt("Hi").text(), str)
+    assert_type(mock_llm_calls.get_model("m").call_history, list[CallRecord])
+    mock_llm_calls.assert_called_once_with("a", prompt_equals="a", schema=dict)
+    mock_llm_calls.get_model("m").assert_not_called()
+    assert_llm_called_times(mock_llm_calls, "m", 1)
+
+def test_wrong(mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set("m")
+    mock_llm_responses.set("m", "a", turn="first")
+    mock_llm_responses.add("m", "a", time=2)
+    mock_llm_responses.add_all("m", 5)
+    mock_llm_responses.set_error("m", "down")
+    mock_llm_responses.assert_called_with(prompt="a")
+    mock_llm_responses.misbehaviour("rate-limit")
+    mock_llm_responses.last_call["promt"]
+"""
+
+
+def test_mypy_knows_what_the_fixtures_give(tmp_path: Path) -> None:
+    api = pytest.importorskip("mypy.api")
+    sample = tmp_path / "sample.py"
+    sample.write_text(SAMPLE)
+    cache = Path(__file__).parents[1] / ".mypy_cache"
+    shown, problem, _ = api.run(["--strict", "--no-error-summary", f"--cache-dir={cache}", str(sample)])
+    assert problem == ""
+    wrong = 1 + SAMPLE.splitlines().index("def test_wrong(mock_llm_responses: MockGetModel) -> None:")
+    lines = [int(line.split(":")[1]) for line in shown.splitlines() if ": error: " in line]
+    assert sorted({*lines}) == list(range(wrong + 1, wrong + 9)), shown
+
+
+DEFINED = [
+    node
+    for node in ast.walk(ast.parse(Path(fixtures.__file__).read_text()))
+    if isinstance(node, ast.FunctionDef) and any("fixture" in ast.dump(item) for item in node.decorator_list)
+]
+"""The fixtures of the plugin, as they are written."""
+
+
+@pytest.mark.parametrize("fixture", DEFINED, ids=lambda fixture: fixture.name)
+def test_every_fixture_says_what_it_gives(fixture: ast.FunctionDef) -> None:
+    assert fixture.returns is not None
+    assert ast.unparse(fixture.returns) not in ("Any", "object", "Callable[..., Any]")
+
+
+def test_help_shows_the_public_names_and_the_fixtures() -> None:
+    shown = typing.cast("str", llm_mock.__doc__)
+    public = [fixture.name for fixture in DEFINED if not fixture.name.startswith("_")]
+    assert "mock_llm_responses" in public
+    assert [name for name in (*public, *llm_mock.__all__) if not re.search(rf"\b{name}\b", shown)] == []
