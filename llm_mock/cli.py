@@ -217,7 +217,13 @@ def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=0, metavar="N", help="By default one that is free.")
 @click.option("--strict", is_flag=True, help="Refuse calls that no reply is scripted for.")
-def serve(script: str | None, host: str, port: int, strict: bool) -> None:
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path),
+    metavar="CASSETTE",
+    help="Ask the provider, with the client's key, what neither the script nor this cassette answers, and record it.",
+)
+def serve(script: str | None, host: str, port: int, strict: bool, record: Path | None) -> None:
     """Answer OpenAI's, Anthropic's, Google's and Mistral's SDKs in any language as SCRIPT says, until Ctrl-C.
 
     \b
@@ -229,7 +235,9 @@ def serve(script: str | None, host: str, port: int, strict: bool) -> None:
     with errors_told():
         from llm_mock.commands.serve import serve as serve_script
 
-        serve_script(script, host, port, strict)
+        if strict and record is not None:
+            raise click.UsageError("--strict refuses the calls that --record asks the provider: give one of them.")
+        serve_script(script, host, port, strict, record)
 
 
 @main.command(short_help="Make a cassette of one of VCR's.", epilog="Documentation: docs/cassettes.md.")

@@ -6,6 +6,8 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,12 +22,30 @@ from llm_mock.errors import LLMMockError
 from llm_mock.support.redaction import redacted
 from llm_mock.support.text import count, escaped
 
+if TYPE_CHECKING:
+    from llm_mock.cassettes import Cassette
+    from llm_mock.core.records import CallRecord
+    from llm_mock.core.reply import Reply
+
 
 class _TellingMock(Mock):
     """Tells at once what was wrong with a call."""
 
     def note_problem(self, message: str) -> None:
         tell("Problem", message)
+
+
+class _RecordingMock(_TellingMock):
+    """Writes each answer of a provider into a cassette as soon as it is whole; errors are not kept."""
+
+    cassette: Cassette
+
+    def recorded(self, record: CallRecord, reply: Reply) -> None:
+        super().recorded(record, reply)
+        try:
+            self.cassette.save(passed=False)
+        except LLMMockError as error:
+            self.note_problem(str(error))
 
 
 class _CallLines(logging.Handler):
@@ -35,13 +55,26 @@ class _CallLines(logging.Handler):
         click.echo(escaped(redacted(record.getMessage())))
 
 
-def serve(script: str | None, host: str, port: int, strict: bool) -> None:
+def serve(script: str | None, host: str, port: int, strict: bool, record: Path | None) -> None:
     """Serve until Ctrl-C.
 
+    Args:
+        script: the replies.
+        host: where to listen.
+        port: the same.
+        strict: refuse calls that no reply is there for.
+        record: the cassette that answers these; what it does not hold is asked of the provider, and recorded in it.
+
     Raises:
-        LLMMockError: the script is wrong, or the port is not free.
+        LLMMockError: the script or the cassette is wrong, or the port is not free.
     """
-    mock = _TellingMock(ModelBehaviour(), settings=Settings(strict=strict))
+    if record is None:
+        mock = _TellingMock(ModelBehaviour(), settings=Settings(strict=strict))
+    else:
+        from llm_mock.cassettes import Cassette
+
+        mock = _RecordingMock(ModelBehaviour())
+        mock.cassette = Cassette(record, "new_episodes")
     if script is not None:
         configure(mock.responses, script)
     with _told(mock), _listening(mock, host, port) as server:

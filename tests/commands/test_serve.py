@@ -20,7 +20,14 @@ import pytest
 from click.testing import CliRunner
 
 from llm_mock import create_mock_get_model
+from llm_mock.behaviour import ModelBehaviour
+from llm_mock.boundaries import NO_KEY
+from llm_mock.boundaries.http.recording import WireRecording
+from llm_mock.boundaries.http.routing import protocol_module
+from llm_mock.boundaries.http.wire import WireRequest
+from llm_mock.cassettes import Cassette
 from llm_mock.cli import main
+from llm_mock.commands.serve import _RecordingMock
 from llm_mock.commands.serve_script import configure
 from llm_mock.core.active import active
 
@@ -228,3 +235,39 @@ def test_a_command_that_ended_leaves_nothing_changed() -> None:
     CliRunner().invoke(main, ["serve", "--host", "192.0.2.1"])
     assert (logger.level, logger.propagate, list(logger.handlers)) == before
     assert active() is mock
+
+
+def test_what_was_recorded_is_answered_and_a_key_is_needed_for_more(serve: Serve, tmp_path: Path) -> None:
+    call = {"request": {"model": "gpt-4o-mini", "prompt": "Hi"}, "response": {"events": [{"text": "Recorded."}]}}
+    (tmp_path / "calls.yaml").write_text(json.dumps({"version": 1, "calls": [call]}))
+    served = serve("--record", "calls.yaml")
+    with openai.OpenAI(base_url=f"{served.url}/openai/v1", api_key=NO_KEY, max_retries=0) as client:
+        create = client.chat.completions.create
+        asked: Any = [{"role": "user", "content": "Hi"}]
+        assert create(model="gpt-4o-mini", messages=asked).choices[0].message.content == "Recorded."
+        with pytest.raises(openai.BadRequestError, match=r"There is no key for api\.openai\.com, so nothing was sent"):
+            create(model="gpt-4o-mini", messages=asked)
+    assert any("could not be recorded" in line for line in served.ended())
+
+
+def test_strict_and_record_do_not_go_together() -> None:
+    result = CliRunner().invoke(main, ["serve", "--strict", "--record", "calls.yaml"])
+    assert result.exit_code == 2
+    assert "--strict refuses the calls that --record asks the provider: give one of them." in result.output
+
+
+def test_each_answer_is_in_the_file_as_soon_as_it_is_whole(tmp_path: Path) -> None:
+    mock = _RecordingMock(ModelBehaviour())
+    mock.cassette = Cassette(tmp_path / "calls.yaml", "new_episodes")
+    for prompt, status in (("One", 200), ("Two", 429), ("Three", 200)):
+        body = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": prompt}]}).encode()
+        sent = WireRequest("POST", "api.openai.com", "/v1/chat/completions", "", {}, body)
+        request = protocol_module("openai_chat").read(sent)
+        recording = WireRecording(mock.answer(request), request, sent)  # type: ignore[arg-type]
+        recording.begin(status, [])
+        recording.take(b'{"choices": [{"index": 0, "message": {"content": "Yes."}}]}')
+        recording.end()
+        if prompt == "One":
+            assert "prompt: One" in (tmp_path / "calls.yaml").read_text()
+    calls = Cassette(tmp_path / "calls.yaml").calls
+    assert [call.request.prompt for call in calls] == ["One", "Three"]

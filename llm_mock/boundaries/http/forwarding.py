@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from llm_mock.boundaries.for_real import for_real
+from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse
 from llm_mock.core.events import Wait
 
@@ -28,17 +29,20 @@ async def forward(sent: WireRequest, recording: WireRecording) -> WireResponse:
     """Send a request to its provider, and give its response back as it comes.
 
     Raises:
-        OSError: the provider cannot be reached.
+        WireError: the provider cannot be reached.
     """
     loop = asyncio.get_running_loop()
     connection = http.client.HTTPSConnection(sent.host, timeout=TIMEOUT_SECONDS)
-    response = await loop.run_in_executor(None, _sent, connection, sent, recording)
+    try:
+        response = await loop.run_in_executor(None, _sent, connection, sent, recording)
+    except (OSError, http.client.HTTPException) as error:
+        raise WireError(502, f"{sent.host} could not be asked: {error or type(error).__name__}") from None
     headers = [(name, value) for name, value in response.getheaders() if name.lower() not in NOT_GIVEN_BACK]
     recording.begin(response.status, headers)
     pieces: queue.SimpleQueue[bytes | BaseException | None] = queue.SimpleQueue()
     reading = threading.Thread(target=_read, args=(connection, response, pieces), daemon=True)
     reading.start()
-    return WireResponse(response.status, headers, _pieces(pieces, connection, recording))
+    return WireResponse(response.status, headers, _pieces(pieces, recording))
 
 
 def _sent(
@@ -67,9 +71,7 @@ def _read(
 
 
 def _pieces(
-    pieces: queue.SimpleQueue[bytes | BaseException | None],
-    connection: http.client.HTTPSConnection,
-    recording: WireRecording,
+    pieces: queue.SimpleQueue[bytes | BaseException | None], recording: WireRecording
 ) -> Iterator[bytes | Wait]:
     """The pieces of the body; waits where none has come."""
     with recording.reading():
