@@ -35,19 +35,20 @@ class Asked(NamedTuple):
     sent: WireRequest
 
 
-def read(sent: WireRequest, provider: str, mock: Mock) -> Asked | WireResponse:
+def read(sent: WireRequest, provider: str, mock: Mock, served: bool = False) -> Asked | WireResponse:
     """What a model is asked; or the response at once, where none is to be asked for an answer.
 
     Args:
         sent: the request.
         provider: as `provider_of` names it.
         mock: what answers.
+        served: whether it was sent to the server, and not to the provider.
     """
     protocol = protocol_of(sent, provider)
     if protocol is None:
         from llm_mock.boundaries.http.lookups import look_up
 
-        return look_up(sent, provider, mock) or _unknown_path(sent, provider, mock)
+        return look_up(sent, provider, mock) or _unknown_path(sent, provider, mock, served)
     try:
         return Asked(protocol, protocol.read(sent), sent)
     except WireError as error:
@@ -98,11 +99,15 @@ def refuse(sent: WireRequest, asked: Asked, mock: Mock) -> WireResponse:
     return error_response(asked.protocol, cast("WireError", on_the_wire(RealModelCall(message))))
 
 
-def _unknown_path(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
-    message = (
-        f"{sent.method} {sent.path} of {sent.host} was asked for, which llm_mock does not know how to answer; nothing "
-        "was sent. To reach the provider, mark the test with @pytest.mark.llm_live."
-    )
+def _unknown_path(sent: WireRequest, provider: str, mock: Mock, served: bool) -> WireResponse:
+    message = f"{sent.method} {sent.path} of {sent.host} was asked for, which llm_mock does not know how to answer; "
+    if served:
+        message += (
+            "the server knows chat/completions, responses, messages, generateContent, embeddings, models and counts of "
+            "tokens. Check the base URL that the program was given."
+        )
+    else:
+        message += "nothing was sent. To reach the provider, mark the test with @pytest.mark.llm_live."
     mock.note_problem(message)
     return error_response(words_of(provider), WireError(404, message, headers=NOT_TO_BE_RETRIED))
 

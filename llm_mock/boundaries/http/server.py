@@ -146,7 +146,7 @@ class MockServer:
             mock = self._mock()
             if mock is None:
                 raise WireError(503, "No test that is mocked runs at this moment, so llm_mock has no answer.")
-            asked = read(sent, provider, mock)
+            asked = read(sent, provider, mock, served=True)
             if not isinstance(asked, Asked):
                 return asked
             response = await respond_async(asked, mock)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import json
 import socket
@@ -124,6 +125,35 @@ def test_what_is_no_request_is_refused(server: MockServer, request_: bytes, stat
     answer = sent(server, request_)
     assert status_and_body(answer)[0] == status
     assert "message" in status_and_body(answer)[1]["error"]
+
+
+def test_an_unknown_path_is_told_what_there_is(server: MockServer, mock: MockGetModel) -> None:
+    status, body = status_and_body(sent(server, request_of({}, "/openai/v1/v1/images/generations")))
+    assert status == 404
+    assert body["error"]["message"] == (
+        "POST /v1/v1/images/generations of api.openai.com was asked for, which llm_mock does not know how to answer; "
+        "the server knows chat/completions, responses, messages, generateContent, embeddings, models and counts of "
+        "tokens. Check the base URL that the program was given."
+    )
+    assert mock.problems == [body["error"]["message"]]
+
+
+def test_a_stream_that_stalls_is_silent_until_the_server_ends(server: MockServer, mock: MockGetModel) -> None:
+    mock.set("m", Reply(chunks=["Once ", "upon ", "a ", "time"]))
+    mock.misbehave("stalled")
+    with closing(connected(server)) as client:
+        client.sendall(request_of({**QUESTION, "stream": True}))
+        received = b""
+        while b"upon " not in received:
+            received += client.recv(65536)
+        client.settimeout(0.05)
+        with pytest.raises(TimeoutError):
+            client.recv(1)
+        assert said(sent(server, request_of({**QUESTION, "stream": False}))) == "Once upon a time"
+        server.close()
+        client.settimeout(100)
+        with contextlib.suppress(ConnectionResetError):
+            assert client.recv(65536) == b""
 
 
 def test_a_body_may_come_in_chunks_and_a_byte_at_a_time(server: MockServer) -> None:
