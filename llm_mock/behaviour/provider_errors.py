@@ -131,8 +131,9 @@ def provider_error(
         return ConnectionError(STREAM_BROKEN) if sdk is None else sdk.broken_stream()
     seconds = RETRY_AFTER if retry_after is None and kind == "rate_limit" else retry_after
     refusal = REFUSALS[provider or "openai"][kind]
-    message = refusal.message.format(model=model_id, seconds=f"{seconds or 0:g}")
-    body = body_of(provider, refusal, message)
+    call = {"model": model_id, "seconds": f"{seconds or 0:g}"}
+    message = refusal.message.format(**call)
+    body = body_of(provider, refusal, message, **call)
     if over_http:
         return ProviderFailure(refusal.status, body, message, seconds)
     if sdk is not None:

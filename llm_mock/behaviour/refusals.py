@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+DOMAIN = "type.googleapis.com/google.rpc."
+KEY_NOT_VALID = "API key not valid. Please pass a valid API key."
+FREE_REQUESTS = "generativelanguage.googleapis.com/generate_content_free_tier_requests"
+
 
 class Refusal(NamedTuple):
     """What a provider says when it refuses a request; `{model}` and `{seconds}` stand for those of the call."""
@@ -13,6 +17,8 @@ class Refusal(NamedTuple):
     message: str
     code: str | None = None
     param: str | None = None
+    details: tuple[dict[str, Any], ...] = ()
+    """What Google adds for programs to read."""
 
 
 REFUSALS = {
@@ -49,19 +55,52 @@ REFUSALS = {
         "rate_limit": Refusal(
             429,
             "RESOURCE_EXHAUSTED",
-            "You exceeded your current quota, please check your plan and billing details. Please retry in {seconds}s.",
+            "You exceeded your current quota, please check your plan and billing details.\n"
+            f"* Quota exceeded for metric: {FREE_REQUESTS}, limit: 20, model: {{model}}\nPlease retry in {{seconds}}s.",
+            details=(
+                {
+                    "@type": DOMAIN + "QuotaFailure",
+                    "violations": [
+                        {
+                            "quotaMetric": FREE_REQUESTS,
+                            "quotaId": "GenerateRequestsPerMinutePerProjectPerModel-FreeTier",
+                            "quotaDimensions": {"location": "global", "model": "{model}"},
+                            "quotaValue": "20",
+                        }
+                    ],
+                },
+                {"@type": DOMAIN + "RetryInfo", "retryDelay": "{seconds}s"},
+            ),
         ),
-        "overloaded": Refusal(503, "UNAVAILABLE", "The model is overloaded. Please try again later."),
+        "overloaded": Refusal(
+            503,
+            "UNAVAILABLE",
+            "This model is currently experiencing high demand. Spikes in demand are usually temporary. Please try "
+            "again later.",
+        ),
         "context_overflow": Refusal(
             400,
             "INVALID_ARGUMENT",
             "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
         ),
-        "invalid_key": Refusal(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."),
+        "invalid_key": Refusal(
+            400,
+            "INVALID_ARGUMENT",
+            KEY_NOT_VALID,
+            details=(
+                {
+                    "@type": DOMAIN + "ErrorInfo",
+                    "reason": "API_KEY_INVALID",
+                    "domain": "googleapis.com",
+                    "metadata": {"service": "generativelanguage.googleapis.com"},
+                },
+                {"@type": DOMAIN + "LocalizedMessage", "locale": "en-US", "message": KEY_NOT_VALID},
+            ),
+        ),
     },
     "mistral": {
-        "rate_limit": Refusal(429, "rate_limited", "Requests rate limit exceeded", "1300"),
-        "overloaded": Refusal(503, "unreachable_backend", "Service unavailable.", "1100"),
+        "rate_limit": Refusal(429, "rate_limited", "Rate limit exceeded", "1300"),
+        "overloaded": Refusal(503, "internal_server_error", "Service unavailable.", "3800"),
         "context_overflow": Refusal(
             400,
             "invalid_request_error",
@@ -74,11 +113,30 @@ REFUSALS = {
 """What each provider says to each kind of failure."""
 
 
-def body_of(provider: str | None, refusal: Refusal, message: str) -> dict[str, Any]:
-    """The JSON body in which a provider says that."""
+def body_of(provider: str | None, refusal: Refusal, message: str, **call: str) -> dict[str, Any]:
+    """The JSON body in which a provider says that.
+
+    Args:
+        provider: which one; None for one that speaks as OpenAI.
+        refusal: what it says.
+        message: its message.
+        call: `model` and `seconds` of the call.
+    """
     if provider == "anthropic":
         return {"type": "error", "error": {"type": refusal.type, "message": message}, "request_id": "req_mock"}
     if provider == "google":
-        return {"error": {"code": refusal.status, "message": message, "status": refusal.type}}
+        said: dict[str, Any] = {"code": refusal.status, "message": message, "status": refusal.type}
+        return {"error": {**said, "details": _filled(refusal.details, call)} if refusal.details else said}
+    if provider == "mistral" and refusal.status == 401:  # the gateway says so, not the API
+        return {"detail": message}
     said = {"message": message, "type": refusal.type, "param": refusal.param, "code": refusal.code}
-    return {"object": "error", **said} if provider == "mistral" else {"error": said}
+    return {"object": "error", **said, "raw_status_code": refusal.status} if provider == "mistral" else {"error": said}
+
+
+def _filled(value: Any, call: dict[str, str]) -> Any:
+    """JSON values with the placeholders in their texts filled in."""
+    if isinstance(value, str):
+        return value.format(**call)
+    if isinstance(value, dict):
+        return {key: _filled(item, call) for key, item in value.items()}
+    return [_filled(item, call) for item in value] if isinstance(value, (list, tuple)) else value

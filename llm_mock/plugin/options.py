@@ -58,7 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("llm_mock_hosts", "Further hosts of providers, such as localhost:11434.", type="args")
     parser.addini(
         "llm_mock_fast_retries",
-        "Tell openai and anthropic to try again after 50 ms, beside Retry-After (default: true).",
+        "Tell clients to try again after 50 ms, beside Retry-After (default: true).",
         type="bool",
         default=True,
     )

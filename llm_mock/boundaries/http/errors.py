@@ -22,7 +22,7 @@ DROPPED = {"ClientPayloadError", "ConnectionError", "ProtocolError", "ReadError"
 
 FAST_RETRY = 0.05
 """The seconds to which a client is told to shorten `Retry-After`, so that three attempts take 0.1 s."""
-KNOWS_MILLISECONDS = ("openai", "anthropic")
+KNOWS_MILLISECONDS = ("openai", "anthropic", "mistral")
 """Whose SDKs look for `retry-after-ms` first."""
 
 

@@ -13,13 +13,14 @@ from llm_mock import MockGetModel, Reply
 from tests.boundaries.http.sdks import SDK, Anthropic, Gemini, MistralChat, OpenAIChat, OpenAIResponses, every_sync_sdk
 
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
+KEY_NOT_VALID = "API key not valid. Please pass a valid API key."
 TEXT = ["Once ", "upon ", "a ", "time"]
 WORDS = {
     OpenAIChat: ("Rate limit reached for gpt-4o", "maximum context length is", "Incorrect API key", "overloaded"),
     OpenAIResponses: ("Rate limit reached for gpt-5", "maximum context length is", "Incorrect API key", "overloaded"),
     Anthropic: ("exceed your organization", "prompt is too long", "invalid x-api-key", "Overloaded"),
-    Gemini: ("RESOURCE_EXHAUSTED", "input token count", "API key not valid", "The model is overloaded"),
-    MistralChat: ("Requests rate limit exceeded", "Prompt contains", "Unauthorized", "Service unavailable"),
+    Gemini: ("RESOURCE_EXHAUSTED", "input token count", "API key not valid", "experiencing high demand"),
+    MistralChat: ("Rate limit exceeded", "Prompt contains", "Unauthorized", "Service unavailable"),
 }
 STATUSES: dict[type[SDK], tuple[int, ...]] = {Anthropic: (429, 400, 401, 529), Gemini: (429, 400, 400, 503)}
 REFUSALS = ("rate-limit", "context-overflow", "invalid-key", "overloaded")
@@ -121,3 +122,36 @@ def test_an_error_event_of_responses_is_numbered_and_has_an_error(mock_llm_respo
     assert [event["sequence_number"] for event in sent] == [*range(len(sent))]
     assert sent[-1]["type"] == "error"
     assert sent[-1]["error"].keys() == {"message", "type", "param", "code"}
+
+
+@pytest.mark.parametrize(
+    ("sdk", "name", "body"),
+    [
+        (
+            Gemini,
+            "rate-limit",
+            {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1s"},
+        ),
+        (
+            Gemini,
+            "invalid-key",
+            {"@type": "type.googleapis.com/google.rpc.LocalizedMessage", "locale": "en-US", "message": KEY_NOT_VALID},
+        ),
+        (
+            MistralChat,
+            "rate-limit",
+            {
+                **{"object": "error", "message": "Rate limit exceeded", "type": "rate_limited", "param": None},
+                **{"code": "1300", "raw_status_code": 429},
+            },
+        ),
+        (MistralChat, "invalid-key", {"detail": "Unauthorized"}),
+    ],
+)
+def test_programs_can_read_why(sdk: type[SDK], name: str, body: Any, mock_llm_calls: MockGetModel) -> None:
+    mock_llm_calls.misbehave(name)
+    with pytest.raises(sdk.status_error) as raised:
+        sdk().ask("Hello")
+    error: Any = raised.value
+    said = error.details["error"]["details"][-1] if sdk is Gemini else json.loads(error.body)
+    assert said == body

@@ -64,7 +64,8 @@ def test_the_sdks_wait_as_long_as_they_are_told_which_is_a_moment(mock: MockGetM
     [
         ("https://api.openai.com/v1/chat/completions", True),
         ("https://api.anthropic.com/v1/messages", True),
-        ("https://api.mistral.ai/v1/chat/completions", False),
+        ("https://api.mistral.ai/v1/chat/completions", True),
+        ("https://generativelanguage.googleapis.com/v1beta/models/m:generateContent", False),
     ],
 )
 def test_retry_after_stays_what_the_provider_says(
@@ -72,7 +73,9 @@ def test_retry_after_stays_what_the_provider_says(
 ) -> None:
     monkeypatch.setattr(Wanted, "fast_retries", fast)
     mock.misbehave("rate-limit")
-    body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hello"}]}
+    body: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hello"}]}
+    if "google" in url:
+        body = {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}
     headers = httpx.post(url, json=body).headers
     assert headers["retry-after"] == "1"
     assert headers.get("retry-after-ms") == (milliseconds if has_it else None)

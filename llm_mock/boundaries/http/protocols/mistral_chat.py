@@ -64,10 +64,10 @@ class MistralChat(OpenAIChat):
 
     def error_body(self, error: WireError) -> dict[str, Any]:
         """The body of an error."""
-        if isinstance(error.body, dict) and error.body.get("object") == "error":
+        if isinstance(error.body, dict) and (error.body.get("object") == "error" or "detail" in error.body):
             return error.body
-        kind = error.type or "invalid_request_error"
-        return {"object": "error", "message": error.message, "type": kind, "param": None, "code": error.code}
+        said = {"message": error.message, "type": error.type or "invalid_request_error", "param": None}
+        return {"object": "error", **said, "code": error.code, "raw_status_code": error.status}
 
 
 PROTOCOL = MistralChat()
