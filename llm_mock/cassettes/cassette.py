@@ -60,6 +60,8 @@ class Cassette:
         self._content = storage.Content(storage.Calls(path))
         if self._exists:
             self._content = storage.read(path, self.config.key, tolerant=mode == "rewrite")
+        self.saved = 0
+        """How many recorded calls were written."""
         self._recorded: list[Recording] = []
         self._checked = False
         self._lock = threading.Lock()
@@ -206,6 +208,7 @@ class Cassette:
         for call in recorded:
             contents |= call.contents
         storage.write(self.path, calls, contents, incomplete=not passed)
+        self.saved = len(recorded)
         return None
 
     def lost(self) -> str | None:

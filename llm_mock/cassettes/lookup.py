@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from llm_mock.cassettes.record_modes import recording_command
 from llm_mock.support.redaction import REDACTED_SECRET
 from llm_mock.support.text import shorten_name, shown_path
 from llm_mock.support.yaml_files import dump
@@ -21,11 +22,6 @@ if TYPE_CHECKING:
 COMPARED = 200
 """How many recorded calls are compared in full; those with the most equal parts."""
 SHOWN_LINES = 40
-
-_RECORD = (
-    "Record what is new, with the real model: pytest --llm-mock-record new_episodes\n"
-    "What should not count when calls are compared is said in the fixture llm_mock_cassette_config."
-)
 
 
 class Lookup:
@@ -71,6 +67,13 @@ def _fits(recorded: str, key: str) -> bool:
     return len(rest) > len(last) and rest.endswith(last) and '"' not in rest[: len(rest) - len(last)]
 
 
+def _how_to_record() -> str:
+    return (
+        f"Record what is new, with the real model: {recording_command('new_episodes')}\n"
+        "What should not count when calls are compared is said in the fixture llm_mock_cassette_config."
+    )
+
+
 def explain_miss(path: Path, asked: Request, held: Content | None, config: CassetteConfig) -> str:
     """Why there is no recorded answer to a call, what is nearest to it, and how to record it.
 
@@ -84,22 +87,22 @@ def explain_miss(path: Path, asked: Request, held: Content | None, config: Casse
     if held is None:
         return (
             f"There is no cassette {file} for this call:\n{shown}\n"
-            "Record it, with the real model and your key: pytest --llm-mock-record once"
+            f"Record it, with the real model and your key: {recording_command('once')}"
         )
     key = config.key(asked)
     if times := sum(held_key == key for held_key in held.keys):
         often = "once" if times == 1 else f"{times} times"
-        return f"This call is {often} in the cassette {file}, and was made once more:\n{shown}\n{_RECORD}"
+        return f"This call is {often} in the cassette {file}, and was made once more:\n{shown}\n{_how_to_record()}"
     message = f"The cassette {file} does not hold this call:\n{shown}\n"
     if not held.keys:
-        return f"{message}It holds no calls.\n{_RECORD}"
+        return f"{message}It holds no calls.\n{_how_to_record()}"
     position = _nearest(key, held.keys, config)
     requests = held.calls[position].request, asked
     recorded, wanted = (dump(_shown(request, config)).splitlines() for request in requests)
     difference = list(difflib.unified_diff(recorded, wanted, "recorded", "asked", n=1, lineterm=""))
     return (
         f"{message}The nearest of its {len(held.keys)} calls is number {position + 1}; what differs:\n"
-        f"{_indented(difference)}\n{_RECORD}"
+        f"{_indented(difference)}\n{_how_to_record()}"
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from llm_mock.boundaries.llm.parts import attachment
 from llm_mock.cassettes import exceptions, prompt_json, schema
+from llm_mock.cassettes.record_modes import recording_command
 from llm_mock.core.events import CompletedEvent, Event
 from llm_mock.core.reply import Received, Reply
 from llm_mock.core.tool_calls import ToolCall
@@ -93,7 +94,7 @@ class RecordedReply(Reply):
         yield from chunks
         error = CassetteMiss(
             "When this call was recorded, the application stopped reading here, so there is no more. "
-            "Record it anew: pytest --llm-mock-record rewrite"
+            f"Record it anew: {recording_command('rewrite')}"
         )
         self._overrun(error)
         raise error

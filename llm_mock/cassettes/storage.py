@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, overload
 
 from llm_mock.cassettes import schema
+from llm_mock.cassettes.record_modes import recording_command
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.support import files
 from llm_mock.support.text import shown_path
@@ -88,9 +89,7 @@ def read(path: Path, key: Key, tolerant: bool = False) -> Content:
         refuse_foreign(path)
         if tolerant:
             return Content(Calls(path))
-        raise InvalidFile(
-            f"{error}\nCorrect the cassette, or record it anew: pytest --llm-mock-record rewrite"
-        ) from None
+        raise InvalidFile(f"{error}\nCorrect the cassette, or record it anew: {recording_command('rewrite')}") from None
 
 
 def is_cassette(path: Path) -> bool:

@@ -19,6 +19,7 @@ from llm_mock.cassettes.config import CassetteConfig
 from llm_mock.cassettes.record_modes import RECORD_MODES
 from llm_mock.cassettes.storage import is_cassette
 from llm_mock.errors import LLMMockError
+from llm_mock.plugin.stash import RECORDINGS
 from llm_mock.support.redaction import OUTPUT
 from llm_mock.support.text import shorten, shorten_name, shown_path
 
@@ -152,6 +153,8 @@ class CassetteOfTest:
         except LLMMockError as error:
             problem = str(error)
         self._finished = len(self.cassette.recorded)
+        if self.cassette.saved:
+            self._item.config.stash.setdefault(RECORDINGS, {})[shown_path(self.cassette.path)] = self.cassette.saved
         if problem and passed:
             pytest.fail(problem, pytrace=False)
         if note or problem:

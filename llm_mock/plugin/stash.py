@@ -12,3 +12,5 @@ CASSETTE_CLAIMS = pytest.StashKey[dict[str, str]]()
 """Of the configuration: tests that name a cassette that another names too, with what to say."""
 UNUSED_RECORDINGS = pytest.StashKey[list[str]]()
 """Of the configuration: what to say of recorded calls that were not asked for."""
+RECORDINGS = pytest.StashKey[dict[str, int]]()
+"""Of the configuration: the cassettes that were written, with how many calls were recorded in each."""

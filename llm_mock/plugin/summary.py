@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from llm_mock.plugin.run import RUN
-from llm_mock.plugin.stash import UNUSED_RECORDINGS
+from llm_mock.plugin.stash import RECORDINGS, UNUSED_RECORDINGS
 
 BUDGET_OF_RUN = "llm_mock_budget_of_run"
 OUTSIDE_TESTS = "outside of tests"
@@ -26,6 +26,8 @@ def pytest_report_header(config: pytest.Config) -> str | None:
         return None
     real = [*config.getini("llm_mock_passthrough")]
     real += ["in tests marked llm_live"] if config.getoption("--llm-mock-live") else []
+    mode = config.getoption("--llm-mock-record") or config.getini("llm_mock_record")
+    real += [f"in tests with a cassette: real calls are made and recorded (mode {mode})"] if mode != "none" else []
     return f"llm-mock: models of llm are mocked{', except ' if real else ''}{', '.join(real)}"
 
 
@@ -38,6 +40,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
             output["llm_mock_totals"] = mock.history.totals, mock.history.answered_by_default
     if output is not None:
         output["llm_mock_unused"] = session.config.stash.get(UNUSED_RECORDINGS, [])
+        output["llm_mock_recorded"] = session.config.stash.get(RECORDINGS, {})
         output["llm_mock_agents"] = run.agents
 
 
@@ -57,10 +60,17 @@ def pytest_testnodedown(node: Any) -> None:
         from llm_mock.agents.summary import add
 
         add(run.agents, agents)
+    node.config.stash.setdefault(RECORDINGS, {}).update(output.get("llm_mock_recorded", {}))
     node.config.stash.setdefault(UNUSED_RECORDINGS, []).extend(output.get("llm_mock_unused", []))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if recorded := config.stash.get(RECORDINGS, {}):
+        from llm_mock.support.text import count
+
+        terminalreporter.section("Recorded LLM calls")
+        lines = (f"  {path}: {count(number, 'real call')} recorded" for path, number in sorted(recorded.items()))
+        terminalreporter.write_line("\n".join(lines))
     if unused := config.stash.get(UNUSED_RECORDINGS, []):
         from llm_mock.plugin.cassette_of_test import REMOVE_UNUSED
 

@@ -141,7 +141,7 @@ def test_a_miss_fails_the_test_and_shows_the_nearest_recorded_call_although_the_
             "  +prompt: What is one and two?",
             "  +options:",
             "  +  temperature: 0.5",
-            "Record what is new, with the real model: pytest --llm-mock-record new_episodes",
+            "Record what is new, with the real model: pytest test_it.py::test_hi --llm-mock-record new_episodes",
         ],
         consecutive=False,
     )
@@ -326,6 +326,25 @@ def test_a_wrong_marker_is_one_clear_error(pytester: pytest.Pytester, marker: st
     result = pytester.runpytest("--llm-mock-live")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([message])
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n1",)], ids=["here", "xdist"])
+def test_a_run_that_records_says_so_and_what_it_wrote(
+    pytester: pytest.Pytester, server: OpenAIServer, arguments: tuple[str, ...]
+) -> None:
+    write(pytester, prompt_test("One", "Two"), prompt_test("Three", name="test_three"))
+    recording = pytester.runpytest("--llm-mock-record", "once", *arguments)
+    recording.stdout.fnmatch_lines(
+        [
+            "llm-mock: * mocked, except in tests with a cassette: real calls are made and recorded (mode once)",
+            "*= Recorded LLM calls =*",
+            "  cassettes/test_it/test_hi.llm.yaml: 2 real calls recorded",
+            "  cassettes/test_it/test_three.llm.yaml: 1 real call recorded",
+        ]
+    )
+    replaying = pytester.runpytest(*arguments)
+    replaying.assert_outcomes(passed=2)
+    replaying.stdout.no_fnmatch_line("*real call*")
 
 
 @pytest.mark.parametrize("mode", ["all", "rewrite"])
