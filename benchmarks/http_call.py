@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import anthropic
-import httpx2
 import openai
 from table import Row, compared, microseconds
 from timing import Call, best_times
@@ -19,7 +19,7 @@ from llm_mock.core.active import activate
 MODEL, ANSWER = "gpt-4o", "Hello!"
 QUESTION: Any = {"model": MODEL, "messages": [{"role": "user", "content": "Hello"}]}
 LIMITED: Any = {**QUESTION, "max_tokens": 100}
-URLS = {"openai": "https://api.openai.com/v1/chat/completions", "anthropic": "https://api.anthropic.com/v1/messages"}
+URLS = {"openai": "https://api.openai.com/v1/", "anthropic": "https://api.anthropic.com/v1/messages"}
 
 
 def openai_chat(client: Any) -> Call:
@@ -38,9 +38,14 @@ def anthropic_messages_stream(client: Any) -> Call:
     return lambda: list(client.messages.create(**LIMITED, stream=True))
 
 
+def openai_responses(client: Any) -> Call:
+    return lambda: client.responses.create(model=MODEL, input="Hello")
+
+
 KINDS: Mapping[str, tuple[str, Callable[[Any], Call], str]] = {
     "`openai` chat": ("openai", openai_chat, "+ 80 µs"),
     "`openai` chat, streamed": ("openai", openai_chat_stream, "+ 150 µs"),
+    "`openai` responses": ("openai", openai_responses, "+ 80 µs"),
     "`anthropic` messages": ("anthropic", anthropic_messages, "+ 80 µs"),
     "`anthropic` messages, streamed": ("anthropic", anthropic_messages_stream, "+ 150 µs"),
 }
@@ -49,6 +54,12 @@ KINDS: Mapping[str, tuple[str, Callable[[Any], Call], str]] = {
 def _client(sdk: str, **arguments: Any) -> Any:
     make: Any = openai.OpenAI if sdk == "openai" else anthropic.Anthropic
     return make(api_key="none", max_retries=0, **arguments)
+
+
+def _library(sdk: str) -> Any:
+    """The HTTP library of an SDK: `httpx`, or `httpx2` from openai 3 and anthropic 2 on."""
+    bases = type(_client(sdk)._client).__mro__
+    return sys.modules[next(base.__module__ for base in bases if base.__module__.startswith("httpx")).split(".")[0]]
 
 
 class Contest:
@@ -60,7 +71,7 @@ class Contest:
     """
 
     def __init__(self, sdk: str, ask: Callable[[Any], Call]) -> None:
-        self._sdk, self._ask = sdk, ask
+        self._sdk, self._ask, self._httpx = sdk, ask, _library(sdk)
         self._routers: list[Any] = []
         self._given = self._answer_of_the_mock()
 
@@ -68,33 +79,39 @@ class Contest:
         """What the others are given to answer: the same bytes."""
         seen: list[dict[str, Any]] = []
 
-        def note(response: httpx2.Response) -> None:
+        def note(response: Any) -> None:
             seen.append({"headers": {"content-type": response.headers["content-type"]}, "content": response.read()})
 
-        with httpx2.Client(event_hooks={"response": [note]}) as client:
+        with self._httpx.Client(event_hooks={"response": [note]}) as client:
             activate(create_mock_get_model({"*": ANSWER}))
             self._ask(_client(self._sdk, http_client=client))()
         return seen[0]
 
+    def _asked(self, client: Any) -> Call:
+        """A call of a client that was called before: the first one costs more, on all sides."""
+        call = self._ask(client)
+        call()
+        return call
+
     def floor(self) -> Call:
-        transport = httpx2.MockTransport(lambda request: httpx2.Response(200, **self._given))
-        return self._ask(_client(self._sdk, http_client=httpx2.Client(transport=transport)))
+        transport = self._httpx.MockTransport(lambda request: self._httpx.Response(200, **self._given))
+        return self._asked(_client(self._sdk, http_client=self._httpx.Client(transport=transport)))
 
     def ours(self) -> Call:
         while self._routers:
             self._routers.pop().stop()
         activate(create_mock_get_model({"*": ANSWER}))
-        return self._ask(_client(self._sdk))
+        return self._asked(_client(self._sdk))
 
     def respx(self) -> Call:
         import respx
 
         while not self._routers:
-            router = respx.mock(using="httpcore2", assert_all_called=False)
-            router.post(URLS[self._sdk]).respond(200, **self._given)
+            router = respx.mock(using=self._httpx.__name__.replace("httpx", "httpcore"), assert_all_called=False)
+            router.post(url__startswith=URLS[self._sdk]).respond(200, **self._given)
             router.start()
             self._routers.append(router)
-        return self._ask(_client(self._sdk))
+        return self._asked(_client(self._sdk))
 
     def times(self) -> dict[str, float]:
         """Seconds a call of each."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
+
+from llm_mock.support.redaction import REDACTED
 
 
 class PassedKey(str):
@@ -22,8 +25,6 @@ class PassedKey(str):
     @classmethod
     def of_digest(cls, digest: str) -> PassedKey:
         """The same from the hash of a key, as it comes from another process."""
-        from llm_mock.support.redaction import REDACTED
-
         passed = cls(REDACTED)
         passed.digest = digest
         return passed
@@ -40,5 +41,6 @@ class PassedKey(str):
         return hash(self.digest)
 
 
+@functools.lru_cache(maxsize=16)
 def _digest(key: str) -> str:
     return hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest()

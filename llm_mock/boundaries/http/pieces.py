@@ -41,6 +41,12 @@ class Exchange:
         return reason
 
     @property
+    def is_text(self) -> bool:
+        """Whether the answer is nothing but text, which comes at once."""
+        answer = self.answer
+        return answer.waits is None and answer.reply.is_text and _tool_for(answer.reply, self.request) is None
+
+    @property
     def input_tokens(self) -> int:
         """The tokens of what was asked."""
         return self.answer.record["input_tokens"] or 0
@@ -128,6 +134,8 @@ def collected(exchange: Exchange) -> Whole:
     Raises:
         Exception: the error of the reply.
     """
+    if exchange.is_text:
+        return Whole(exchange.answer.reply.content, "", [], 0.0)
     text, reasoning, seconds = [], [], 0.0
     calls = ToolCallsInPieces()
     for piece in exchange.pieces(stream=False):

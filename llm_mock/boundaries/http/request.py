@@ -95,9 +95,10 @@ class HTTPRequest(Request):
         self.provider = PROVIDERS.get(api, "openai")
         self.sdk, self.key = (None, None) if sent is None else (sent.client, sent.key)
         self.fingerprint = None if sent is None else f"{zlib.crc32(sent.body, zlib.crc32(sent.path.encode())):08x}"
-        messages = self._messages = _named_results(_joined(messages))
-        self.schema = schema or self._schema_of_forced_tool()
-        self.turn = 1 + sum(message["role"] == "assistant" for message in messages)
+        answered = any(message["role"] == "assistant" for message in messages)
+        messages = self._messages = _named_results(_joined(messages)) if answered else messages
+        self.schema = schema or (self._schema_of_forced_tool() if tools else None)
+        self.turn = 1 + sum(message["role"] == "assistant" for message in messages) if answered else 1
         self.prompt, self.attachments, self.tool_results = _last_said(messages)
 
     def _schema_of_forced_tool(self) -> dict[str, Any] | None:
@@ -200,11 +201,22 @@ def _last_said(messages: list[Message]) -> tuple[str, list[Attachment], list[Too
 
     Where that is results alone, the text is empty, as it is in `llm`'s chains.
     """
-    last = max((i for i, message in enumerate(messages) if message["role"] == "assistant"), default=-1)
-    new = messages[last + 1 :]
-    texts = [part["text"] for part in _parts(new[-1:] if new and new[-1]["role"] == "user" else new, "text")]
-    results = [ToolResult(part["name"], part["output"], part["tool_call_id"]) for part in _parts(new, "tool_result")]
-    return "\n".join(texts), [part["attachment"] for part in _parts(new, "attachment")], results
+    start = next((i for i in range(len(messages), 0, -1) if messages[i - 1]["role"] == "assistant"), 0)
+    texts: list[str] = []
+    attachments: list[Attachment] = []
+    results: list[ToolResult] = []
+    for message in messages[start:]:
+        if message["role"] == "user" and message is messages[-1]:
+            texts.clear()  # what is said before it is no part of the prompt
+        for part in message["parts"]:
+            kind = part["type"]
+            if kind == "text":
+                texts.append(part["text"])
+            elif kind == "tool_result":
+                results.append(ToolResult(part["name"], part["output"], part["tool_call_id"]))
+            elif kind == "attachment":
+                attachments.append(part["attachment"])
+    return "\n".join(texts), attachments, results
 
 
 def described_tool_result(output: Any, tool_call_id: str | None, name: str | None = None) -> Message:

@@ -36,9 +36,12 @@ ERRORS = {"anthropic": "anthropic_messages", "google": "gemini", "mistral": "mis
 
 def protocol_of(sent: WireRequest, provider: str) -> Protocol | None:
     """The protocol by which a request asks a model for an answer; None where it does not."""
-    if sent.method != "POST":
-        return None
-    name = next((name for ending, name in CONVERSATIONS if ending.search(sent.path)), None)
+    return _protocol_at(sent.path, provider) if sent.method == "POST" else None
+
+
+@functools.lru_cache(maxsize=256)
+def _protocol_at(path: str, provider: str) -> Protocol | None:
+    name = next((name for ending, name in CONVERSATIONS if ending.search(path)), None)
     if name == "openai_chat":
         name = DIALECTS.get(provider, name)
     return None if name is None else protocol_module(name)

@@ -195,6 +195,8 @@ def _message(message: dict[str, Any]) -> Message:
 
 
 def _offered(body: dict[str, Any]) -> list[Any]:
+    if not body.get("tools") and not body.get("functions"):
+        return []
     tools = [*(body.get("tools") or ()), *({"function": function} for function in body.get("functions") or ())]
     return [tool for tool in tools if isinstance(tool, dict)]
 

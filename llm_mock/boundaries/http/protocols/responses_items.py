@@ -16,8 +16,9 @@ INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """Why a response is incomplete, for the words of Chat Completions."""
 NO_TOKENS_OF_THE_CACHE = {"cached_tokens": 0, "cache_write_tokens": 0}
 
-_stored: weakref.WeakKeyDictionary[Any, dict[str, list[Message]]] = weakref.WeakKeyDictionary()
-"""Of each mock: the conversations up to each response, for `previous_response_id`."""
+_stored: weakref.WeakKeyDictionary[Any, dict[str, tuple[list[Message], list[dict[str, Any]]]]]
+_stored = weakref.WeakKeyDictionary()
+"""Of each mock: the conversation before each response, and its output, for `previous_response_id`."""
 
 
 def earlier_messages(response_id: Any) -> list[Message]:
@@ -28,17 +29,17 @@ def earlier_messages(response_id: Any) -> list[Message]:
     """
     if not response_id:
         return []
-    messages = _stored.get(active(), {}).get(response_id)
-    if messages is None:
+    kept = _stored.get(active(), {}).get(response_id)
+    if kept is None:
         message = f"Previous response with id '{response_id}' not found."
         raise WireError(400, message, code="previous_response_not_found")
-    return messages
+    messages, output = kept
+    return [*messages, *read_items(output)]
 
 
 def keep(exchange: Exchange, output: list[dict[str, Any]]) -> None:
     """Keep the conversation up to a response."""
-    conversations = _stored.setdefault(active(), {})
-    conversations[response_id(exchange)] = [*exchange.request.conversation(), *read_items(output)]
+    _stored.setdefault(active(), {})[response_id(exchange)] = exchange.request.conversation(), output
 
 
 def remember(request: HTTPRequest, answered: Any) -> None:
@@ -47,8 +48,7 @@ def remember(request: HTTPRequest, answered: Any) -> None:
         response = body.get("response", body) if isinstance(body, dict) else None
         if isinstance(response, dict) and response.get("object") == "response" and response.get("output"):
             items = [item for item in response["output"] if isinstance(item, dict)]
-            conversations = _stored.setdefault(active(), {})
-            conversations[str(response.get("id"))] = [*request.conversation(), *read_items(items)]
+            _stored.setdefault(active(), {})[str(response.get("id"))] = request.conversation(), items
 
 
 def response_id(exchange: Exchange) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -27,11 +27,11 @@ def attach(httpcore: ModuleType) -> None:
         (httpcore.AsyncConnectionPool, "handle_async_request", _handle_async_request),
     ):
         signature = inspect.signature(getattr(pool, name))
-        replace(pool, name, replacement)
+        replace(pool, name, functools.partial(replacement, httpcore))
         getattr(pool, name).__signature__ = signature  # respx asks for it, and does not look behind wrappers
 
 
-def _handle_request(original: Callable[[Any, Any], Any], pool: Any, request: Any) -> Any:
+def _handle_request(httpcore: Any, original: Callable[[Any, Any], Any], pool: Any, request: Any) -> Any:
     __tracebackhide__ = True
     provider = guarded_provider(request.url.host.decode("ascii"), request.url.port)
     if provider is None:
@@ -43,17 +43,19 @@ def _handle_request(original: Callable[[Any, Any], Any], pool: Any, request: Any
     try:
         response = response_to(_sent(request, body), provider, clock)
     except ConnectionFails as error:
-        raise _exception(pool, error) from None
+        raise _exception(httpcore, error) from None
     if not isinstance(response, tuple):
         request.stream = _Again(body)
         with for_real(), _sending(request, response):
             received = original(pool, request)
         return received if response is None else _recorded(received, response)
-    content = response.body if isinstance(response.body, bytes) else _pieces(pool, clock.pieces(response.body))
-    return _response(pool, response, content)
+    content = response.body if isinstance(response.body, bytes) else _pieces(httpcore, clock.pieces(response.body))
+    return _response(httpcore, response, content)
 
 
-async def _handle_async_request(original: Callable[[Any, Any], Awaitable[Any]], pool: Any, request: Any) -> Any:
+async def _handle_async_request(
+    httpcore: Any, original: Callable[[Any, Any], Awaitable[Any]], pool: Any, request: Any
+) -> Any:
     __tracebackhide__ = True
     provider = guarded_provider(request.url.host.decode("ascii"), request.url.port)
     if provider is None:
@@ -65,14 +67,16 @@ async def _handle_async_request(original: Callable[[Any, Any], Awaitable[Any]], 
     try:
         response = await response_to_async(_sent(request, body), provider, clock)
     except ConnectionFails as error:
-        raise _exception(pool, error) from None
+        raise _exception(httpcore, error) from None
     if not isinstance(response, tuple):
         request.stream = _Again(body)
         with for_real(), _sending(request, response):
             received = await original(pool, request)
         return received if response is None else _recorded(received, response)
-    content = response.body if isinstance(response.body, bytes) else _pieces_async(pool, clock.pieces(response.body))
-    return _response(pool, response, content)
+    content = (
+        response.body if isinstance(response.body, bytes) else _pieces_async(httpcore, clock.pieces(response.body))
+    )
+    return _response(httpcore, response, content)
 
 
 class _Again:
@@ -147,23 +151,18 @@ def _clock(request: Any) -> ClientClock:
     return ClientClock(request.extensions.get("timeout", {}).get("read"))
 
 
-def _library(pool: Any) -> ModuleType:
-    name = next(base.__module__ for base in type(pool).__mro__ if base.__module__.startswith("httpcore"))
-    return sys.modules[name.split(".")[0]]
-
-
-def _exception(pool: Any, error: Any) -> Exception:
-    exception: Exception = getattr(_library(pool), EXCEPTIONS[error.kind])(str(error))
+def _exception(httpcore: Any, error: Any) -> Exception:
+    exception: Exception = getattr(httpcore, EXCEPTIONS[error.kind])(str(error))
     return exception
 
 
-def _response(pool: Any, response: Any, content: Any) -> Any:
+def _response(httpcore: Any, response: Any, content: Any) -> Any:
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers]
     extensions = {"http_version": b"HTTP/1.1"}
-    return _library(pool).Response(response.status, headers=headers, content=content, extensions=extensions)
+    return httpcore.Response(response.status, headers=headers, content=content, extensions=extensions)
 
 
-def _pieces(pool: Any, body: Iterable[Any]) -> Iterator[bytes]:
+def _pieces(httpcore: Any, body: Iterable[Any]) -> Iterator[bytes]:
     from llm_mock.boundaries.http.errors import ConnectionFails
 
     try:
@@ -173,10 +172,10 @@ def _pieces(pool: Any, body: Iterable[Any]) -> Iterator[bytes]:
             else:
                 time.sleep(piece)
     except ConnectionFails as error:
-        raise _exception(pool, error) from None
+        raise _exception(httpcore, error) from None
 
 
-async def _pieces_async(pool: Any, body: Iterable[Any]) -> AsyncIterator[bytes]:
+async def _pieces_async(httpcore: Any, body: Iterable[Any]) -> AsyncIterator[bytes]:
     from llm_mock.boundaries.http.errors import ConnectionFails
 
     try:
@@ -186,4 +185,4 @@ async def _pieces_async(pool: Any, body: Iterable[Any]) -> AsyncIterator[bytes]:
             else:
                 await sleep(piece)
     except ConnectionFails as error:
-        raise _exception(pool, error) from None
+        raise _exception(httpcore, error) from None
