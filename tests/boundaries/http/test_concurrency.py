@@ -151,7 +151,7 @@ def test_retry_after_is_what_the_client_waits(
     assert waited == [seconds, seconds]
 
 
-def test_a_process_without_pytest_is_mocked(tmp_path: Any) -> None:
+def test_a_process_without_pytest_is_mocked(tmp_path: Any, mock_llm_calls: MockGetModel) -> None:
     code = f"""
 import asyncio, sys, urllib.request
 import openai
@@ -169,3 +169,5 @@ print("pytest" in sys.modules, "llm" in sys.modules)
     assert answer == '{"success": true}'
     assert "A connection to api.openai.com was about to be made" in refused
     assert imported == "False False"
+    assert ["A connection to api.openai.com" in problem for problem in mock_llm_calls.problems] == [True]
+    mock_llm_calls.problems.clear()

@@ -180,16 +180,34 @@ def test_a_run_without_sockets_is_answered(pytester: pytest.Pytester) -> None:
     pytester.runpytest_subprocess("--disable-socket").assert_outcomes(passed=1)
 
 
-def test_pytest_httpx_wins(pytester: pytest.Pytester) -> None:
-    pytest.importorskip("pytest_httpx")
+def test_the_fixtures_and_markers_of_others_win(pytester: pytest.Pytester) -> None:
+    plugins = ("pytest_httpx", "pytest_httpx2", "pytest_recording")
+    for plugin in plugins:
+        pytest.importorskip(plugin)
+    folder = pytester.mkdir("cassettes") / "test_it"
+    folder.mkdir()
+    (folder / "test_recording.yaml").write_text(CASSETTE.format(url=CHAT, answer=json.dumps(ANSWER)))
     pytester.makepyfile(
-        f"""
-        import httpx
+        test_it=f"""
+        import httpx, httpx2, pytest
 
-        def test_it(httpx_mock, mock_llm_calls):
-            httpx_mock.add_response(json={ANSWER!r})
-            assert "of the test" in httpx.post({CHAT!r}, json={QUESTION!r}).text
+        URL, QUESTION, ANSWER = {CHAT!r}, {QUESTION!r}, {ANSWER!r}
+
+        def test_httpx(httpx_mock, mock_llm_calls):
+            httpx_mock.add_response(json=ANSWER)
+            assert "of the test" in httpx.post(URL, json=QUESTION).text
+            assert mock_llm_calls.calls == []
+
+        def test_httpx2(httpx2_mock, mock_llm_calls):
+            httpx2_mock.post(URL).respond(json=ANSWER)
+            assert "of the test" in httpx2.post(URL, json=QUESTION).text
+            assert mock_llm_calls.calls == []
+
+        @pytest.mark.vcr
+        def test_recording(mock_llm_calls):
+            assert "of the test" in httpx.post(URL, json=QUESTION).text
             assert mock_llm_calls.calls == []
         """
     )
-    pytester.runpytest_subprocess("-p", "pytest_httpx").assert_outcomes(passed=1)
+    options = [option for plugin in plugins for option in ("-p", plugin.replace("pytest_recording", "recording"))]
+    pytester.runpytest_subprocess(*options).assert_outcomes(passed=3)
