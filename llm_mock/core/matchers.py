@@ -37,6 +37,8 @@ class Matchers:
             raise InvalidReply(f"turn={described(turn)}: give a whole number from 1.")
         if options is not None and not isinstance(options, Mapping):
             raise InvalidReply(f"options={described(options)}: give a mapping of names to values, as {{'seed': 1}}.")
+        if _has_nan(options):
+            raise InvalidReply(f"options={described(options)}: NaN is equal to nothing, so no call fits it.")
         self.prompt = _text_matcher("prompt", prompt)
         self.system = _text_matcher("system", system)
         self.tools = _names("tools", [tools] if isinstance(tools, str) else tools, "the names of tools, as ['search']")
@@ -89,6 +91,11 @@ def _text_matcher(name: str, matcher: Any) -> Any:
     """What is to be said of a text, which may be None."""
     __tracebackhide__ = True
     pattern = matcher.pattern if isinstance(matcher, re.Pattern) else matcher
+    if pattern == "":
+        raise InvalidReply(
+            f"{name}={matcher!r} fits every text: leave it out, or give what the {name} contains. For one "
+            f"that is empty write {name}=lambda text: not text."
+        )
     if pattern is None or isinstance(pattern, str):
         return matcher
     wanted = f"give a text that the {name} contains, a compiled pattern of text, or a function of the text"
@@ -103,6 +110,13 @@ def _text_matcher(name: str, matcher: Any) -> Any:
     except TypeError as error:
         raise InvalidReply(f"{name}={compact(matcher)} cannot be called with the text ({error}): {wanted}.") from None
     return matcher
+
+
+def _has_nan(value: Any) -> bool:
+    """Whether a value, or one within it, is NaN."""
+    if isinstance(value, (Mapping, list, tuple)):
+        return any(map(_has_nan, value.values() if isinstance(value, Mapping) else value))
+    return isinstance(value, float) and value != value
 
 
 def _names(matcher: str, given: Any, wanted: str) -> list[str] | None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 LONGEST_REPEATED = 60
 """Characters of an error's message that stand both in the failure and beside its call."""
+OWN_FIXTURES = {"mock_llm_calls", "mock_llm_responses", "debug_llm", "llm_mock_cassette", "llm_mock_server"}
+"""Our fixtures by which a test knows the mock."""
 EARLIER_CALLS = pytest.StashKey[int]()
 LEGACY = pytest.StashKey[LegacyMockDetector]()
 AGENT_RUNS = pytest.StashKey[Any]()
@@ -104,6 +106,8 @@ def pytest_runtest_makereport(
         mock: Any = active_if_made()
         if mock is not None and mock.misbehaviour is not None:
             report.sections.append(("LLM misbehaviour", str(mock.misbehaviour)))
+        if hidden := _hidden_fixtures(item):
+            report.sections.append(("Fixtures of the project", hidden))
         if not hasattr(item, "failure_shows_calls") and (shown := _calls_text(item, call)):
             report.sections.append(("LLM calls", shown))
     if "llm_mock.agents.summary" in sys.modules:
@@ -122,6 +126,21 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         from llm_mock.plugin.failures import colour
 
         colour(report)
+
+
+def _hidden_fixtures(item: pytest.Item) -> str:
+    """Which fixtures that a failed test asks for have a name of ours, but are the project's own."""
+    fixtures = getattr(item, "_fixtureinfo", None)
+    lines = []
+    for name in OWN_FIXTURES.intersection(getattr(fixtures, "initialnames", ())):
+        function = fixtures.name2fixturedefs[name][-1].func  # type: ignore[union-attr]
+        if not function.__module__.startswith("llm_mock."):
+            from llm_mock.core.places import place_text
+
+            code = getattr(function, "__code__", None)
+            where = place_text((code.co_filename, code.co_firstlineno)) if code else function.__module__
+            lines.append(f"{name} is the fixture of {where}, which hides that of pytest-llm-mock: rename it for ours.")
+    return "\n".join(sorted(lines))
 
 
 def _calls_text(item: pytest.Item, call: pytest.CallInfo[None]) -> str:

@@ -96,7 +96,7 @@ def _not_json(value: Any, place: Place) -> Iterator[tuple[Place, str]]:
     elif isinstance(value, list):
         for position, item in enumerate(value):
             yield from _not_json(item, (*place, position))
-    elif not isinstance(value, (str, int, float, type(None))) or (
-        isinstance(value, float) and not math.isfinite(value)
-    ):
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield place, f"{value} is no number of JSON, which tools are given; write a finite one, or null"
+    elif not isinstance(value, (str, int, float, type(None))):
         yield place, f"{shorten_name(str(value))} is read as {type(value).__name__}; {_IN_QUOTES}"

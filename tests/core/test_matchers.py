@@ -271,6 +271,10 @@ async def later(text: str) -> bool:
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
+        ({"prompt": ""}, "prompt='' fits every text: leave it out, or give what the prompt contains."),
+        ({"system": re.compile("")}, "system=re.compile('') fits every text"),
+        ({"options": {"top_p": float("nan")}}, 'options={"top_p": NaN}: NaN is equal to nothing, so no call fits it'),
+        ({"options": {"a": {"b": [float("nan")]}}}, 'options={"a": {"b": [NaN]}}: NaN is equal to nothing'),
         ({"prompt": 5}, "prompt=5: give a text that the prompt contains, a compiled pattern of text, or a function"),
         ({"prompt": re.compile(b"x")}, "prompt=an object of type Pattern: give a text"),
         ({"system": ["x"]}, 'system=["x"]: give a text that the system contains'),

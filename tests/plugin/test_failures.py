@@ -506,3 +506,21 @@ def test_a_turn_after_tools_shows_what_they_gave(pytester: pytest.Pytester) -> N
             "  4. a  weather gave 'snow'  → 'nice'",
         ]
     )
+
+
+def test_a_failure_names_a_fixture_of_the_project_that_hides_ours(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("import pytest\n\n@pytest.fixture\ndef mock_llm_calls():\n    return []")
+    pytester.makepyfile(
+        """
+        def test_it(mock_llm_calls):
+            mock_llm_calls.get_model("m")
+
+        def test_ours(mock_llm_responses):
+            assert mock_llm_responses.calls == 0
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=2)
+    assert [line for line in result.outlines if "which hides" in line] == [
+        "mock_llm_calls is the fixture of conftest.py:3, which hides that of pytest-llm-mock: rename it for ours."
+    ]
