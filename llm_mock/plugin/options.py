@@ -57,6 +57,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("llm_mock_http", "HTTP requests to providers: answer (default), refuse or off.", default="answer")
     parser.addini("llm_mock_hosts", "Further hosts of providers, such as localhost:11434.", type="args")
     parser.addini(
+        "llm_mock_shared_ssl", "Clients share their default SSL context (default: true).", type="bool", default=True
+    )
+    parser.addini(
         "llm_mock_fast_retries",
         "Tell clients to try again after 50 ms, beside Retry-After (default: true).",
         type="bool",

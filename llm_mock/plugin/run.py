@@ -44,6 +44,7 @@ class TestRun:
         http: what becomes of HTTP requests to providers: `answer`, `refuse` or `off`.
         hosts: further hosts that are providers.
         fast_retries: tell the clients of providers that can to try again after milliseconds.
+        shared_ssl: have clients share their default SSL context.
         processes: hand what a test configures to the processes that it starts.
         within_opted_out_run: this is for one test of a run that is not mocked.
     """
@@ -59,10 +60,11 @@ class TestRun:
         http: str = "answer",
         hosts: Sequence[str] = (),
         fast_retries: bool = True,
+        shared_ssl: bool = True,
         processes: bool = True,
         within_opted_out_run: bool = False,
     ) -> None:
-        self._http = http, hosts, fast_retries
+        self._http = http, hosts, fast_retries, shared_ssl
         self._processes = processes
         self._within_opted_out_run = within_opted_out_run
         self.pending = Pending(lambda: _new_mock(standing_only=True, settings=settings())) if mocked else None
@@ -234,5 +236,5 @@ def new_run(config: pytest.Config, mocked: bool, within_opted_out_run: bool = Fa
     passthrough = config.getini("llm_mock_passthrough")
     http_mode, hosts = choice(config, "llm_mock_http", *MODES), config.getini("llm_mock_hosts")
     fast, processes = boolean(config, "llm_mock_fast_retries"), boolean(config, "llm_mock_processes")
-    wanted = http_mode, hosts, fast
+    wanted = http_mode, hosts, fast, boolean(config, "llm_mock_shared_ssl")
     return TestRun(mocked, passthrough, refuse, settings_of(config), *wanted, processes, within_opted_out_run)

@@ -16,10 +16,14 @@ class Wanted:
     """Further hosts that are providers: `example.com`, or `localhost:11434` for one port."""
     fast_retries = True
     """Whether clients that can are told to try again after milliseconds."""
+    shared_ssl = True
+    """Whether clients share their default SSL context while the mock answers."""
 
 
-def set_wanted(mode: str, hosts: Sequence[str], fast_retries: bool) -> tuple[str, Sequence[str], bool]:
+def set_wanted(
+    mode: str, hosts: Sequence[str], fast_retries: bool, shared_ssl: bool
+) -> tuple[str, Sequence[str], bool, bool]:
     """Set all of it. Returns what was set before, to be put back."""
-    previous = Wanted.mode, Wanted.hosts, Wanted.fast_retries
-    Wanted.mode, Wanted.hosts, Wanted.fast_retries = mode, tuple(hosts), fast_retries
+    previous = Wanted.mode, Wanted.hosts, Wanted.fast_retries, Wanted.shared_ssl
+    Wanted.mode, Wanted.hosts, Wanted.fast_retries, Wanted.shared_ssl = mode, tuple(hosts), fast_retries, shared_ssl
     return previous

@@ -1,0 +1,89 @@
+"""Clients share their default SSL context, and nothing that an application makes itself."""
+
+from __future__ import annotations
+
+import ssl
+from types import ModuleType
+from typing import Any
+
+import anthropic
+import certifi
+import httpx
+import httpx2
+import openai
+import pytest
+
+from llm_mock.boundaries.http.wanted import Wanted
+from llm_mock.core.active import activate, pointer
+
+LIBRARIES = pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
+
+
+def context_of(client: Any) -> ssl.SSLContext:
+    """The SSL context of a client of httpx, httpx2 or an SDK."""
+    context: ssl.SSLContext = getattr(client, "_client", client)._transport._pool._ssl_context
+    return context
+
+
+@LIBRARIES
+def test_clients_share_the_context_that_they_make_by_default(library: ModuleType) -> None:
+    assert context_of(library.Client()) is context_of(library.AsyncClient(verify=True))
+
+
+@pytest.mark.parametrize("sdk", [openai.OpenAI, openai.AsyncOpenAI, anthropic.Anthropic, anthropic.AsyncAnthropic])
+def test_clients_of_an_sdk_share_it(sdk: Any) -> None:
+    assert context_of(sdk()) is context_of(sdk())
+
+
+@LIBRARIES
+def test_what_an_application_says_of_certificates_is_its_own(library: ModuleType) -> None:
+    own = ssl.create_default_context()
+    assert context_of(library.Client(verify=own)) is own
+    shared = context_of(library.Client())
+    unchecked = context_of(library.Client(verify=False))
+    assert (unchecked.verify_mode, shared.verify_mode) == (ssl.CERT_NONE, ssl.CERT_REQUIRED)
+    assert library.create_ssl_context() is not library.create_ssl_context()
+
+
+@LIBRARIES
+def test_certificates_of_the_environment_count(library: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = context_of(library.Client())
+    monkeypatch.setenv("SSL_CERT_FILE", certifi.where())
+    assert context_of(library.Client()) is not shared
+    assert context_of(library.Client(trust_env=False)) is not context_of(library.Client())
+
+
+def test_what_a_test_puts_in_place_of_the_context_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    httpx.Client()
+    monkeypatch.setattr(ssl, "create_default_context", lambda **_: own)
+    assert context_of(httpx.Client()) is own
+
+
+@LIBRARIES
+def test_nothing_is_shared_where_nothing_is_mocked_or_the_project_says_so(
+    library: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Wanted, "shared_ssl", False)
+        assert context_of(library.Client()) is not context_of(library.Client())
+    mock = pointer()
+    activate(None)
+    try:
+        assert context_of(library.Client()) is not context_of(library.Client())
+    finally:
+        activate(mock)
+
+
+def test_the_ini_file_says_so(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_shared_ssl = false")
+    pytester.makepyfile(
+        """
+        import httpx
+
+        def test_it():
+            first, second = httpx.Client(), httpx.Client()
+            assert first._transport._pool._ssl_context is not second._transport._pool._ssl_context
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1)
