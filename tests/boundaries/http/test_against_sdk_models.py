@@ -8,9 +8,11 @@ import typing
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
+import anthropic.pagination
 import anthropic.types
 import httpx
 import mistralai.client.models
+import openai.pagination
 import openai.types.chat
 import openai.types.responses
 import pytest
@@ -97,7 +99,6 @@ class API(NamedTuple):
     body: dict[str, Any]
     whole: Any
     event: Any
-    error: Any = None
     streamed: str = ""
     """The URL where a stream is asked for, if it is another one."""
 
@@ -136,7 +137,6 @@ APIS = {
         {"model": "m", "max_tokens": 9, "messages": MESSAGES, "tools": [{"name": "weather", "input_schema": SCHEMA}]},
         anthropic.types.Message,
         anthropic.types.RawMessageStreamEvent,
-        anthropic.types.ErrorResponse,
     ),
     "google": API(
         f"{GEMINI}generateContent",
@@ -204,14 +204,25 @@ def test_a_text_of_anthropic_has_no_citations_where_no_document_is_there(mock_ll
 
 
 @pytest.mark.parametrize("misbehaviour", ["rate-limit", "context-overflow", "invalid-key", "overloaded"])
-def test_an_error_of_anthropic_is_what_the_sdk_says(misbehaviour: str, mock_llm_calls: MockGetModel) -> None:
+@pytest.mark.parametrize("name", ["openai chat", "openai responses", "anthropic"])
+def test_an_error_is_what_the_sdk_says(name: str, misbehaviour: str, mock_llm_calls: MockGetModel) -> None:
     mock_llm_calls.misbehave(misbehaviour)
-    assert problems(APIS["anthropic"].ask(), anthropic.types.ErrorResponse) == []
+    body = APIS[name].ask()
+    if name == "anthropic":
+        assert problems(body, anthropic.types.ErrorResponse) == []
+    else:
+        assert body.keys() == {"error"}
+        assert problems(body["error"], openai.types.ErrorObject) == []
 
 
 LOOKUPS = {
     "openai embeddings": ("https://api.openai.com/v1/embeddings", openai.types.CreateEmbeddingResponse),
     "openai model": ("https://api.openai.com/v1/models/m", openai.types.Model),
+    "openai models": ("https://api.openai.com/v1/models", openai.pagination.SyncPage[openai.types.Model]),
+    "anthropic models": (
+        "https://api.anthropic.com/v1/models",
+        anthropic.pagination.SyncPage[anthropic.types.ModelInfo],
+    ),
     "anthropic model": ("https://api.anthropic.com/v1/models/m", anthropic.types.ModelInfo),
     "anthropic tokens": ("https://api.anthropic.com/v1/messages/count_tokens", anthropic.types.MessageTokensCount),
     "google embeddings": (f"{GEMINI}batchEmbedContents", google.EmbedContentResponse),
