@@ -35,11 +35,12 @@ class _Finite(click.FloatRange):
 def main() -> None:
     """Test code that calls large language models.
 
-    The plugin for pytest needs no command. Suites, roles and plain-language tests need an extra:
+    The plugin for pytest needs no command. Suites, roles, plain-language tests and migrate need an extra:
 
     \b
       test, run            pip install 'pytest-llm-mock[suites]'
       validate, schema     pip install 'pytest-llm-mock[suites,specs]'
+      migrate              pip install 'pytest-llm-mock[migrate]'
     """
     KNOWN.ask(_stored_keys)
 
@@ -271,6 +272,31 @@ def config(ini: bool) -> None:
     from llm_mock.commands.config import recommended
 
     click.echo(recommended(ini))
+
+
+@main.command(short_help="Rewrite tests that mock llm by hand.", epilog="Documentation: MIGRATION_GUIDE.md.")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATHS...")
+@click.option("--check", is_flag=True, help="Only say what is to do; exit code 1 where something is.")
+@click.option("--write", is_flag=True, help="Write the files, in place of showing what would change.")
+@click.option("--learn", is_flag=True, help="Run the old tests once, to see which models they ask for.")
+def migrate(paths: tuple[Path, ...], check: bool, write: bool, learn: bool) -> None:
+    """Rewrite tests that mock llm by hand (unittest.mock, monkeypatch, pytest-mock) to tests with llm_mock.
+
+    \b
+      llm-mock migrate tests                    shows what would change
+      llm-mock migrate --learn --write tests    runs the tests once for the ids of models, and rewrites them
+
+    What it is sure of is rewritten; what it is not is printed: where, why, and what to write instead.
+
+    Exit codes: 0. 1, a file is wrong, or with --check there is something to do. 2, wrong usage.
+    """
+    if check and write:
+        raise click.UsageError("--check writes nothing: give --check or --write.")
+    with errors_told():
+        from llm_mock.commands.migrate import migrate as migrate_paths
+
+        exit_code = migrate_paths(paths, check=check, write=write, learning=learn)
+    raise SystemExit(exit_code)
 
 
 @main.command(short_help="List what models do wrong.", epilog="Documentation: docs/misbehaviour.md.")

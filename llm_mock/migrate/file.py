@@ -1,0 +1,211 @@
+"""Rewrites one test file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import libcst as cst
+import libcst.matchers as m
+from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
+
+from llm_mock.errors import InvalidFile
+from llm_mock.migrate import fakes
+from llm_mock.migrate.findings import Finding, Unsure
+from llm_mock.migrate.function import Rewritten, rewrite
+from llm_mock.migrate.imports import with_imports
+from llm_mock.migrate.scope import Scope
+from llm_mock.migrate.state import Known
+from llm_mock.migrate.syntax import dotted
+from llm_mock.support.text import shown_path
+
+IdsOf = Callable[[str, str], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class FileResult:
+    """What became of a file: its text before and after, the tests that changed, and what is left to a person.
+
+    `encoded` is the text after, in the encoding that the file has.
+    """
+
+    path: Path
+    before: str
+    after: str
+    encoded: bytes
+    changed: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+
+def parsed(path: Path, source: bytes) -> cst.Module:
+    """The tree of a file.
+
+    Raises:
+        InvalidFile: it is no Python.
+    """
+    try:
+        return cst.parse_module(source)
+    except cst.ParserSyntaxError as error:
+        raise InvalidFile(f"{shown_path(path)}:{error.raw_line}: this is no Python: {error.message}.") from None
+    except (UnicodeDecodeError, LookupError) as error:
+        raise InvalidFile(f"{shown_path(path)}: it is no text in its encoding: {error}.") from None
+
+
+def rewritten_file(path: Path, source: bytes, ids_of: IdsOf, id_of: Callable[[str], str]) -> FileResult:
+    """Rewrite the tests of a file that are sure.
+
+    Raises:
+        InvalidFile: it is no Python.
+    """
+    wrapper = MetadataWrapper(parsed(path, source))
+    return _File(path, wrapper, ids_of, id_of).result()
+
+
+class _File:
+    def __init__(self, path: Path, wrapper: MetadataWrapper, ids_of: IdsOf, id_of: Callable[[str], str]) -> None:
+        self.path = path
+        self.module = wrapper.module
+        self.lines = wrapper.resolve(PositionProvider)
+        self.functions = list(_functions(self.module))
+        fixtures = {name: node for name, node, owner in self.functions if owner is None and _is_fixture(node)}
+        self.known = Known(Scope(self.module, fakes), path, ids_of, id_of, fixtures)
+        self.results: dict[str, Rewritten] = {}
+        self.problems: dict[str, Unsure] = {}
+
+    def result(self) -> FileResult:
+        for name, node, owner in self.functions:
+            if node.name.value.startswith("test") or _is_fixture(node) or owner is not None:
+                self._try(name, node, owner)
+        self._block_shared()
+        nodes = {name: node for name, node, _ in self.functions}
+        new = {nodes[name]: result.node for name, result in self.results.items() if result.node is not None}
+        module = self.module
+        if new:
+            module = with_imports(self.module, self._replaced(new))
+        findings = [self._finding(name, nodes[name], problem) for name, problem in self.problems.items()]
+        changed = tuple(name for name, result in self.results.items() if result.node is not None)
+        before, after = self.module.code, module.code
+        return FileResult(
+            self.path, before, after, module.bytes, changed, tuple(sorted(findings, key=lambda each: each.line))
+        )
+
+    def _try(self, name: str, node: cst.FunctionDef, owner: cst.ClassDef | None) -> None:
+        try:
+            result = rewrite(name, node, self.known)
+            if result.node is not None:
+                _check_owner(node, owner, self.known.scope)
+            if result.node is not None and name in self.known.fixtures:
+                self._check_shared_file(result)
+            self.results[name] = result
+        except Unsure as unsure:
+            self.problems[name] = unsure
+
+    def _check_shared_file(self, result: Rewritten) -> None:
+        if self.path.name == "conftest.py" and result.given is not None:
+            raise Unsure(
+                "tests of other files are given this mock",
+                "Let it configure llm_mock (mock_llm_responses.set) and yield nothing; its tests ask for "
+                "mock_llm_calls.",
+            )
+
+    def _block_shared(self) -> None:
+        """A fixture is rewritten with all of its tests, or not at all."""
+        while True:
+            failed = {name for name in self.known.fixtures if name in self.problems}
+            users: dict[str, set[str]] = {}
+            for name, node, _ in self.functions:
+                for parameter in node.params.params:
+                    users.setdefault(parameter.name.value, set()).add(name)
+            added = False
+            for fixture in self.known.fixtures:
+                result = self.results.get(fixture)
+                if result is None or result.node is None or result.given is None:
+                    continue
+                bad = sorted(name for name in users.get(fixture, ()) if name in self.problems)
+                if bad:
+                    self._fail(fixture, f"{bad[0]} uses it, which is not rewritten")
+                    failed.add(fixture)
+                    added = True
+            for name, result in list(self.results.items()):
+                if blocked := sorted(result.fixtures & failed):
+                    self._fail(name, f"it uses the fixture {blocked[0]}, which is not rewritten")
+                    added = True
+            if not added:
+                return
+
+    def _fail(self, name: str, why: str) -> None:
+        del self.results[name]
+        self.problems[name] = Unsure(why, "Rewrite that one first, then run this again.")
+
+    def _finding(self, name: str, function: cst.FunctionDef, problem: Unsure) -> Finding:
+        found = None if problem.node is None else self.lines.get(problem.node)
+        found = found or self.lines.get(function.name)
+        line = found.start.line if isinstance(found, CodeRange) else 1
+        return Finding(self.path, line, name, problem.why, problem.instead)
+
+    def _replaced(self, new: dict[cst.FunctionDef, cst.FunctionDef]) -> cst.Module:
+        silent = {name for name, result in self.results.items() if result.node is not None and result.says_nothing}
+        module = self.module.visit(_Replacing(new))
+        assert isinstance(module, cst.Module)
+        return module.visit(_Removing(self._unneeded(module, silent)))
+
+    def _unneeded(self, module: cst.Module, silent: set[str]) -> set[str]:
+        """Fixtures that only made mocks, and that no function asks for any more."""
+        makers = {
+            name
+            for name in self.known.fixtures
+            if name in silent or (name in self.results and self.results[name].given is not None)
+        }
+        asked = {parameter.name.value for _, node, _ in _functions(module) for parameter in node.params.params}
+        named = {
+            text.evaluated_value for text in m.findall(module, m.SimpleString()) if isinstance(text, cst.SimpleString)
+        }
+        says = {name for name, result in self.results.items() if result.node is not None and not result.says_nothing}
+        return makers - asked - named - says
+
+
+def _functions(module: cst.Module) -> Iterator[tuple[str, cst.FunctionDef, cst.ClassDef | None]]:
+    """The functions of a file and of its classes, by their names."""
+    for node in module.body:
+        if isinstance(node, cst.FunctionDef):
+            yield node.name.value, node, None
+        elif isinstance(node, cst.ClassDef):
+            for inner in node.body.body:
+                if isinstance(inner, cst.FunctionDef):
+                    yield f"{node.name.value}::{inner.name.value}", inner, node
+
+
+def _is_fixture(node: cst.FunctionDef) -> bool:
+    decorators = [each.decorator for each in node.decorators]
+    names = [dotted(each.func if isinstance(each, cst.Call) else each) or "" for each in decorators]
+    return any(name.split(".")[-1] == "fixture" for name in names)
+
+
+def _check_owner(node: cst.FunctionDef, owner: cst.ClassDef | None, scope: Scope) -> None:
+    if owner is not None and any("TestCase" in scope.meaning(base.value) for base in owner.bases):
+        raise Unsure(
+            "a method of unittest.TestCase takes no fixtures",
+            "Have an autouse fixture of the class keep it: `@pytest.fixture(autouse=True)`, `def take_mock(self, "
+            "mock_llm_responses): self.llm_mock = mock_llm_responses`.",
+        )
+    if not node.name.value.startswith("test") and not _is_fixture(node):
+        raise Unsure("it is called by tests, and takes no fixtures", "Give it mock_llm_responses as an argument.")
+
+
+class _Replacing(cst.CSTTransformer):
+    def __init__(self, new: dict[cst.FunctionDef, cst.FunctionDef]) -> None:
+        self.new = new
+
+    def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
+        return self.new.get(original_node, updated_node)
+
+
+class _Removing(cst.CSTTransformer):
+    def __init__(self, names: set[str]) -> None:
+        self.names = names
+
+    def leave_FunctionDef(
+        self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef
+    ) -> cst.FunctionDef | cst.RemovalSentinel:
+        return cst.RemoveFromParent() if original_node.name.value in self.names else updated_node

@@ -1,0 +1,137 @@
+"""Recognises the patches of `llm` that a test makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import libcst as cst
+
+from llm_mock.migrate.doubles import Argument, Double, Getter, Value
+from llm_mock.migrate.evaluation import Frame, configure
+from llm_mock.migrate.findings import Unsure
+from llm_mock.migrate.syntax import arguments_of, code, text_of
+from llm_mock.migrate.targets import GETTERS, LIBRARY, target_of
+
+
+@dataclass(frozen=True)
+class Patch:
+    """One patch: what it gives the test, and which functions of `llm` it replaces."""
+
+    value: Double
+    getters: tuple[Getter, ...]
+    gives_argument: bool
+    """Whether a decorator hands the mock to the test."""
+
+
+class UnsurePatch(Unsure):
+    """A patch that is one of `llm`, or may be."""
+
+
+def patch_of(node: cst.BaseExpression, frame: Frame, path: Path) -> Patch | None:
+    """What `patch(…)`, `patch.object(…)`, `mocker.patch(…)` or `monkeypatch.setattr(…)` does to `llm`.
+
+    None where an expression is something else, or patches something else.
+
+    Raises:
+        UnsurePatch: it is not known.
+    """
+    if not isinstance(node, cst.Call):
+        return None
+    kind = frame.scope.patcher(node.func)
+    if frame.scope.meaning(node.func) in ("monkeypatch.setattr", "mp.setattr"):
+        kind = "setattr"
+    given = arguments_of(node)
+    if kind is None or given is None or not given[0]:
+        return None
+    positional, named = list(given[0]), dict(given[1])
+    target = _patched(kind, positional, named, frame)
+    try:
+        found = None if target is None else target_of(target, path)
+        if found is None:
+            _refuse_other_parts(target, node)
+            return None
+        return _patch(node, target or "", found[1], kind, positional, named, frame)
+    except Unsure as unsure:
+        raise UnsurePatch(unsure.why, unsure.instead, unsure.node or node) from None
+
+
+def _patched(
+    kind: str, positional: list[cst.BaseExpression], named: dict[str, cst.BaseExpression], frame: Frame
+) -> str | None:
+    """The dotted path of what is patched; what is left of the arguments says by what."""
+    first = positional.pop(0)
+    if kind == "patch" or (kind == "setattr" and len(positional) == 1 and "value" not in named):
+        return _text(first, frame)
+    name = _text(positional.pop(0), frame) if positional else None
+    owner = frame.scope.meaning(first)
+    return f"{owner}.{name}" if owner and name else None
+
+
+def _text(node: cst.BaseExpression, frame: Frame) -> str | None:
+    """A text that is written out, or made of constants of the file."""
+    if isinstance(node, cst.Name):
+        constant = frame.scope.constant(node.value)
+        return None if constant is None else text_of(constant)
+    if isinstance(node, cst.FormattedString):
+        parts = [
+            part.value if isinstance(part, cst.FormattedStringText) else _text(part.expression, frame)
+            for part in node.parts
+            if isinstance(part, (cst.FormattedStringText, cst.FormattedStringExpression))
+        ]
+        return None if None in parts else "".join(map(str, parts))
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+        left, right = _text(node.left, frame), _text(node.right, frame)
+        return None if left is None or right is None else left + right
+    return text_of(node)
+
+
+def _refuse_other_parts(target: str | None, node: cst.Call) -> None:
+    """A patch of something else in `llm` is one to be looked at by a person."""
+    if target is not None and target.startswith(f"{LIBRARY}."):
+        raise Unsure(
+            f"{target} is patched, and only get_model and get_async_model are rewritten",
+            "Take out the patch and say what the model answers: mock_llm_responses.set(model, reply).",
+            node,
+        )
+
+
+def _patch(
+    node: cst.Call,
+    target: str,
+    name: str,
+    kind: str,
+    positional: list[cst.BaseExpression],
+    named: dict[str, cst.BaseExpression],
+    frame: Frame,
+) -> Patch:
+    named.pop("raising", None)
+    if (maker := named.get("new_callable")) is not None and frame.scope.mock_class(maker) in ("Mock", "MagicMock"):
+        del named["new_callable"]
+    new = positional[0] if positional else named.pop("value" if kind == "setattr" else "new", None)
+    double = Double()
+    if new is not None:
+        value = _replacement(new, frame)
+        if not isinstance(value, Double):
+            raise Unsure(f"{target} is replaced by {code(new)}, and what that is is not known", node=node)
+        double = value
+    configure(double, named, frame)
+    if name:
+        getters: tuple[Getter, ...] = (Getter(target, double, GETTERS[name]),)
+    else:
+        parts = {getter: Double() for getter in GETTERS}
+        if double.attributes or not double.is_blank:
+            raise Unsure(f"{target}, the whole library, is replaced by {code(new or node)}", node=node)
+        double.grows = False
+        double.attributes.update(parts)
+        getters = tuple(Getter(f"{target}.{part}", each, GETTERS[part]) for part, each in parts.items())
+    return Patch(double, getters, new is None)
+
+
+def _replacement(node: cst.BaseExpression, frame: Frame) -> Value:
+    """What stands in the place of `get_model`: a mock, a function, or a class whose objects are models."""
+    if isinstance(node, cst.Name) and node.value in frame.scope.classes and node.value not in frame.names:
+        name = "model_name"
+        inner = Frame(frame.scope, {**frame.names, name: Argument(name)}, frame.depth + 1)
+        return Double(grows=False, result=inner.value(cst.Call(node, [cst.Arg(cst.Name(name))])))
+    return frame.value(node)

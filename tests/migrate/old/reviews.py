@@ -1,0 +1,132 @@
+"""An application with every kind of call. `BROKEN` names one thing that it does wrong."""
+
+from __future__ import annotations
+
+import json
+
+import llm
+from llm import get_async_model, get_model
+from pydantic import BaseModel
+
+BROKEN = ""
+
+
+class Review(BaseModel):
+    stars: int
+    title: str
+
+
+class Topic(BaseModel):
+    name: str
+
+
+def broken(fault: str, wrong: object, right: object) -> object:
+    return wrong if fault == BROKEN else right
+
+
+def model_of(name: str = "gpt-4o-mini") -> object:
+    return get_model(name)
+
+
+def ask(model: object, prompt: str, **options: object) -> object:
+    prompt = broken("prompt", "Something else", prompt)
+    if BROKEN == "twice":
+        model.prompt(prompt, **options)
+    if BROKEN == "no call":
+        raise LookupError("the application asks nobody")
+    return model.prompt(prompt, **options)
+
+
+def said(text: str) -> str:
+    return broken("answer", "…", text)
+
+
+def summarize(text: str) -> str:
+    system = broken("system", "Be long", "Be brief")
+    return said(ask(model_of(), f"Summarize: {text}", system=system).text())
+
+
+def greet(name: str) -> str:
+    return said(ask(llm.get_model("gpt-4o-mini"), f"Greet {name}").text())
+
+
+def warm(text: str) -> str:
+    temperature = broken("option", 1, 0.5)
+    return said(ask(model_of(), f"Warmly: {text}", temperature=temperature).text())
+
+
+def review(text: str) -> Review:
+    schema = broken("schema", Topic, Review)
+    response = ask(model_of(), f"Review: {text}", schema=schema)
+    return Review.model_validate_json(said(response.text()))
+
+
+def stars(text: str) -> int:
+    return broken("answer", -1, ask(model_of(), f"Stars: {text}", schema=Review).json()["stars"])
+
+
+def patient(text: str) -> str:
+    for attempt in range(broken("retry", 1, 3)):
+        try:
+            return said(ask(model_of(), f"Patiently: {text}").text())
+        except ConnectionError:
+            if attempt == 2:
+                return "no connection"
+    return "gave up"
+
+
+def streamed(text: str) -> list[str]:
+    return [said(chunk) for chunk in ask(model_of(), f"Stream: {text}")]
+
+
+def chat(*texts: str) -> list[str]:
+    conversation = model_of().conversation()
+    return [said(conversation.prompt(broken("prompt", "Something else", text)).text()) for text in texts]
+
+
+def lookup(text: str) -> str:
+    if BROKEN == "no call":
+        raise LookupError("the application asks nobody")
+    return said(model_of().chain(broken("prompt", "Something else", text), tools=[len]).text())
+
+
+def draft_and_check(text: str) -> str:
+    draft = ask(model_of("gpt-4o"), f"Draft: {text}").text()
+    return said(ask(model_of("gpt-4o-mini"), f"Check: {draft}").text())
+
+
+def careful(text: str) -> str:
+    try:
+        model = model_of("gpt-5-preview")
+    except llm.UnknownModelError:
+        return said("no such model")
+    return model.prompt(text).text()
+
+
+def if_any(text: str) -> str:
+    return said(ask(model_of(), f"If any: {text}").text()) if text or BROKEN == "call" else ""
+
+
+def tokens(text: str) -> int:
+    usage = ask(model_of(), text).usage()
+    return broken("answer", 0, usage.input + usage.output)
+
+
+async def translate(text: str) -> str:
+    prompt = broken("prompt", "Something else", f"Translate: {text}")
+    if BROKEN == "no call":
+        raise LookupError("the application asks nobody")
+    return said(await get_async_model("gpt-4o").prompt(prompt).text())
+
+
+async def translate_later(text: str) -> str:
+    response = llm.get_async_model("gpt-4o").prompt(f"Translate: {text}")
+    return said(await response.text())
+
+
+async def astreamed(text: str) -> list[str]:
+    return [said(chunk) async for chunk in get_async_model("gpt-4o").prompt(f"Stream: {text}")]
+
+
+def as_json(value: object) -> str:
+    return json.dumps(value)
