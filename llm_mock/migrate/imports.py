@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import libcst as cst
@@ -11,12 +12,36 @@ from llm_mock.migrate.syntax import dotted, names_in, statement
 
 def with_imports(old: cst.Module, new: cst.Module) -> cst.Module:
     """The new file with its imports put right. What the old file did not use either is left alone."""
-    used_before, used = _used(old), _used(new)
-    gone = used_before - used
+    used_before = _used(old)
+    body: Sequence[cst.BaseStatement] = [node for node in new.body if isinstance(node, cst.BaseStatement)]
+    while True:  # what is taken out may have been all that used something else
+        gone = used_before - _used(new.with_changes(body=body))
+        rest = _without_unused(body, gone)
+        if len(rest) == len(body):
+            break
+        body = rest
+    if "Reply" in _used(new) - used_before:
+        rest = _with_reply(rest)
+    if rest and rest[0] is not new.body[0]:  # it is the first statement now
+        rest = [_at_the_top(rest[0]), *rest[1:]]
+    return new.with_changes(body=rest)
+
+
+def _at_the_top(node: cst.BaseStatement) -> cst.BaseStatement:
+    """A statement without empty lines before it."""
+    leading = list(getattr(node, "leading_lines", ()))
+    while leading and leading[0].comment is None:
+        del leading[0]
+    return node.with_changes(leading_lines=leading)
+
+
+def _without_unused(nodes: Sequence[cst.BaseStatement], gone: set[str]) -> list[cst.BaseStatement]:
+    """The statements of a file without the imports, helpers and fakes that nothing uses any more."""
     body: list[cst.BaseStatement] = []
     pending: list[cst.EmptyLine] = []
-    for node in new.body:
-        assert isinstance(node, cst.BaseStatement)
+    for node in nodes:
+        if isinstance(node, (cst.FunctionDef, cst.ClassDef)) and _is_helper(node) and node.name.value in gone:
+            continue
         kept = _without(node, gone)
         if kept is None:
             pending += [line for line in getattr(node, "leading_lines", ()) if line.comment is not None]
@@ -24,14 +49,24 @@ def with_imports(old: cst.Module, new: cst.Module) -> cst.Module:
             own = list(getattr(kept, "leading_lines", ()))
             body.append(kept.with_changes(leading_lines=[*pending, *own]) if pending else kept)
             pending = []
-    if "Reply" in used - used_before:
-        body = _with_reply(body)
-    return new.with_changes(body=body)
+    return body
+
+
+def _is_helper(node: cst.FunctionDef | cst.ClassDef) -> bool:
+    return not node.decorators and not node.name.value.lower().startswith("test")
 
 
 class _Used(cst.CSTVisitor):
+    """Counts the names that are used; those of functions and classes count once less than they stand there."""
+
     def __init__(self) -> None:
-        self.names: set[str] = set()
+        self.names: Counter[str] = Counter()
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
+        self.names[node.name.value] -= 1
+
+    def visit_ClassDef(self, node: cst.ClassDef) -> None:
+        self.names[node.name.value] -= 1
 
     def visit_Import(self, node: cst.Import) -> bool:
         return False
@@ -40,17 +75,18 @@ class _Used(cst.CSTVisitor):
         return False
 
     def visit_Name(self, node: cst.Name) -> None:
-        self.names.add(node.value)
+        self.names[node.value] += 1
 
     def visit_SimpleString(self, node: cst.SimpleString) -> None:
         value = node.evaluated_value
-        self.names |= {value} if isinstance(value, str) else set()  # __all__, and types in quotes
+        if isinstance(value, str):  # __all__, and types in quotes
+            self.names[value] += 1
 
 
 def _used(module: cst.Module) -> set[str]:
     found = _Used()
     module.visit(found)
-    return found.names
+    return {name for name, number in found.names.items() if number > 0}
 
 
 def _without(node: cst.BaseStatement, gone: set[str]) -> cst.BaseStatement | None:

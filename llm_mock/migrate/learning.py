@@ -33,8 +33,17 @@ class Learned:
             for (file, name, patched), models in self._models.items()
             if (file, name) == (str(path), test) and (patched == target or patched.rpartition(".")[2] == getter)
         ]
+        if not any((file, name) == (str(path), test) for file, name, _ in self._models):
+            return self._ids_of_fixture(path, target)
         exact = self._models.get((str(path), test, target))
         return exact if exact is not None else found[0] if len(found) == 1 else ()
+
+    def _ids_of_fixture(self, path: Path, target: str) -> Sequence[str]:
+        """What the tests of a file asked a target for, where it is one model: a fixture may have patched it."""
+        asked: set[str] = set()
+        for (file, _, patched), models in self._models.items():
+            asked |= set(models) if (file, patched) == (str(path), target) else set()
+        return tuple(asked) if len(asked) == 1 else ()
 
 
 def learn(paths: Sequence[Path]) -> Learned:
