@@ -274,7 +274,7 @@ def config(ini: bool) -> None:
     click.echo(recommended(ini))
 
 
-@main.command(short_help="Rewrite tests that mock llm by hand.", epilog="Documentation: MIGRATION_GUIDE.md.")
+@main.command(short_help="Rewrite tests that mock llm by hand.", epilog="Documentation: docs/migration.md.")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATHS")
 @click.option("--check", is_flag=True, help="Only say what is to do; exit code 1 where something is.")
 @click.option("--write", is_flag=True, help="Write the files, in place of showing what would change.")

@@ -30,13 +30,14 @@ class Slot:
 
 
 @dataclass(eq=False)
-class LocalFunction:
-    """A function or a class within the test; it stays if something still uses it."""
+class Local:
+    """A function, a class or an import within the test; it stays if something still uses one of its names."""
 
-    node: cst.FunctionDef | cst.ClassDef
+    node: cst.BaseStatement
+    names: frozenset[str]
 
 
-Part = cst.BaseStatement | Slot | LocalFunction
+Part = cst.BaseStatement | Slot | Local
 
 
 def assembled(parts: Sequence[Part]) -> list[cst.BaseStatement]:
@@ -47,8 +48,8 @@ def assembled(parts: Sequence[Part]) -> list[cst.BaseStatement]:
     blank: list[cst.EmptyLine] = []
     result: list[cst.BaseStatement] = []
     for part in parts:
-        if isinstance(part, LocalFunction):
-            if part.node.name.value in used:
+        if isinstance(part, Local):
+            if part.names & used:
                 result.append(part.node)
         elif isinstance(part, Slot):
             comments += part.comments

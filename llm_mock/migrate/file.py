@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,9 +48,21 @@ def parsed(path: Path, source: bytes) -> cst.Module:
     try:
         return cst.parse_module(source)
     except cst.ParserSyntaxError as error:
-        raise InvalidFile(f"{shown_path(path)}:{error.raw_line}: this is no Python: {error.message}.") from None
+        line, problem = _syntax_error(source, error)
+        raise InvalidFile(f"{shown_path(path)}:{line}: this is no Python: {problem}.") from None
     except (UnicodeDecodeError, LookupError) as error:
         raise InvalidFile(f"{shown_path(path)}: it is no text in its encoding: {error}.") from None
+
+
+def _syntax_error(source: bytes, error: cst.ParserSyntaxError) -> tuple[int, str]:
+    """Line and message, in Python's own words where it has some."""
+    try:
+        ast.parse(source)
+    except SyntaxError as problem:
+        return problem.lineno or 1, problem.msg
+    except ValueError as problem:
+        return 1, str(problem)
+    return error.raw_line, error.message
 
 
 def rewritten_file(path: Path, source: bytes, ids_of: IdsOf, id_of: Callable[[str], str]) -> FileResult:

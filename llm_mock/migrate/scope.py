@@ -59,21 +59,29 @@ class Scope:
                     self._read_small(part)
 
     def _read_small(self, node: cst.BaseSmallStatement) -> None:
+        if isinstance(node, (cst.Import, cst.ImportFrom)):
+            self.imported(node)
+        elif isinstance(node, cst.Assign) and len(node.targets) == 1 and isinstance(node.targets[0].target, cst.Name):
+            self.constants[node.targets[0].target.value] = node.value
+
+    def imported(self, node: cst.Import | cst.ImportFrom) -> dict[str, str]:
+        """Remember the names that an import makes, and what they stand for."""
+        found: dict[str, str] = {}
         if isinstance(node, cst.Import):
             for alias in node.names:
                 name = dotted(alias.name) or ""
                 if alias.asname is not None:
-                    self.imports[dotted(alias.asname.name) or ""] = name
+                    found[dotted(alias.asname.name) or ""] = name
                 else:
-                    self.imports[name.partition(".")[0]] = name.partition(".")[0]
-        elif isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar):
+                    found[name.partition(".")[0]] = name.partition(".")[0]
+        elif not isinstance(node.names, cst.ImportStar):
             module = "." * len(node.relative) + (dotted(node.module) or "" if node.module else "")
             for alias in node.names:
                 shown = alias.asname.name if alias.asname else alias.name
                 separator = "" if module.endswith(".") else "."
-                self.imports[dotted(shown) or ""] = f"{module}{separator}{dotted(alias.name)}"
-        elif isinstance(node, cst.Assign) and len(node.targets) == 1 and isinstance(node.targets[0].target, cst.Name):
-            self.constants[node.targets[0].target.value] = node.value
+                found[dotted(shown) or ""] = f"{module}{separator}{dotted(alias.name)}"
+        self.imports |= found
+        return found
 
     def meaning(self, node: cst.CSTNode) -> str:
         """The full dotted name of what an expression names, such as `unittest.mock.Mock`; empty for all else."""

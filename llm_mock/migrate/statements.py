@@ -9,7 +9,7 @@ import libcst as cst
 import libcst.matchers as m
 
 from llm_mock.migrate.assertions import assertion_name, assertions
-from llm_mock.migrate.body import LocalFunction, Part, Slot, assembled, is_empty
+from llm_mock.migrate.body import Local, Part, Slot, assembled, is_empty
 from llm_mock.migrate.doubles import Code, PrivateMock
 from llm_mock.migrate.fakes import configures
 from llm_mock.migrate.findings import Unsure
@@ -51,10 +51,10 @@ class Statements:
             self._with(node, parts)
         elif isinstance(node, cst.FunctionDef):
             self.frame.functions[node.name.value] = (node, self.frame)
-            parts.append(LocalFunction(node))
+            parts.append(Local(node, frozenset({node.name.value})))
         elif isinstance(node, cst.ClassDef):
             self.frame.scope.classes[node.name.value] = node
-            parts.append(LocalFunction(node))
+            parts.append(Local(node, frozenset({node.name.value})))
         elif isinstance(node, cst.BaseCompoundStatement):
             self._compound(node, parts)
         elif isinstance(node, cst.SimpleStatementLine):
@@ -117,6 +117,9 @@ class Statements:
 
     def _understood(self, node: cst.SimpleStatementLine, part: cst.BaseSmallStatement, parts: list[Part]) -> bool:
         """Do what a line does that only concerns mocks; False where it is another one."""
+        if isinstance(part, (cst.Import, cst.ImportFrom)):
+            parts.append(Local(node, frozenset(self.frame.scope.imported(part))))
+            return True
         value = getattr(part, "value", None)
         if isinstance(part, cst.Expr) and assertion_name(part.value) and self.frame.mentions(part.value):
             self._assertion(node, cst.ensure_type(part.value, cst.Call), parts)
