@@ -1,0 +1,50 @@
+"""What the tests of recorded SDKs share: runs with one cassette, and a provider that may be down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_mock import MockGetModel
+from llm_mock.boundaries.http.wanted import Wanted
+from llm_mock.cassettes import Cassette
+from llm_mock.cassettes.record_modes import RecordMode
+from llm_mock.core.active import activate
+from tests.provider_server import ProviderServer, served
+
+
+class Run:
+    """Runs with one cassette, and a provider that may be down."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.problems: list[str] = []
+        self.calls: list[Any] = []
+
+    def __call__(self, mode: RecordMode, use: Callable[[], Any]) -> Any:
+        mock = MockGetModel(at_boundary=True)
+        cassette = mock.cassette = Cassette(self.path, mode)
+        previous = activate(mock)
+        try:
+            return use()
+        finally:
+            activate(previous)
+            cassette.save(passed=True)
+            self.problems = [*mock.problems, *filter(None, [cassette.lost()])]
+            self.calls = mock.calls
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return Run(tmp_path / "cassette.yaml")
+
+
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderServer]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with served(ProviderServer()) as server:
+        monkeypatch.setattr(Wanted, "hosts", (server.host,))
+        yield server
