@@ -225,6 +225,18 @@ def test_an_error_of_the_provider_comes_in_the_middle_of_a_stream(mock_llm_respo
     assert mock_llm_responses.last_call["error"] == "Request timed out."
 
 
+def test_an_error_of_the_provider_is_raised_for_embeddings_too(mock_llm_responses: MockGetModel) -> None:
+    model = mock_llm_responses.get_embedding_model("text-embedding-3-small")
+    model.set_error(templates.rate_limit())
+    with pytest.raises(openai.RateLimitError):
+        llm.get_embedding_model("text-embedding-3-small").embed("a")
+    with openai.OpenAI(max_retries=0) as client, pytest.raises(openai.RateLimitError):
+        client.embeddings.create(model="text-embedding-3-small", input="a")
+    assert [str(call["error"])[:15] for call in model.call_history] == ["Error code: 429"] * 2
+    with pytest.raises(InvalidReply, match="This is not an exception: None"):
+        model.set_error(Reply("an answer"))
+
+
 def test_an_error_of_the_provider_can_be_sent_to_another_process_and_is_shown_by_its_kind() -> None:
     get_model = create_mock_get_model()
     get_model.set_error("m", pickle.loads(pickle.dumps(templates.rate_limit(retry_after=2))))

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 from llm_mock.behaviour.refusals import REFUSALS, body_of
 from llm_mock.core.active import active
+from llm_mock.core.provider_error import ProviderError
 
 if TYPE_CHECKING:
-    from llm_mock.core.provider_error import ProviderError
     from llm_mock.core.records import CallRecord
     from llm_mock.core.reply import Reply
 
 RETRY_AFTER = 1
 """Seconds that a rate limit asks for, where nothing else is said."""
 PREFIXES = {
-    "openai": ("gpt-", "chatgpt", "o1", "o3", "o4", "ft:gpt-", "openai/"),
+    "openai": ("gpt-", "chatgpt", "o1", "o3", "o4", "ft:gpt-", "text-embedding-", "openai/"),
     "anthropic": ("claude", "anthropic/"),
 }
 """How the ids of a provider's models begin."""
@@ -145,12 +145,16 @@ def provider_error(
 
 def failing(reply: Reply, error: ProviderError, record: CallRecord) -> Reply:
     """The reply to a call in which the error of the provider that is asked stands for `error`."""
-    raised = provider_error(
-        record["model_id"], error.kind, provider=record.get("provider"), retry_after=error.retry_after
-    )
     changed = copy.copy(reply)
-    changed.__dict__["error"] = raised  # the way around `__setattr__`
+    changed.__dict__["error"] = raised_for(error, record["model_id"], record.get("provider"))  # around `__setattr__`
     return changed
+
+
+def raised_for(error: Exception, model_id: str, provider: str | None = None) -> Exception:
+    """What is raised for an error: that of the provider that is asked, where it is a `ProviderError`; else itself."""
+    if not isinstance(error, ProviderError):
+        return error
+    return provider_error(model_id, error.kind, provider=provider, retry_after=error.retry_after)
 
 
 def _provider_of(model_id: str) -> str | None:

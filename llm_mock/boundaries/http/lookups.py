@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
+from llm_mock.behaviour.provider_errors import raised_for
 from llm_mock.boundaries.http.protocols.gemini import camel_case
 from llm_mock.boundaries.http.routing import failed, protocol_module, words_of
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
@@ -60,9 +61,11 @@ def _embed(sent: WireRequest, mock: Mock, model: str, items: list[str], dimensio
     state.calls.append(record)
     try:
         return [state.embed(item, dimensions if isinstance(dimensions, int) else None) for item in items]
-    except Exception as error:
+    except Exception as configured:
+        provider = next((name for name in ("google", "mistral") if name in sent.host), "openai")
+        error = raised_for(configured, model, provider)
         record["error"] = str(error) or type(error).__name__
-        raise
+        raise error from None
 
 
 def _is_tokens(given: list[Any]) -> bool:

@@ -11,10 +11,12 @@ from typing import Any
 import llm
 
 from llm_mock.behaviour import ModelBehaviour
+from llm_mock.behaviour.provider_errors import raised_for
 from llm_mock.boundaries.llm.standing_for import StandsFor
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.mock import Mock
-from llm_mock.core.reply import exception_from
+from llm_mock.core.provider_error import ProviderError
+from llm_mock.core.reply import Reply, exception_from
 from llm_mock.core.vectors import EmbeddingRecord, EmbeddingState
 from llm_mock.errors import InvalidReply
 from llm_mock.support.text import described, shorten
@@ -106,16 +108,19 @@ class MockEmbeddingModel(StandsFor, llm.EmbeddingModel):  # type: ignore[name-de
             )
         state.vectors[item] = [float(number) for number in numbers]
 
-    def set_error(self, exception: BaseException | type[BaseException] | None) -> None:
-        """Have every call raise an exception, given as an instance or a class. None ends it.
+    def set_error(self, exception: BaseException | type[BaseException] | Reply | None) -> None:
+        """Have every call raise an exception, given as an instance, a class or a reply such as `templates.timeout()`.
+
+        None ends it.
 
         Raises:
             InvalidReply: it is no exception.
         """
         __tracebackhide__ = True
+        error = exception.error if isinstance(exception, Reply) else exception
         if exception is not None:
-            exception_from(exception)
-        self._state.error = exception
+            exception_from(error)
+        self._state.error = error
 
     def embed_batch(self, items: Iterable[str | bytes], *, key: str | None = None) -> Iterator[list[float]]:
         """Called by `llm` to embed. An empty batch is no call.
@@ -135,6 +140,10 @@ class MockEmbeddingModel(StandsFor, llm.EmbeddingModel):  # type: ignore[name-de
         state.calls.append(record)
         try:
             vectors = [state.embed(item) for item in items]
+        except ProviderError as configured:
+            error = raised_for(configured, self.model_id)
+            record["error"] = str(error)
+            raise error from None
         except BaseException as error:
             record["error"] = str(error) or type(error).__name__
             raise
