@@ -14,7 +14,6 @@ import click
 from llm_mock.behaviour import ModelBehaviour
 from llm_mock.boundaries.http.server import MockServer
 from llm_mock.commands.errors import tell
-from llm_mock.commands.serve_script import configure
 from llm_mock.core.active import activate
 from llm_mock.core.mock import Mock
 from llm_mock.core.settings import Settings
@@ -76,6 +75,8 @@ def serve(script: str | None, host: str, port: int, strict: bool, record: Path |
         mock = _RecordingMock(ModelBehaviour())
         mock.cassette = Cassette(record, "new_episodes")
     if script is not None:
+        from llm_mock.commands.serve_script import configure
+
         configure(mock.responses, script)
     with _told(mock), _listening(mock, host, port) as server:
         urls = (server.openai_url, server.anthropic_url, server.gemini_url, server.mistral_url)
