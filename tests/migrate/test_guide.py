@@ -1,0 +1,33 @@
+"""The migration guide shows what the command makes of each old test."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("libcst")
+
+from llm_mock.migrate.file import rewritten_file
+
+GUIDE = (Path(__file__).parents[2] / "MIGRATION_GUIDE.md").read_text()
+CHAPTER = GUIDE.partition("## What it makes of the shapes")[2].partition("\n## ")[0]
+APPLICATION = re.findall(r"^```python\n(# assistant.py\n.*?)^```$", CHAPTER, re.MULTILINE | re.DOTALL)[0]
+SHAPES = {
+    title: re.findall(r"^```py(?:thon)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    for title, text in re.findall(r"^### ([^\n]+)\n(.*?)(?=^### |\Z)", CHAPTER, re.MULTILINE | re.DOTALL)
+}
+
+
+def learned(test: str, target: str) -> tuple[str, ...]:
+    return ("gpt-4o",) if target.endswith("get_async_model") else ("gpt-4o-mini",)
+
+
+@pytest.mark.parametrize("title", SHAPES)
+def test_what_the_guide_shows_is_what_the_command_makes(title: str, tmp_path: Path) -> None:
+    old, new = SHAPES[title]
+    (tmp_path / "assistant.py").write_text(APPLICATION)
+    result = rewritten_file(tmp_path / "test_old.py", old.encode(), learned, lambda name: name)
+    assert result.findings == ()
+    assert result.after.replace("_old", "_new") == new
