@@ -13,9 +13,11 @@ from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from llm_mock.errors import InvalidFile
 from llm_mock.migrate import fakes
+from llm_mock.migrate.evaluation import Frame
 from llm_mock.migrate.findings import Finding, Unsure
 from llm_mock.migrate.function import Rewritten, rewrite
 from llm_mock.migrate.imports import with_imports
+from llm_mock.migrate.patches import patch_of
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.state import Known
 from llm_mock.migrate.syntax import dotted
@@ -87,12 +89,17 @@ class _File:
         self.problems: dict[str, Unsure] = {}
 
     def result(self) -> FileResult:
-        for name, node, owner in self.functions:
-            if node.name.value.startswith("test") or _is_fixture(node) or owner is not None:
-                self._try(name, node, owner)
+        nodes: dict[str, cst.FunctionDef | cst.ClassDef] = {name: node for name, node, _ in self.functions}
+        nodes |= {node.name.value: node for node in self.module.body if isinstance(node, cst.ClassDef)}
+        for name, node in nodes.items():
+            if isinstance(node, cst.ClassDef):
+                self._check_class(name, node)
+        for name, function, owner in self.functions:
+            if owner is None or owner.name.value not in self.problems:
+                self._try(name, function, owner)
         self._block_shared()
-        nodes = {name: node for name, node, _ in self.functions}
-        new = {nodes[name]: result.node for name, result in self.results.items() if result.node is not None}
+        functions = {name: node for name, node, _ in self.functions}
+        new = {functions[name]: result.node for name, result in self.results.items() if result.node is not None}
         module = self.module
         if new:
             module = with_imports(self.module, self._replaced(new))
@@ -102,6 +109,19 @@ class _File:
         return FileResult(
             self.path, before, after, module.bytes, changed, tuple(sorted(findings, key=lambda each: each.line))
         )
+
+    def _check_class(self, name: str, node: cst.ClassDef) -> None:
+        """A class whose decorator patches `llm` for its methods is left alone."""
+        try:
+            for decorator in node.decorators:
+                if patch_of(decorator.decorator, Frame(self.known.scope), self.path) is not None:
+                    raise Unsure(
+                        "its methods are patched by a decorator of the class",
+                        "Take it out, with the argument of each method, and say what the model answers in an autouse "
+                        "fixture of the class.",
+                    )
+        except Unsure as unsure:
+            self.problems[name] = unsure
 
     def _try(self, name: str, node: cst.FunctionDef, owner: cst.ClassDef | None) -> None:
         try:
@@ -151,7 +171,7 @@ class _File:
         del self.results[name]
         self.problems[name] = Unsure(why, "Rewrite that one first, then run this again.")
 
-    def _finding(self, name: str, function: cst.FunctionDef, problem: Unsure) -> Finding:
+    def _finding(self, name: str, function: cst.FunctionDef | cst.ClassDef, problem: Unsure) -> Finding:
         found = None if problem.node is None else self.lines.get(problem.node)
         found = found or self.lines.get(function.name)
         line = found.start.line if isinstance(found, CodeRange) else 1

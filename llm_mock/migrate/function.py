@@ -117,7 +117,8 @@ class _Function:
         """Whether a decorator hands a mock to the test."""
         kind = self.state.frame.scope.patcher(node.func) if isinstance(node, cst.Call) else None
         given = arguments_of(node) if isinstance(node, cst.Call) and kind is not None else None
-        return given is not None and "new" not in given[1] and len(given[0]) < (2 if kind == "patch" else 3)
+        most = {"patch": 1, "patch.object": 2}.get(kind or "", 0)
+        return given is not None and "new" not in given[1] and len(given[0]) <= most
 
     def _fixtures(self) -> None:
         private = fixture_of(self.state.function)

@@ -9,7 +9,7 @@ import libcst as cst
 
 from llm_mock.migrate.doubles import Argument, Double, Getter, Value
 from llm_mock.migrate.evaluation import Frame, configure
-from llm_mock.migrate.findings import Unsure
+from llm_mock.migrate.findings import BY_HAND, Unsure
 from llm_mock.migrate.syntax import arguments_of, code, text_of
 from llm_mock.migrate.targets import GETTERS, LIBRARY, target_of
 
@@ -22,6 +22,14 @@ class Patch:
     getters: tuple[Getter, ...]
     gives_argument: bool
     """Whether a decorator hands the mock to the test."""
+
+
+_METHODS = {
+    "monkeypatch.setattr": "setattr",
+    "mp.setattr": "setattr",
+    "monkeypatch.setitem": "setitem",
+    "mp.setitem": "setitem",
+}
 
 
 class UnsurePatch(Unsure):
@@ -39,12 +47,15 @@ def patch_of(node: cst.BaseExpression, frame: Frame, path: Path) -> Patch | None
     if not isinstance(node, cst.Call):
         return None
     kind = frame.scope.patcher(node.func)
-    if frame.scope.meaning(node.func) in ("monkeypatch.setattr", "mp.setattr"):
-        kind = "setattr"
+    if (method := _METHODS.get(frame.scope.meaning(node.func))) is not None:
+        kind = method
     given = arguments_of(node)
     if kind is None or given is None or not given[0]:
         return None
     positional, named = list(given[0]), dict(given[1])
+    if kind not in ("patch", "patch.object", "setattr"):
+        _refuse_many(kind, node, positional, named, frame)
+        return None
     target = _patched(kind, positional, named, frame)
     try:
         found = None if target is None else target_of(target, path)
@@ -54,6 +65,31 @@ def patch_of(node: cst.BaseExpression, frame: Frame, path: Path) -> Patch | None
         return _patch(node, target or "", found[1], kind, positional, named, frame)
     except Unsure as unsure:
         raise UnsurePatch(unsure.why, unsure.instead, unsure.node or node) from None
+
+
+def _refuse_many(
+    kind: str,
+    node: cst.Call,
+    positional: list[cst.BaseExpression],
+    named: dict[str, cst.BaseExpression],
+    frame: Frame,
+) -> None:
+    """What replaces a whole module, or several names at once, is left to a person, if `llm` is among them."""
+    if kind == "patch.multiple":
+        if found := sorted(named.keys() & GETTERS.keys()):
+            raise UnsurePatch(f"patch.multiple replaces {found[0]}", BY_HAND, node)
+        return
+    if (text_of(positional[0]) or frame.scope.meaning(positional[0])) != "sys.modules" or len(positional) < 2:
+        return
+    names = [text_of(positional[1])]
+    if isinstance(positional[1], cst.Dict):
+        names = [text_of(part.key) for part in positional[1].elements if isinstance(part, cst.DictElement)]
+    if LIBRARY in names:
+        raise UnsurePatch(
+            f"the module {LIBRARY} is replaced as a whole",
+            "Take that out: the application imports the real one, and mock_llm_responses.set(model, reply) answers.",
+            node,
+        )
 
 
 def _patched(

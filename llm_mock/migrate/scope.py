@@ -96,8 +96,8 @@ class Scope:
         return _of_mock(self.meaning(node), MOCKS)
 
     def patcher(self, node: cst.CSTNode) -> str | None:
-        """`patch` or `patch.object`, where an expression names one of them, also that of pytest-mock."""
-        return _of_mock(self.meaning(node), ("patch", "patch.object"))
+        """`patch`, `patch.object`, … where an expression names one of them, also that of pytest-mock."""
+        return _of_mock(self.meaning(node), ("patch", "patch.object", "patch.dict", "patch.multiple"))
 
     def of_function(self) -> Scope:
         """The same names, to which a function may add its own."""

@@ -1,0 +1,277 @@
+"""What is not sure is left as it is, with the line, the reason, and what to write instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+pytest.importorskip("libcst")
+
+from llm_mock.migrate.file import FileResult, rewritten_file
+
+START = """\
+from unittest import TestCase
+from unittest.mock import AsyncMock, MagicMock, Mock, call, patch
+import sys
+import pytest
+import app, llm
+"""
+
+UNSURE = {
+    "a patch on a class": (
+        """
+        @patch("app.get_model")
+        class TestAll:
+            def test_it(self, get_model):
+                get_model.return_value.prompt.return_value.text.return_value = "Hi"
+                app.ask()
+        """,
+        "test_old.py:7: TestAll: its methods are patched by a decorator of the class",
+    ),
+    "a TestCase": (
+        """
+        class TestAll(TestCase):
+            def test_it(self):
+                with patch("app.get_model") as get_model:
+                    get_model.return_value.prompt.return_value.text.return_value = "Hi"
+                    app.ask()
+        """,
+        "a method of unittest.TestCase takes no fixtures. Have an autouse fixture of the class keep it",
+    ),
+    "a patch that is started": (
+        """
+        class TestAll:
+            def setup_method(self):
+                self.patcher = patch("app.get_model")
+                self.get_model = self.patcher.start()
+        """,
+        "test_old.py:8: TestAll::setup_method: a patch is started by hand",
+    ),
+    "a helper that patches": (
+        """
+        def mocked(text):
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hi"
+                return app.ask()
+        """,
+        "mocked: it is called by tests, and takes no fixtures. Give it mock_llm_responses as an argument.",
+    ),
+    "a function of the prompt": (
+        """
+        def test_it():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.side_effect = lambda text, **more: Mock(text=lambda: text.upper())
+                app.ask()
+        """,
+        "the reply depends on what is asked (text.upper()). Give a function of the prompt",
+    ),
+    "no answer": (
+        """
+        def test_it():
+            with patch("app.get_model"):
+                app.ask()
+        """,
+        "nothing says what the model answers, so its answer is another Mock",
+    ),
+    "an unknown value": (
+        """
+        def test_it(answer):
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = answer
+                app.ask()
+        """,
+        'test_old.py:8: test_it: whether answer is a text is not known. If it is: mock_llm_responses.set("*", answer).',
+    ),
+    "another part of llm": (
+        """
+        def test_it():
+            with patch("llm.Model.prompt") as prompt:
+                prompt.return_value.text.return_value = "Hi"
+                app.ask()
+        """,
+        "llm.Model.prompt is patched, and only get_model and get_async_model are rewritten",
+    ),
+    "a module that is not there": (
+        """
+        def test_it():
+            with patch("elsewhere.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hi"
+        """,
+        "the module elsewhere was not found near the test",
+    ),
+    "a model's attribute": (
+        """
+        def test_it():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.needs_key = "openai"
+                get_model.return_value.prompt.return_value.text.return_value = "Hi"
+                app.ask()
+        """,
+        "the mock of a model has needs_key",
+    ),
+    "tool calls": (
+        """
+        def test_it():
+            with patch("app.get_model") as get_model:
+                response = get_model.return_value.prompt.return_value
+                response.text.return_value = "Hi"
+                response.tool_calls.return_value = []
+                app.ask()
+        """,
+        "the mock of a response has tool_calls",
+    ),
+    "an error of text()": (
+        """
+        def test_it():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.side_effect = ValueError("late")
+                app.ask()
+        """,
+        "text() raises an error",
+    ),
+    "an async text that is not awaited": (
+        """
+        def test_it():
+            with patch("app.get_async_model") as get_async_model:
+                get_async_model.return_value.prompt.return_value.text.return_value = "Hi"
+                app.ask()
+        """,
+        "text() of an async model is not awaited",
+    ),
+    "a loop that configures": (
+        """
+        def test_it():
+            with patch("app.get_model") as get_model:
+                for text in ("one", "two"):
+                    get_model.return_value.prompt.return_value.text.return_value = text
+                    app.ask()
+        """,
+        "mocks are configured in a loop or under a condition",
+    ),
+    "the mock is passed on": (
+        """
+        def test_it():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hi"
+                app.ask(get_model.return_value)
+        """,
+        "test_old.py:9: test_it: the mock get_model is used in a way that is not known",
+    ),
+    "the number of models obtained": (
+        """
+        def test_it():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hi"
+                app.ask()
+                assert get_model.call_count == 2
+        """,
+        "how often a model is obtained is not recorded",
+    ),
+    "a call as text": (
+        """
+        def test_it():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hi"
+                app.ask()
+                assert "Hi" in str(get_model.return_value.prompt.call_args)
+        """,
+        "What was asked is in mock_llm_calls.calls: prompt, model_id, kwargs (system, schema, tools), options.",
+    ),
+    "a module that is replaced": (
+        """
+        def test_it(monkeypatch):
+            monkeypatch.setitem(sys.modules, "llm", Mock())
+            app.ask()
+        """,
+        "the module llm is replaced as a whole",
+    ),
+    "several patches at once": (
+        """
+        def test_it():
+            with patch.multiple("app", get_model=Mock()):
+                app.ask()
+        """,
+        "patch.multiple replaces get_model",
+    ),
+    "a fake that records": (
+        """
+        class Fake:
+            def __init__(self):
+                self.prompts = []
+
+            def prompt(self, text):
+                self.prompts.append(text)
+                return Mock(text=lambda: "Hi")
+
+        def test_it(monkeypatch):
+            fake = Fake()
+            monkeypatch.setattr(app, "get_model", lambda name: fake)
+            app.ask()
+            assert fake.prompts == ["Hi"]
+        """,
+        "prompt of the fake records its calls",
+    ),
+    "a fixture with one test that is left": (
+        """
+        @pytest.fixture
+        def model():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hi"
+                yield get_model.return_value
+
+        def test_it(model):
+            app.ask(model)
+
+        def test_sure(model):
+            app.ask()
+            model.prompt.assert_called_once()
+        """,
+        "test_sure: it uses the fixture model, which is not rewritten. Rewrite that one first, then run this again.",
+    ),
+}
+
+NOT_OURS = {
+    "a get_model of something else": """
+        def test_it():
+            with patch("other.get_model") as get_model:
+                get_model.return_value.objects.all.return_value = []
+    """,
+    "a mock of something else": """
+        def test_it():
+            client = Mock()
+            client.get.side_effect = [1, 2]
+            assert client.get() == 1
+            client.get.assert_called_once()
+    """,
+    "an environment variable": """
+        def test_it(monkeypatch):
+            monkeypatch.setattr(app, "name", "value")
+            monkeypatch.setitem(sys.modules, "other", Mock())
+    """,
+}
+
+
+def migrated(folder: Path, text: str) -> FileResult:
+    (folder / "app.py").write_text("from llm import get_model, get_async_model\n")
+    (folder / "other.py").write_text("from django.apps import get_model\n")
+    source = (START + dedent(text).lstrip("\n")).encode()
+    return rewritten_file(folder / "test_old.py", source, lambda test, target: (), lambda name: name)
+
+
+@pytest.mark.parametrize(("text", "message"), UNSURE.values(), ids=UNSURE)
+def test_what_is_not_sure_is_told_and_left(
+    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = migrated(tmp_path, text)
+    assert result.after == result.before
+    assert result.changed == ()
+    assert message in "\n".join(map(str, result.findings))
+
+
+@pytest.mark.parametrize("text", NOT_OURS.values(), ids=NOT_OURS)
+def test_what_has_nothing_to_do_with_llm_is_left_alone(text: str, tmp_path: Path) -> None:
+    result = migrated(tmp_path, text)
+    assert (result.after, result.findings) == (result.before, ())
