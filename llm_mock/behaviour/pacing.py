@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from llm_mock.behaviour.provider_errors import provider_error
 from llm_mock.core.latency import Latency
-from llm_mock.core.reply import CHARACTERS_PER_TOKEN, Reply, estimate_tokens
+from llm_mock.core.reply import Reply
+from llm_mock.core.tokens import CHARACTERS_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord

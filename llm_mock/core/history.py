@@ -78,10 +78,10 @@ class History:
             self.log.asked(record, request)
         return record
 
-    def complete(self, record: CallRecord, reply: Reply) -> None:
-        """Record what a call was answered, or a part of it before an error."""
+    def complete(self, record: CallRecord, reply: Reply, request: Request | None) -> None:
+        """Record what a call was answered, or a part of it before an error; see `Reply.tokens` for the request."""
         record["response"] = reply.outcome
-        record["input_tokens"], record["output_tokens"] = reply.tokens(record)
+        record["input_tokens"], record["output_tokens"] = reply.tokens(request)
         if self.log is not None:
             self.log.answered(record, reply)
 

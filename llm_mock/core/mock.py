@@ -282,7 +282,7 @@ class Mock:
         error = None if reply.error is None else reply.exception()
         if error is not None and reply.error_after is None:
             raise error
-        self.history.complete(record, reply)
+        self.history.complete(record, reply, request)
         if error is None:
             self._report(record)
         else:
@@ -302,7 +302,7 @@ class Mock:
 
     def recorded(self, record: CallRecord, reply: Reply) -> None:
         """Complete the record of a call that was made for real."""
-        self.history.complete(record, reply)
+        self.history.complete(record, reply, None)
         self._report(record)
 
     def not_recorded(self, record: CallRecord, error: BaseException) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from llm_mock.core.events import is_event, text_of
 from llm_mock.core.json_text import json_text
 from llm_mock.core.provider_error import alternative_to
+from llm_mock.core.tokens import estimate_tokens, input_tokens, length_of_call
 from llm_mock.core.tool_calls import checked_tool_calls
 from llm_mock.errors import InvalidReply
 from llm_mock.support.numbers import is_whole
@@ -18,9 +19,7 @@ from llm_mock.support.text import described, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.core.latency import Latency
-    from llm_mock.core.records import CallRecord
-
-CHARACTERS_PER_TOKEN = 4
+    from llm_mock.core.request import Request
 
 
 class _Unset:
@@ -74,7 +73,7 @@ class Reply:
         reasoning: the reasoning before the text; a call through `llm` needs llm 0.32 for it, or raises `LLMTooOld`.
         attachments: `llm.Attachment` objects that the model returns.
         usage: an `llm.Usage`, or a mapping with `input_tokens` and `output_tokens`. By default one token for every
-            four characters of prompt and answer, rounded up.
+            four characters of all that is sent, and of the answer, rounded up.
         finish_reason: why the answer ends, where a provider is asked over HTTP: `length`, `content_filter`, …, in the
             words of OpenAI's Chat Completions. By default `stop`, or `tool_calls`.
         resolved_model: the id of the model that answered, where it is not the one that was asked.
@@ -157,7 +156,8 @@ class Reply:
         fields.update(finish_reason=finish_reason, reasoning=reasoning, attachments=tuple(attachments), invalid=invalid)
         fields["chunks"] = None if chunks is None else _checked_chunks(chunks)
         fields["content"] = json_text(data) if given["data"] else text or "".join(map(text_of, self.chunks or ()))
-        fields["estimated_tokens"] = estimate_tokens(len(self.content))
+        calls = sum(map(length_of_call, self.tool_calls))
+        fields["estimated_tokens"] = estimate_tokens(len(self.content) + len(reasoning or "") + calls)
         only_text = all(isinstance(chunk, str) for chunk in self.chunks or ())
         fields["is_text"] = only_text and error is None and reasoning is None and not self.tool_calls
         fields["data"] = json.loads(self.content) if given["data"] else UNSET
@@ -177,12 +177,15 @@ class Reply:
             return self.chunks
         return (self.content,) if self.content else ()
 
-    def tokens(self, record: CallRecord) -> tuple[int | None, int | None]:
-        """Input and output tokens of a call, as scripted or estimated."""
+    def tokens(self, request: Request | None) -> tuple[int | None, int | None]:
+        """Input and output tokens of a call, as scripted or estimated.
+
+        Args:
+            request: what was asked; None where the reply says the tokens.
+        """
         usage = self.usage
         if usage is None:
-            sent = record["prompt_length"] + len(record["kwargs"].get("system", ""))
-            return estimate_tokens(sent), self.estimated_tokens
+            return None if request is None else input_tokens(request), self.estimated_tokens
         if isinstance(usage, Mapping):
             return usage.get("input_tokens"), usage.get("output_tokens")
         return usage.input, usage.output
@@ -231,11 +234,6 @@ class Reply:
 ReplyFunction = Callable[[Any], Any]
 """Given what the library made of the call (an `llm.Prompt`), returns a reply."""
 Answer = Reply | ReplyFunction
-
-
-def estimate_tokens(characters: int) -> int:
-    """A plausible, deterministic number of tokens for a text of that many characters; at least 1."""
-    return -(-characters // CHARACTERS_PER_TOKEN) or 1
 
 
 def exception_from(error: Any) -> BaseException:

@@ -61,6 +61,8 @@ class Request:
     """Over HTTP, whose API is called: `openai`, `anthropic`, `google` or `mistral`."""
     stream: bool | None = None
     """Over HTTP, whether the answer is to be streamed."""
+    schema_is_a_tool = False
+    """Whether the schema is asked for by a tool that must be called, which is one of `tools`."""
     native: Any
     """What the library made of the call, for functions that reply: an `llm.Prompt`."""
 
@@ -70,6 +72,10 @@ class Request:
         A part is `{"type": "text" | "reasoning", "text"}`, `{"type": "tool_call", "name", "arguments",
         "tool_call_id"}`, a `tool_result` as `described_result` has it, or `{"type": "attachment", "attachment"}`.
         """
+        raise NotImplementedError
+
+    def characters(self) -> int:
+        """How many characters the messages have, the system prompt and attachments among them, to count tokens."""
         raise NotImplementedError
 
     def given_messages(self) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -16,7 +16,7 @@ from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_respon
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.mock import Mock
 from llm_mock.core.model_names import is_glob
-from llm_mock.core.reply import estimate_tokens
+from llm_mock.core.tokens import estimate_tokens, input_tokens
 from llm_mock.core.vectors import EmbeddingRecord
 
 CREATED = 1_700_000_000
@@ -95,19 +95,11 @@ def _model_in(path: str) -> str:
 
 
 def count_tokens(sent: WireRequest, mock: Mock) -> WireResponse:
-    """`POST …/messages/count_tokens` of Anthropic and `:countTokens` of Google: one for every four characters."""
+    """`POST …/messages/count_tokens` of Anthropic and `:countTokens` of Google: as many as the call would take."""
     protocol = protocol_module("gemini" if sent.path.endswith(":countTokens") else "anthropic_messages")
     request = protocol.read(sent)
-    tokens = estimate_tokens(sum(map(len, _texts([request.system, request.messages()]))))
+    tokens = input_tokens(request)
     return json_response({"totalTokens": tokens} if sent.path.endswith(":countTokens") else {"input_tokens": tokens})
-
-
-def _texts(value: Any) -> Iterable[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (dict, list)):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item)
 
 
 def models(sent: WireRequest, mock: Mock) -> WireResponse:

@@ -12,6 +12,7 @@ from llm_mock.behaviour.provider_errors import StreamEnds
 from llm_mock.boundaries.http.errors import ConnectionFails, on_the_wire, seconds_to_wait, with_fast_retries
 from llm_mock.boundaries.http.wire import WireRequest
 from llm_mock.core.request import Request, described_attachments, plain
+from llm_mock.core.tokens import length_of, length_of_attachments
 
 PROVIDERS = {"messages": "anthropic", "generate_content": "google"}
 """Whose the APIs are that are not OpenAI's."""
@@ -67,7 +68,10 @@ class HTTPRequest(Request):
         body: the body as it came, for reply functions.
     """
 
-    __slots__ = ("_messages", "api", "body", "fingerprint", "key", "provider", "sdk", "stream", "tool_choice")
+    __slots__ = (
+        *("_messages", "api", "body", "fingerprint", "key", "provider", "schema_is_a_tool", "sdk", "stream"),
+        "tool_choice",
+    )
 
     def __init__(
         self,
@@ -98,6 +102,7 @@ class HTTPRequest(Request):
         answered = any(message["role"] == "assistant" for message in messages)
         messages = self._messages = _named_results(_joined(messages)) if answered else messages
         self.schema = schema or (self._schema_of_forced_tool() if tools else None)
+        self.schema_is_a_tool = schema is None and self.schema is not None
         self.turn = 1 + sum(message["role"] == "assistant" for message in messages) if answered else 1
         self.prompt, self.attachments, self.tool_results = _last_said(messages)
 
@@ -112,6 +117,11 @@ class HTTPRequest(Request):
         return system + [
             {**message, "parts": [_described(part) for part in message["parts"]]} for message in self._messages
         ]
+
+    def characters(self) -> int:
+        """How many characters the messages have."""
+        parts = (part for message in self._messages for part in message["parts"])
+        return len(self.system) + sum(map(_length_of_part, parts))
 
     def conversation(self) -> list[Message]:
         """The messages as they came, without the system prompt."""
@@ -170,6 +180,15 @@ def _described(part: Message) -> Message:
     if part["type"] != "attachment":
         return part
     return {"type": "attachment", "attachment": described_attachments([part["attachment"]])[0]}
+
+
+def _length_of_part(part: Message) -> int:
+    """That of a part of a message; reasoning is not sent again."""
+    if part["type"] == "attachment":
+        return length_of_attachments([part["attachment"]])
+    if part["type"] == "tool_call":
+        return len(part["name"] or "") + length_of(part["arguments"])
+    return length_of(part["output"]) if part["type"] == "tool_result" else len(part["text"]) * (part["type"] == "text")
 
 
 def _parts(messages: list[Message], kind: str) -> Iterator[Message]:

@@ -60,6 +60,10 @@ class LLMRequest(Request):
         """All that the model sees."""
         return versions.messages_of(self.native, self._conversation)
 
+    def characters(self) -> int:
+        """How many characters the messages have."""
+        return versions.characters_of(self.native, self._conversation)
+
     def given_messages(self) -> list[dict[str, Any]]:
         """The messages that the application gave itself, where no conversation did."""
         messages = [] if self._conversation else versions.given_messages(self.native)

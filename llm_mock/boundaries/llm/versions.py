@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from llm_mock.core.request import described_attachments, described_result, described_tool_call
+from llm_mock.core.tokens import length_of, length_of_attachments, length_of_call
 from llm_mock.errors import LLMTooOld
 
 
@@ -68,6 +69,36 @@ def messages_of(prompt: Any, conversation: Any) -> list[dict[str, Any]]:
     if not hasattr(prompt, "messages"):
         return list(_messages_before_llm_032(prompt, conversation))
     return [{"role": message.role, "parts": [*map(_part, message.parts)]} for message in prompt.messages]
+
+
+def characters_of(prompt: Any, conversation: Any) -> int:
+    """How many characters the messages have that the model sees."""
+    if messages := given_messages(prompt):
+        return sum(_length_of_part(part) for message in messages for part in message.parts)
+    characters = _length_of_prompt(prompt)
+    if conversation and not hasattr(prompt, "messages"):
+        for response in conversation.responses:
+            characters += _length_of_prompt(response.prompt) + len(response.text_or_raise())
+            characters += sum(map(length_of_call, response.tool_calls_or_raise()))
+    return characters
+
+
+def _length_of_prompt(prompt: Any) -> int:
+    characters = len(prompt.prompt or "") + len(prompt.system or "")
+    for result in prompt.tool_results:
+        characters += length_of(result.output) + length_of_attachments(getattr(result, "attachments", None) or ())
+    return characters + length_of_attachments(prompt.attachments) if prompt.attachments else characters
+
+
+def _length_of_part(part: Any) -> int:
+    """That of a part of a message; reasoning is not sent again."""
+    if hasattr(part, "attachment"):
+        return length_of_attachments([part.attachment]) if part.attachment else 0
+    if hasattr(part, "output"):
+        return length_of(part.output) + length_of_attachments(getattr(part, "attachments", None) or ())
+    if hasattr(part, "arguments"):
+        return length_of_call(part)
+    return 0 if hasattr(part, "redacted") else len(getattr(part, "text", None) or "")
 
 
 def system_message_of(prompt: Any) -> str:
