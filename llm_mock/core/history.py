@@ -45,6 +45,8 @@ class History:
         """Every call with its details, where a report was asked for."""
         self.answered_by: dict[int, StandingReply] = {}
         """The configured reply that answered a call of this process, by the number of the call."""
+        self.unread: dict[int, Any] = {}
+        """What was asked and not read, as its library has it, by its id: see `llm_mock.boundaries.llm.unread`."""
         self._parent = parent
         self._states: dict[str, ModelState] = {}
         self._last_number = 0
@@ -55,7 +57,7 @@ class History:
             states = {model_id: copy.copy(state) for model_id, state in self._states.items()}
             for state in states.values():
                 state.calls = state.calls.copy()
-            return {**self.__dict__, "calls": self.calls.copy(), "_states": states}
+            return {**self.__dict__, "calls": self.calls.copy(), "unread": {}, "_states": states}
 
     @property
     def is_empty(self) -> bool:
@@ -117,6 +119,7 @@ class History:
         """Forget all calls, and what is known of models."""
         with self._lock:
             self.calls.clear()
+            self.unread.clear()
             self._states.clear()
             self.answered_by.clear()
             self._last_number = 0

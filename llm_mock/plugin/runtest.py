@@ -156,7 +156,9 @@ def _calls_text(item: pytest.Item, call: pytest.CallInfo[None]) -> str:
     told = any(message.partition("\n")[0] in said for message in [*mock.problems, *filter(None, [unused])])
     replies = "" if told or mock is item.config.stash[RUN].mock_if_made else configured_text(mock, calls)
     shown = call_list([_once(call, said) for call in calls]) if calls and call_list(calls) not in said else ""
-    return "\n".join(filter(None, [shown, replies if calls or call.when == "call" else ""]))
+    unread = sys.modules.get("llm_mock.boundaries.llm.unread")
+    never_read = unread.never_read_text(mock) if unread and call.when == "call" else ""
+    return "\n".join(filter(None, [shown, never_read, replies if calls or call.when == "call" else ""]))
 
 
 def _once(call: CallRecord, said: str) -> CallRecord:

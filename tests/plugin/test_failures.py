@@ -257,6 +257,52 @@ def test_a_failure_says_what_was_configured_only_where_a_call_or_a_reply_was_lef
     ]
 
 
+def test_a_failure_names_the_prompts_that_nobody_read(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import asyncio, llm
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.add("*", ConnectionError("raised by prompt() itself"), prompt="fails")
+            model, async_model = llm.get_model("m"), llm.get_async_model("m")
+            model.prompt("read").text()
+            asyncio.run(async_model.prompt("awaited").text())
+            model.chain("read, too").text()
+            next(iter(model.prompt("begun")))
+            try:
+                model.prompt("fails")
+            except ConnectionError:
+                pass
+            model.prompt("decided at once")
+            model.prompt("lazy", lazy=True)
+            model.conversation().prompt("in a conversation")
+            model.chain("a chain")
+            async_model.prompt("not awaited")
+            assert False
+
+        def test_next():
+            assert False
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "  6. m  'decided at once'  → {*",
+            "Never read: production would not have called",
+            "  - m  'decided at once'  (call 6)",
+            "  - m  'lazy'",
+            "  - m  'in a conversation'",
+            "  - m  'a chain'",
+            "  - m  'not awaited'",
+            "*_ test_next _*",
+        ],
+        consecutive=False,
+    )
+    result.stdout.no_fnmatch_line("*- m  '*'read*")
+    assert result.stdout.str().count("  - m  '") == 5
+
+
 def test_unused_replies_fail_a_unittest_that_passed(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """

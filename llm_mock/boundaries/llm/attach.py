@@ -53,7 +53,16 @@ def _execute_without_sdk(execute: Callable[[ModuleType], None], plugin: ModuleTy
 
 def _attach_to(llm: ModuleType) -> None:
     """Replace the lookups of an `llm` module and guard its responses, where that was not done before."""
-    from llm_mock.boundaries.llm import embedding, executing, names, obtaining, provider_classes, user_folder, versions
+    from llm_mock.boundaries.llm import (
+        embedding,
+        executing,
+        names,
+        obtaining,
+        provider_classes,
+        unread,
+        user_folder,
+        versions,
+    )
 
     if not hasattr(llm, names.MODELS):
         return
@@ -75,6 +84,7 @@ def _attach_to(llm: ModuleType) -> None:
         replace(llm.EmbeddingModel, name, embedding.guarded_embedding)
     provider_classes.guard_classes(llm)
     replace(llm.Response, versions.sync_execution(llm.Response), executing.guarded_iterator)
+    unread.watch(sys.modules["llm.models"])
     name, is_coroutine = versions.async_execution(llm.AsyncResponse)
     replace(llm.AsyncResponse, name, executing.guarded_step if is_coroutine else executing.guarded_call)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
+from llm_mock.boundaries.llm.unread import is_read
 from llm_mock.core.active import active, is_live, passes_through, refuse_where_wanted
 
 
@@ -22,6 +23,7 @@ def is_async(model: Any) -> bool:
 
 def guarded_iterator(original: Callable[[Any], Iterator[Any]], response: Any) -> Iterator[Any]:
     """What iterating over an `llm.Response` does, with the model that is to execute it."""
+    is_read(response)
     executing = _executing_model(response)
     return original(response) if executing is None else _iterate_as(executing, response, original)
 
@@ -37,12 +39,14 @@ def _iterate_as(model: Any, response: Any, original: Callable[[Any], Iterator[An
 
 def guarded_call(original: Callable[[Any], None], response: Any) -> None:
     """The same for the function that starts an `llm.AsyncResponse`."""
+    is_read(response)
     with _Swapped(response, _starting_model(response)):
         original(response)
 
 
 async def guarded_step(original: Callable[[Any], Awaitable[str]], response: Any) -> str:
     """The same for the next chunk of an `llm.AsyncResponse`, which starts it before llm 0.32."""
+    is_read(response)
     with _Swapped(response, _starting_model(response)):
         return await original(response)
 

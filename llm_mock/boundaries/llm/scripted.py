@@ -15,6 +15,7 @@ from llm_mock.boundaries.llm.provider_classes import patched_model, patched_prom
 from llm_mock.boundaries.llm.recording import execute_patched
 from llm_mock.boundaries.llm.request import LLMRequest
 from llm_mock.boundaries.llm.response import MockResponse, makes_what_llm_makes, prompt_with_mock_response
+from llm_mock.boundaries.llm.unread import is_read
 from llm_mock.core.mock import Mock
 from llm_mock.core.request import plain
 
@@ -78,7 +79,12 @@ class ScriptedModel(Scripted, llm.models._Model):
             response.passed = plain(others)
         scripted = type(self).execute is EXECUTE and "execute" not in vars(self)  # else it answers by itself
         if scripted and not (mock.settings.lazy if lazy is None else lazy):
-            response.decided = mock.answer(LLMRequest(self.model_id, response.prompt, response, None))
+            request = LLMRequest(self.model_id, response.prompt, response, None)
+            try:
+                response.decided = mock.answer(request)
+            except BaseException:
+                is_read(response)  # nobody can
+                raise
         return response
 
     def execute(

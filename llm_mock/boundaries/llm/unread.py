@@ -1,0 +1,63 @@
+"""Prompts that were made and never read or awaited: `llm` asks a model when its response is read."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from llm_mock.boundaries.attaching import replace
+from llm_mock.core.active import active, active_if_made, is_mocked
+from llm_mock.support.text import shorten, shorten_name
+
+SHOWN_PROMPTS = 20
+
+
+def watch(models: ModuleType) -> None:
+    """Note every response, and every chain of them, from when it is made until it is read."""
+    for name in ("_BaseResponse", "_BaseChainResponse"):
+        _note(getattr(models, name))
+    for name in ("ChainResponse", "AsyncChainResponse"):
+        replace(getattr(models, name), "responses", _responses)
+
+
+def _note(base: Any) -> None:
+    original = base.__init__
+    if hasattr(original, "__wrapped__"):
+        return
+
+    @functools.wraps(original)
+    def init(response: Any, *args: Any, **kwargs: Any) -> None:
+        __tracebackhide__ = True
+        original(response, *args, **kwargs)
+        if is_mocked() and (mock := active()) is not None:
+            mock.history.unread[id(response)] = response
+
+    base.__init__ = init
+
+
+def is_read(response: Any) -> None:
+    """A response, or a chain of them, is read from now on."""
+    if (mock := active_if_made()) is not None:
+        mock.history.unread.pop(id(response), None)
+
+
+def _responses(original: Callable[[Any], Any], chain: Any) -> Any:
+    is_read(chain)
+    return original(chain)
+
+
+def never_read_text(mock: Any) -> str:
+    """What to say of the prompts that were never read or awaited; nothing where there are none."""
+    unread = list(mock.history.unread.values())
+    lines = [_line(response) for response in unread if not getattr(response, "_done", False)]  # else made by hand
+    if len(lines) > SHOWN_PROMPTS:
+        lines[SHOWN_PROMPTS:] = [f"  … {len(lines) - SHOWN_PROMPTS} more"]
+    return "\n".join(["Never read: production would not have called", *lines]) if lines else ""
+
+
+def _line(response: Any) -> str:
+    record = getattr(getattr(response, "decided", None), "record", None)
+    number = f"  (call {record['number']})" if record else ""
+    return f"  - {shorten_name(response.model.model_id)}  {shorten(response.prompt.prompt or '')}{number}"
