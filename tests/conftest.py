@@ -37,10 +37,10 @@ RunPython = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def run_python() -> RunPython:
-    """Run `python -c CODE` in a process of its own, with environment variables set (or, with None, unset)."""
+    """Run `python -c CODE` in a process that is no part of the test, with variables set (or, with None, unset)."""
 
     def run(code: str, **environment: str | None) -> subprocess.CompletedProcess[str]:
-        variables = {**os.environ, **environment}
+        variables = {**os.environ, "LLM_MOCK_FOLDER": "", **environment}
         return subprocess.run(
             [sys.executable, "-c", code],
             env={name: value for name, value in variables.items() if value is not None},

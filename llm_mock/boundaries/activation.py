@@ -6,11 +6,12 @@ A line in site-packages (`llm_mock.pth`) calls `start` when Python starts and on
 from __future__ import annotations
 
 import os
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llm_mock.boundaries import FOLDER_VARIABLE, is_requested
+from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLES, is_requested
 from llm_mock.boundaries.http import attach as http
 from llm_mock.boundaries.http import keys
 from llm_mock.boundaries.llm.attach import attach
@@ -19,6 +20,8 @@ from llm_mock.core.active import Pending, activate
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import MockGetModel
 
+TEST_VARIABLE = "PYTEST_CURRENT_TEST"
+"""What pytest sets for a test, and so for the processes that it starts."""
 NEEDS_MODULES = b"llm_mock.boundaries.sending"
 """What is in a configuration with functions or exceptions, which are imported from their modules."""
 
@@ -35,7 +38,7 @@ def start() -> None:
         keys.attach()
         os.environ.update(keys.missing_keys())
         folder = os.environ.get(FOLDER_VARIABLE)
-        activate(_of_the_test(Path(folder)) if folder else Pending(_new_mock))
+        activate(_of_the_test(Path(folder)) if folder else Pending(_mock_of_the_variable))
 
 
 def _of_the_test(folder: Path) -> Pending:
@@ -48,6 +51,17 @@ def _of_the_test(folder: Path) -> Pending:
     if NEEDS_MODULES in configured:  # which may ask for a model when they are imported
         pending.mock()
     return pending
+
+
+def _mock_of_the_variable() -> MockGetModel:
+    """The mock where the variable alone asks for it; a person who set it in a shell may have forgotten it."""
+    if TEST_VARIABLE not in os.environ:
+        variable = next(filter(os.environ.get, TESTING_VARIABLES))
+        set_to = f"{variable}={os.environ[variable]}"
+        print(
+            f"llm-mock: {set_to} is set, so models are mocked in this process: no provider is asked.", file=sys.stderr
+        )
+    return _new_mock()
 
 
 def _new_mock() -> MockGetModel:

@@ -25,6 +25,26 @@ for name in ("gpt-4o-mini", "4o-mini", "nobody/knows"):
     assert (result.stdout, result.stderr) == ("{'success': True}\n" * 3, "")
 
 
+@pytest.mark.parametrize("variable", ["LLM_MOCK", "PFLOW_TESTING"])
+def test_either_variable_mocks_llm_and_sdks_and_says_so_once(run_python: RunPython, variable: str) -> None:
+    code = """
+import httpx, llm
+print(llm.get_model("m").prompt("hi").text())
+body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+print(httpx.post("https://api.openai.com/v1/chat/completions", json=body).json()["choices"][0]["message"]["content"])
+"""
+    variables = {"LLM_MOCK": None, "PFLOW_TESTING": None, variable: "yes"}
+    result = run_python(code, PYTEST_CURRENT_TEST=None, **variables)
+    assert result.stdout == '{"success": true}\n' * 2
+    said = f"llm-mock: {variable}=yes is set, so models are mocked in this process: no provider is asked.\n"
+    assert result.stderr == said
+
+
+def test_a_process_that_asks_nothing_says_nothing(run_python: RunPython) -> None:
+    result = run_python("import llm", LLM_MOCK="1", PYTEST_CURRENT_TEST=None)
+    assert (result.stdout, result.stderr) == ("", "")
+
+
 @pytest.mark.parametrize("value", [None, "off"])
 def test_without_the_variable_nothing_is_touched(run_python: RunPython, value: str | None) -> None:
     code = """
@@ -41,11 +61,15 @@ print(loaded if "PFLOW_TESTING" not in __import__("os").environ else [])
 @pytest.mark.parametrize("value", [None, "", " ", "0", "false", "False", "no", "No", "off", "OFF"])
 def test_some_values_do_not_ask_for_the_mock(value: str | None) -> None:
     assert not is_requested({} if value is None else {"PFLOW_TESTING": value})
+    assert not is_requested({} if value is None else {"LLM_MOCK": value})
 
 
 @pytest.mark.parametrize("value", ["1", "true", "YES", "anything"])
 def test_any_other_value_asks_for_the_mock(value: str) -> None:
     assert is_requested({"PFLOW_TESTING": value})
+    assert is_requested({"LLM_MOCK": value, "PFLOW_TESTING": ""})
+    assert not is_requested({"LLM_MOCK": value, "PFLOW_TESTING": "0"})
+    assert not is_requested({"LLM_MOCK": "off", "PFLOW_TESTING": value})
 
 
 def test_a_process_has_an_llm_user_folder_of_its_own(run_python: RunPython, tmp_path: Path) -> None:
