@@ -117,7 +117,7 @@ class Frame:
             return None if part is None or times is None or times > MOST_CALLS else part * times
         if isinstance(node, (cst.List, cst.Tuple)) and not isinstance(self._value(node), Many):
             return tuple(Code(element.value) for element in node.elements)
-        listed = self._value(node)
+        listed = None if isinstance(node, cst.BinaryOperation) else self._value(node)
         return listed.values if isinstance(listed, Many) else None
 
     def _inlined(self, node: cst.BaseExpression) -> Code:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,9 @@ from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.state import Known
 from llm_mock.migrate.syntax import dotted
 from llm_mock.support.text import shown_path
+
+_MAY_CONCERN_LLM = re.compile(rb"get_(async_)?model\b|\bllm\b|call_history|set_response")
+"""What a file must have in it to be read at all, which takes a while."""
 
 IdsOf = Callable[[str, str], Sequence[str]]
 
@@ -73,6 +77,9 @@ def rewritten_file(path: Path, source: bytes, ids_of: IdsOf, id_of: Callable[[st
     Raises:
         InvalidFile: it is no Python.
     """
+    if not _MAY_CONCERN_LLM.search(source):
+        text = source.decode(errors="replace")
+        return FileResult(path, text, text, source, (), ())
     wrapper = MetadataWrapper(parsed(path, source))
     return _File(path, wrapper, ids_of, id_of).result()
 

@@ -58,6 +58,8 @@ def _rewrite(name: str, function: cst.FunctionDef, known: Known) -> tuple[State,
             if found.name not in foreign:
                 foreign |= {found.name}
                 continue
+            if not state.getters:
+                return state, Rewritten(None)
             problem = Unsure(f"what the mock {found.name} is for is not known")
         except Unsure as unsure:
             problem = unsure
@@ -138,6 +140,8 @@ class _Function:
             self.state.getters += fixture.getters
             self.state.said.answers.update(fixture.said.answers)
             self.fixtures |= {name, *result.fixtures}
+        if name in self.state.frame.foreign:
+            return
         if isinstance(result.given, (Double, Many, Table)):
             self.state.frame.names[name] = result.given
         if result.says_nothing or (result.given is not None and not fixture.getters):

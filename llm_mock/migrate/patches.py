@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ class Patch:
     """Whether a decorator hands the mock to the test."""
 
 
+_OF_MODELS = re.compile(r"Model|Response|Conversation|\.get_\w+$|\.execute$|\.prompt$")
 _METHODS = {
     "monkeypatch.setattr": "setattr",
     "mp.setattr": "setattr",
@@ -124,7 +126,7 @@ def _text(node: cst.BaseExpression, frame: Frame) -> str | None:
 
 def _refuse_other_parts(target: str | None, node: cst.Call) -> None:
     """A patch of something else in `llm` is one to be looked at by a person."""
-    if target is not None and target.startswith(f"{LIBRARY}."):
+    if target is not None and target.startswith(f"{LIBRARY}.") and _OF_MODELS.search(target):
         raise Unsure(
             f"{target} is patched, and only get_model and get_async_model are rewritten",
             "Take out the patch and say what the model answers: mock_llm_responses.set(model, reply).",

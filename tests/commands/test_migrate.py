@@ -98,8 +98,8 @@ def test_a_check_says_what_is_to_do_and_fails(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"def test(:\n    pass\n", "test_bad.py:1: this is no Python"),
-        (b"# -*- coding: utf-8 -*-\nname = '\xff'\n", "test_bad.py: it is no text in its encoding"),
+        (b"import llm; def test(:\n    pass\n", "test_bad.py:1: this is no Python"),
+        (b"# -*- coding: utf-8 -*-\nllm = '\xff'\n", "test_bad.py: it is no text in its encoding"),
     ],
 )
 def test_a_file_that_is_wrong_is_one_line_and_the_others_go_on(folder: Path, content: bytes, message: str) -> None:

@@ -245,6 +245,20 @@ NOT_OURS = {
             assert client.get() == 1
             client.get.assert_called_once()
     """,
+    "a fixture that is a function": """
+        @pytest.fixture
+        def asking():
+            def ask(text):
+                return text
+            return ask
+
+        def test_it(asking):
+            assert asking("Hi") == "Hi"
+    """,
+    "the folder of llm": """
+        def test_it(monkeypatch, tmp_path):
+            monkeypatch.setattr(llm, "user_dir", lambda: tmp_path)
+    """,
     "an environment variable": """
         def test_it(monkeypatch):
             monkeypatch.setattr(app, "name", "value")
