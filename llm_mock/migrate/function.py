@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import libcst as cst
+import libcst.matchers as m
 
 from llm_mock.migrate.body import Part, assembled
 from llm_mock.migrate.doubles import Double, Getter, Many, PrivateMock, Table, Value
@@ -14,7 +15,7 @@ from llm_mock.migrate.patches import UnsurePatch, patch_of
 from llm_mock.migrate.private_mock import fixture_of
 from llm_mock.migrate.state import Foreign, Known, State
 from llm_mock.migrate.statements import Statements
-from llm_mock.migrate.syntax import arguments_of, names_in
+from llm_mock.migrate.syntax import arguments_of, code, names_in
 
 OUR_FIXTURES = ("mock_llm_responses", "mock_llm_calls")
 
@@ -166,6 +167,8 @@ class _Function:
     def _assembled(self, decorators: list[cst.Decorator], parts: list[Part]) -> cst.FunctionDef:
         function = self.state.function
         body = assembled(parts)
+        if self.state.is_fixture and len(body) > 1 and code(body[-1]).strip() == "yield":
+            body.pop()
         for node in body:
             if left := sorted(self.state.frame.mentions(node)):
                 self.statements.refuse_left(left[0], node)
@@ -177,8 +180,12 @@ class _Function:
             kept[-1] = kept[-1].with_changes(comma=_last_comma(function))
         kept[:-1] = [each.with_changes(comma=_comma(each)) for each in kept[:-1]]
         block = function.body if isinstance(function.body, cst.IndentedBlock) else cst.IndentedBlock([])
+        returns = function.returns
+        if self.state.is_fixture and returns is not None and not any(m.findall(node, m.Yield()) for node in body):
+            returns = returns.with_changes(annotation=cst.Name("None"))
         return function.with_changes(
             decorators=decorators,
+            returns=returns,
             params=function.params.with_changes(params=kept),
             body=block.with_changes(body=body),
         )

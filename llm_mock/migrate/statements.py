@@ -201,6 +201,8 @@ class Statements:
             self.state.said.say()
             self._slot(node, parts)
             self.state.given = value
+            if isinstance(small(node), cst.Expr):
+                parts.append(statement("yield"))  # what stands behind it happens after the test
             return True
         return False
 

@@ -289,3 +289,34 @@ def test_what_is_not_sure_is_told_and_left(
 def test_what_has_nothing_to_do_with_llm_is_left_alone(text: str, tmp_path: Path) -> None:
     result = migrated(tmp_path, text)
     assert (result.after, result.findings) == (result.before, ())
+
+
+def test_what_a_fixture_does_after_the_test_stays_after_it(tmp_path: Path) -> None:
+    result = migrated(
+        tmp_path,
+        """
+        @pytest.fixture
+        def model(tmp_path):
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hi"
+                yield get_model.return_value
+            (tmp_path / "log").unlink()
+
+        def test_it(model):
+            app.ask()
+            model.prompt.assert_called_once()
+        """,
+    )
+    assert result.findings == ()
+    new = """
+        @pytest.fixture
+        def model(tmp_path, mock_llm_responses):
+            mock_llm_responses.set("*", "Hi")
+            yield
+            (tmp_path / "log").unlink()
+
+        def test_it(model, mock_llm_calls):
+            app.ask()
+            mock_llm_calls.assert_called_once()
+    """
+    assert result.after.endswith(dedent(new).rstrip() + "\n")

@@ -22,14 +22,14 @@ def model(response):
 
 
 @pytest.fixture
-def quiet_model(monkeypatch):
+def quiet_model(monkeypatch: pytest.MonkeyPatch) -> Mock:
     model = Mock()
     monkeypatch.setattr("reviews.get_model", lambda name: model)
     return model
 
 
 @pytest.fixture
-def fake_llm(monkeypatch):
+def fake_llm(monkeypatch: pytest.MonkeyPatch) -> None:
     model = Mock(**{"prompt.return_value.text.return_value": "For all"})
     monkeypatch.setattr("reviews.get_model", Mock(return_value=model))
 
