@@ -194,7 +194,7 @@ def test_debug_mode_prints_calls_after_the_test(pytester: pytest.Pytester) -> No
         """
     )
     output = pytester.runpytest("-s", "--log-cli-level=DEBUG").stdout
-    output.fnmatch_lines(["DEBUG * gpt-4  'short'  → {\"success\": true}"])
+    output.fnmatch_lines(["DEBUG * gpt-4  'short'  → {\"success\": true}  (answered by default)"])
     output.fnmatch_lines(["Model gpt-4 called 2 times", "  - short", f"  - {'x' * 50}..."])
 
 
