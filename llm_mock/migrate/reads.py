@@ -97,6 +97,12 @@ class Reader:
         shared = sum(not each.double.is_blank for each in self.getters) > 1 or len(models_of(getter)) > 1
         if not shared:
             return ALL
+        others = [each for each in self.getters if each is not getter and not each.double.is_blank]
+        if any(model in each.ids for each in others):
+            raise Unsure(
+                f"two patches stand for {model}, and how often it was called is asked of one of them",
+                "Make two tests of it, or count the calls of both: mock_llm_calls.calls.",
+            )
         if model == ANY_MODEL:
             raise Unsure("several mocks stand for models whose ids are not in the source", LEARN)
         return f"mock_llm_calls.get_model({model_argument(model)})"

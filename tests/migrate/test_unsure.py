@@ -179,6 +179,20 @@ UNSURE = {
         """,
         "What was asked is in mock_llm_calls.calls: prompt, model_id, kwargs (system, schema, tools), options.",
     ),
+    "two patches after each other": (
+        """
+        def test_it():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hi"
+                app.ask()
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hi"
+                app.ask()
+                get_model.assert_called_once_with("gpt-4o")
+                get_model.return_value.prompt.assert_called_once()
+        """,
+        "two patches stand for gpt-4o, and how often it was called is asked of one of them",
+    ),
     "a module that is replaced": (
         """
         def test_it(monkeypatch):
