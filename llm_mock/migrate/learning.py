@@ -12,6 +12,7 @@ from pathlib import Path
 
 PLUGIN = "llm_mock.plugin.learned_models"
 FILE_VARIABLE = "LLM_MOCK_LEARNED"
+"""Names the file to which each test adds lines, one for each patch: `{"path", "test", "target", "models"}`."""
 
 
 class Learned:

@@ -13,9 +13,8 @@ from unittest import mock
 
 import pytest
 
-GETTERS = ("get_model", "get_async_model")
-FILE_VARIABLE = "LLM_MOCK_LEARNED"
-"""Names the file to which each test adds a line: `{"path", "test", "target", "models", "prompts"}`."""
+from llm_mock.migrate.learning import FILE_VARIABLE
+from llm_mock.migrate.targets import GETTERS
 
 
 class _Watched:

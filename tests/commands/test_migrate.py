@@ -114,12 +114,22 @@ def test_a_file_that_is_wrong_is_one_line_and_the_others_go_on(folder: Path, con
     assert "Error: nowhere.py does not exist.\n" in output
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
-def test_a_file_that_may_not_be_read_is_one_line(folder: Path) -> None:
+def test_a_file_that_cannot_be_read_or_written_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "test_app.py").write_text(OLD)
-    (folder / "test_app.py").chmod(0)
-    code, output = run(".")
-    assert (code, "Error: test_app.py cannot be read: Permission denied.\n" in output) == (1, True)
+    os.mkfifo(folder / "test_pipe.py")
+    code, output = run("--check", ".")
+    assert code == 1
+    assert "Error: test_pipe.py cannot be read: it is no regular file, but a pipe or a device.\n" in output
+    (folder / "test_pipe.py").unlink()
+
+    def full(*args: object, **kwargs: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    code, output = run("--write", ".")
+    assert (code, "test_app.py' cannot be written: No space left on device.\n" in output) == (1, True)
+    assert [path.name for path in folder.iterdir() if "test_app" in path.name] == ["test_app.py"]
+    assert (folder / "test_app.py").read_text() == OLD
 
 
 def test_ids_of_models_are_learned_by_a_run_of_the_old_tests(folder: Path) -> None:
