@@ -13,9 +13,10 @@ def test_somebody_is_greeted(mock_llm_responses: MockGetModel) -> None:
     assert greet("Ada") == "Hello Ada!"
 
 
-def test_the_model_is_told_the_name(mock_llm_calls: MockGetModel) -> None:
-    greet("Ada")  # nothing was configured, so the answer is {"success": true}
-    assert mock_llm_calls.calls[0]["prompt"] == "Greet Ada"
+def test_the_model_is_told_the_name(mock_llm_calls: MockGetModel, mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set("gpt-4o-mini", "Hello Ada!")
+    greet("Ada")
+    mock_llm_calls.assert_called_once_with(prompt_equals="Greet Ada")
 
 
 @pytest.fixture

@@ -53,6 +53,7 @@ def test_the_model_option_names_the_model_that_plans(
     mock_llm_calls: MockGetModel, mock_llm_responses: MockGetModel
 ) -> None:
     mock_llm_responses.set("claude-sonnet-4.5", {"workflow_name": "translate-file"})
+    mock_llm_responses.set(SUMMARY_MODEL.model_id, "It translates a file.")
 
     assert run("Translate it", "--model", "claude-sonnet-4.5").exit_code == 0
 

@@ -1,4 +1,4 @@
-"""The command line as a process of its own, which inherits `PFLOW_TESTING` from the test run."""
+"""The command line as a process of its own, which is part of the test that starts it."""
 
 import os
 import subprocess
@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from planner.summary import SUMMARY_MODEL
+
+from llm_mock import MockGetModel
 
 EXAMPLES = Path(__file__).parents[2]
 
@@ -21,18 +24,20 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_the_answer_of_the_mock_fits_no_schema_so_the_process_fails_cleanly() -> None:
-    # A process is answered {"success": true} to everything; that this is what the planner complains of, and not
-    # a missing key, shows that no real model was asked.
+def test_the_process_is_answered_as_the_test_says(
+    mock_llm_calls: MockGetModel, mock_llm_responses: MockGetModel
+) -> None:
+    mock_llm_responses.set("gpt-4o-mini", {"workflow_name": "translate-file"})
+    mock_llm_responses.set(SUMMARY_MODEL.model_id, "It translates a file.")
+
     result = run("Translate notes.txt")
 
-    assert result.returncode == 1
-    assert result.stdout == ""
-    assert result.stderr == "Error: No usable answer in 3 attempts: WorkflowMatch.workflow_name: Field required\n"
+    assert result.stdout.endswith("\n\nIt translates a file.\n"), result.stderr
+    assert [call["model_id"] for call in mock_llm_calls.calls] == ["gpt-4o-mini", SUMMARY_MODEL.model_id]
 
 
 def test_without_the_mock_the_same_process_would_have_needed_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PFLOW_TESTING", "0")
+    monkeypatch.setenv("LLM_MOCK", "0")
 
     result = run("Translate notes.txt")
 
