@@ -45,11 +45,13 @@ from llm_mock.plugin.fixtures import (
     mock_llm_calls,
     mock_llm_responses,
 )
+from llm_mock.plugin.hand_patches import HandPatches
 from llm_mock.plugin.legacy import LegacyMockDetector
 from llm_mock.plugin.markers import pytest_collection_modifyitems, pytest_generate_tests
 from llm_mock.plugin.options import choice, pytest_addoption
 from llm_mock.plugin.run import run_of
 from llm_mock.plugin.runtest import (
+    HAND_PATCHES,
     LEGACY,
     pytest_runtest_call,
     pytest_runtest_logreport,
@@ -105,6 +107,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(SpecCollector(config), "llm_mock_specs")
     try:
         config.stash[LEGACY] = LegacyMockDetector(config.getini("llm_mock_legacy_modules"))
+        config.stash[HAND_PATCHES] = HandPatches()
+        config.add_cleanup(config.stash[HAND_PATCHES].end)
     except ValueError as error:
         raise pytest.UsageError(str(error)) from None
     configure_standing_answers(config)

@@ -50,8 +50,7 @@ def configured_text(mock: Any, calls: Sequence[CallRecord]) -> str:
         mock: that of the test.
         calls: its calls.
     """
-    own = mock.responses.script.configured()
-    unused = [reply for reply in own if not _is_used(reply, mock, calls)]
+    own, unused = mock.responses.script.configured(), unused_replies(mock, calls)
     near: dict[int, list[str]] = {}
     shown = list(own)
     for number, call in enumerate(calls, start=1):
@@ -67,6 +66,11 @@ def configured_text(mock: Any, calls: Sequence[CallRecord]) -> str:
         lines += near.get(id(reply)) or (_nearest_call(reply, calls) if reply in unused else [])
     lines += [f"  … {len(shown) - SHOWN_REPLIES} more"] if len(shown) > SHOWN_REPLIES else []
     return "\n".join(lines)
+
+
+def unused_replies(mock: Any, calls: Sequence[CallRecord]) -> list[StandingReply]:
+    """The replies that a mock itself has, and that answered none of its calls."""
+    return [reply for reply in mock.responses.script.configured() if not _is_used(reply, mock, calls)]
 
 
 def _all_configured(mock: Any) -> list[StandingReply]:

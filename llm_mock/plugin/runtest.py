@@ -12,6 +12,7 @@ import pytest
 
 from llm_mock.core.active import active_if_made, is_mocked
 from llm_mock.errors import LLMMockError
+from llm_mock.plugin.hand_patches import HandPatches
 from llm_mock.plugin.legacy import LegacyMockDetector
 from llm_mock.plugin.marker_checks import WRONG_MARKERS
 from llm_mock.plugin.run import RUN
@@ -26,6 +27,7 @@ OWN_FIXTURES = {"mock_llm_calls", "mock_llm_responses", "debug_llm", "llm_mock_c
 """Our fixtures by which a test knows the mock."""
 EARLIER_CALLS = pytest.StashKey[int]()
 LEGACY = pytest.StashKey[LegacyMockDetector]()
+HAND_PATCHES = pytest.StashKey[HandPatches]()
 AGENT_RUNS = pytest.StashKey[Any]()
 
 
@@ -33,6 +35,7 @@ AGENT_RUNS = pytest.StashKey[Any]()
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if wrong := item.stash.get(WRONG_MARKERS, None):
         pytest.fail(wrong, pytrace=False)
+    item.config.stash[HAND_PATCHES].begin()
     mock = item.config.stash[RUN].mock_if_made
     item.stash[EARLIER_CALLS] = len(mock.calls) if mock else 0
     if agents := sys.modules.get("llm_mock.agents.summary"):
@@ -46,6 +49,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     passed = False
     try:
         result = yield
+        if warning := item.config.stash[HAND_PATCHES].warning():
+            _warn(item, warning)
         mock: Any = active_if_made()
         if mock is not None and (message := next(iter(mock.problems), None) or mock.unused_replies()):
             pytest.fail(message, pytrace=False)

@@ -60,3 +60,52 @@ def test_an_old_mock_fails_its_test_clearly_where_warnings_are_errors(pytester: 
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*Old mock detected in pflow.planning: *"])
     result.stdout.no_fnmatch_line("*pytest_plugin.py*")
+
+
+def test_a_test_that_still_patches_get_model_beside_its_replies_is_warned_of(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        app="from llm import get_model\n\ndef ask():\n    return get_model('gpt-4o').prompt('Hi').text()"
+    )
+    pytester.makepyfile(
+        """
+        from unittest.mock import MagicMock, patch
+        import app, llm
+
+        @patch("app.get_model")
+        def test_half_migrated(get_model, mock_llm_responses):
+            get_model.return_value.prompt.return_value.text.return_value = "old"
+            mock_llm_responses.set("gpt-4o", "new")
+            assert app.ask() == "old"
+
+        def test_patched_later(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", "new")
+            with patch("llm.get_model"), patch.object(llm, "get_async_model"):
+                llm.get_model("gpt-4o").prompt("Hi")
+
+        def test_replies_that_are_used(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o-mini", "new")
+            with patch("app.get_model"):
+                assert llm.get_model("gpt-4o-mini").prompt("Hi").text() == "new"
+
+        @patch("app.get_model")
+        def test_of_the_old_kind(get_model):
+            app.ask()
+
+        def test_of_something_else(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", "new")
+            with patch.object(MagicMock(), "get_model"), patch("app.ask"):
+                app.ask()
+        """
+    )
+    result = pytester.runpytest("-Wdefault")
+    result.assert_outcomes(passed=5, warnings=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*::test_half_migrated",
+            "*LegacyMockWarning: This test patches app.get_model by hand, and configures replies that were not used:",
+            "    - gpt-4o  → 'new'  (test_a_test_that_still*.py:7)",
+            "*rewrites such tests.",
+            "*::test_patched_later",
+            "*This test patches llm.get_model and llm.get_async_model by hand, *",
+        ]
+    )

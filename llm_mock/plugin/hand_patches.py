@@ -1,0 +1,62 @@
+"""Sees that a test replaces `get_model` by hand, so that what it asks never reaches the replies that it configures."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from llm_mock.core.active import active_if_made
+from llm_mock.errors import LegacyMockWarning
+
+GETTERS = ("get_model", "get_async_model")
+
+
+class HandPatches:
+    """The patches of `unittest.mock`, and so of pytest-mock, that a test has entered."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, None] = {}
+        self._attached_to: Any = None
+        self._enter: Any = None
+
+    def begin(self) -> None:
+        """A test begins: forget the patches of the one before."""
+        self._names.clear()
+        if self._attached_to is None and (module := sys.modules.get("unittest.mock")):
+            patch: Any = vars(module)["_patch"]
+            self._attached_to, self._enter = patch, enter = patch, patch.__enter__
+
+            def noting(entered: Any) -> Any:
+                replacement = enter(entered)
+                if entered.attribute in GETTERS and _is_of_llm(entered.temp_original):
+                    self._names[f"{getattr(entered.target, '__name__', entered.target)}.{entered.attribute}"] = None
+                return replacement
+
+            patch.__enter__ = noting
+
+    def end(self) -> None:
+        """The run is over: leave `unittest.mock` as it was."""
+        if self._attached_to is not None:
+            self._attached_to.__enter__ = self._enter
+
+    def warning(self) -> LegacyMockWarning | None:
+        """What to warn of, where replies of the test were not used beside such a patch."""
+        mock: Any = active_if_made() if self._names else None
+        if mock is None:
+            return None
+        from llm_mock.core.explaining import unused_replies
+
+        unused = unused_replies(mock, mock.calls)
+        if not unused:
+            return None
+        patched = " and ".join(self._names)
+        return LegacyMockWarning(
+            f"This test patches {patched} by hand, and configures replies that were not used:\n"
+            + "\n".join(f"  - {reply.text()}" for reply in unused)
+            + "\nWhat is asked of the patch never reaches the mock. Take the patch out, or the replies; "
+            "`llm-mock migrate` rewrites such tests."
+        )
+
+
+def _is_of_llm(original: Any) -> bool:
+    return str(getattr(original, "__module__", "")).partition(".")[0] in ("llm", "llm_mock")
