@@ -83,7 +83,7 @@ class UnusedReplies(LLMMockError, AssertionError):
 
 
 class LegacyMockWarning(UserWarning):
-    """A module that the project mocked by hand is still replaced by its old mock."""
+    """An old mock still replaces a module, or `get_model` is patched by hand beside replies that were not used."""
 
 
 class InvalidFile(LLMMockError):

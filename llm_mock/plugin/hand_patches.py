@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.active import active_if_made
 from llm_mock.errors import LegacyMockWarning
 
+if TYPE_CHECKING:
+    from llm_mock.core.script import StandingReply
+
 GETTERS = ("get_model", "get_async_model")
+ADVICE = (
+    "What is asked of the patch never reaches the mock. Take the patch out, or the replies; "
+    "`llm-mock migrate` rewrites such tests."
+)
 
 
 class HandPatches:
@@ -40,22 +47,27 @@ class HandPatches:
             self._attached_to.__enter__ = self._enter
 
     def warning(self) -> LegacyMockWarning | None:
-        """What to warn of, where replies of the test were not used beside such a patch."""
+        """What to warn of, where replies of a test that passed were not used beside such a patch."""
+        if not (unused := self._unused()):
+            return None
+        replies = "\n".join(f"  - {reply.text()}" for reply in unused)
+        return LegacyMockWarning(f"{self._said}, and configures replies that were not used:\n{replies}\n{ADVICE}")
+
+    def beside(self, said: str) -> str:
+        """The same for a test that failed, whose unused replies are listed; nothing where its failure says so."""
+        return f"{self._said}. {ADVICE}" if self._unused() and self._said not in said else ""
+
+    @property
+    def _said(self) -> str:
+        return f"This test patches {' and '.join(self._names)} by hand"
+
+    def _unused(self) -> list[StandingReply]:
         mock: Any = active_if_made() if self._names else None
         if mock is None:
-            return None
+            return []
         from llm_mock.core.explaining import unused_replies
 
-        unused = unused_replies(mock, mock.calls)
-        if not unused:
-            return None
-        patched = " and ".join(self._names)
-        return LegacyMockWarning(
-            f"This test patches {patched} by hand, and configures replies that were not used:\n"
-            + "\n".join(f"  - {reply.text()}" for reply in unused)
-            + "\nWhat is asked of the patch never reaches the mock. Take the patch out, or the replies; "
-            "`llm-mock migrate` rewrites such tests."
-        )
+        return unused_replies(mock, mock.calls)
 
 
 def _is_of_llm(original: Any) -> bool:

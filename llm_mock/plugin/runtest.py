@@ -49,13 +49,13 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     passed = False
     try:
         result = yield
-        if warning := item.config.stash[HAND_PATCHES].warning():
-            _warn(item, warning)
         mock: Any = active_if_made()
         if mock is not None and (message := next(iter(mock.problems), None) or mock.unused_replies()):
             pytest.fail(message, pytrace=False)
         if mock is not None and mock.misbehaviour is not None and not mock.misbehaviour.calls:
             pytest.skip(mock.misbehaviour.not_applied(len(mock.calls)))
+        if warning := item.config.stash[HAND_PATCHES].warning():
+            _warn(item, warning)
         passed = True
     except Exception as error:
         if refusal := _refusal_in(error, item):
@@ -163,7 +163,8 @@ def _calls_text(item: pytest.Item, call: pytest.CallInfo[None]) -> str:
     shown = call_list([_once(call, said) for call in calls]) if calls and call_list(calls) not in said else ""
     unread = sys.modules.get("llm_mock.boundaries.llm.unread")
     never_read = unread.never_read_text(mock) if unread and call.when == "call" else ""
-    return "\n".join(filter(None, [shown, never_read, replies if calls or call.when == "call" else ""]))
+    patched = item.config.stash[HAND_PATCHES].beside(said) if call.when == "call" else ""
+    return "\n".join(filter(None, [shown, never_read, replies if calls or call.when == "call" else "", patched]))
 
 
 def _once(call: CallRecord, said: str) -> CallRecord:

@@ -87,6 +87,11 @@ def test_a_test_that_still_patches_get_model_beside_its_replies_is_warned_of(pyt
             with patch("app.get_model"):
                 assert llm.get_model("gpt-4o-mini").prompt("Hi").text() == "new"
 
+        def test_that_fails(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", "new")
+            with patch("app.get_model"):
+                assert app.ask() == "new"
+
         @patch("app.get_model")
         def test_of_the_old_kind(get_model):
             app.ask()
@@ -98,9 +103,12 @@ def test_a_test_that_still_patches_get_model_beside_its_replies_is_warned_of(pyt
         """
     )
     result = pytester.runpytest("-Wdefault")
-    result.assert_outcomes(passed=5, warnings=2)
+    result.assert_outcomes(passed=5, failed=1, warnings=2)
     result.stdout.fnmatch_lines(
         [
+            "No model was called, but replies were configured:",
+            "  - gpt-4o  → 'new'  (test_a_test_that_still*.py:21, not used)",
+            "This test patches app.get_model by hand. What is asked of the patch never reaches the mock. Take the *",
             "*::test_half_migrated",
             "*LegacyMockWarning: This test patches app.get_model by hand, and configures replies that were not used:",
             "    - gpt-4o  → 'new'  (test_a_test_that_still*.py:7)",
