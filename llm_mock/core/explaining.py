@@ -38,7 +38,7 @@ def unexpected_text(mock: Any, call: CallRecord) -> str:
         first, *others = (f"  - {reply.text()}" for reply in replies[:SHOWN_REPLIES])
         lines += ["Configured replies:", first, nearest, *others]
     else:
-        lines.append("No replies were configured at all.")
+        lines.append("No reply was configured before this call.")
     lines.append('Configure one with mock_llm_responses.set() or add(), or any other call with set("*", …).')
     return "\n".join(lines)
 

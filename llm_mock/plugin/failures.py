@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -20,6 +21,10 @@ LONGEST_MESSAGE = 10_000
 LONGEST_TRACEBACK = 50_000
 MESSAGE, TRACEBACK = "llm_mock_message", "llm_mock_traceback"
 """The attributes of a report with its texts, redacted where the test ran: only there all of its secrets are known."""
+PAYLOAD = (
+    "response.json() of llm is the provider's payload, as in production (ini llm_mock_json = raw): "
+    "the data of an answer is json.loads(response.text())."
+)
 _PACKAGE = os.path.dirname(llm_mock.__file__) + os.sep
 _PLUGIN = os.path.join(_PACKAGE, "plugin", "")
 """Its frames surround every test."""
@@ -96,6 +101,16 @@ def _frames(error: BaseException) -> list[TracebackType]:
         frames.append(frame)
         frame = frame.tb_next
     return frames
+
+
+def payload_text(error: BaseException | None) -> str:
+    """What to say where a function failed that looks for the data of an answer in the provider's payload."""
+    frames = _frames(error) if isinstance(error, (AttributeError, IndexError, KeyError, TypeError)) else []
+    try:
+        source = inspect.getsource(frames[-1].tb_frame.f_code) if frames else ""
+    except OSError:  # the code of no file
+        return ""
+    return PAYLOAD if ".json()" in source else ""
 
 
 def message_of(report: Any) -> str | None:

@@ -155,6 +155,7 @@ def _calls_text(item: pytest.Item, call: pytest.CallInfo[None]) -> str:
         return ""
     from llm_mock.core.explaining import configured_text
     from llm_mock.core.records import call_list
+    from llm_mock.plugin.failures import payload_text
 
     said = str(call.excinfo and call.excinfo.value)
     unused = None if call.when == "setup" else mock.unused_replies()
@@ -164,7 +165,9 @@ def _calls_text(item: pytest.Item, call: pytest.CallInfo[None]) -> str:
     unread = sys.modules.get("llm_mock.boundaries.llm.unread")
     never_read = unread.never_read_text(mock) if unread and call.when == "call" else ""
     patched = item.config.stash[HAND_PATCHES].beside(said) if call.when == "call" else ""
-    return "\n".join(filter(None, [shown, never_read, replies if calls or call.when == "call" else "", patched]))
+    payload = payload_text(call.excinfo and call.excinfo.value) if calls and mock.settings.raw_json else ""
+    replies = replies if calls or call.when == "call" else ""
+    return "\n".join(filter(None, [shown, payload, never_read, replies, patched]))
 
 
 def _once(call: CallRecord, said: str) -> CallRecord:

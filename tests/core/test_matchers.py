@@ -249,7 +249,7 @@ def test_an_unexpected_call_explains_itself_by_the_nearest_miss(strict: MockGetM
 
 
 def test_an_unexpected_call_says_that_nothing_was_configured(strict: MockGetModel) -> None:
-    with pytest.raises(UnexpectedCall, match=r"No replies were configured at all\."):
+    with pytest.raises(UnexpectedCall, match=r"No reply was configured before this call\."):
         strict("m").prompt("Hi")
 
 

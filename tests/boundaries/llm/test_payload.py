@@ -95,4 +95,12 @@ def test_a_project_asks_for_it_by_ini(pytester: pytest.Pytester) -> None:
         """
     )
     pytester.runpytest("-o", "llm_mock_json=data").assert_outcomes(passed=1)
-    pytester.runpytest("-o", "llm_mock_json=raw").assert_outcomes(failed=1)
+    result = pytester.runpytest("-o", "llm_mock_json=raw")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*KeyError: 'category'",
+            "*LLM calls*",
+            "response.json() of llm is the provider's payload, *: the data of an answer is json.loads(*",
+        ]
+    )
