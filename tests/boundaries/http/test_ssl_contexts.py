@@ -46,6 +46,16 @@ def test_what_an_application_says_of_certificates_is_its_own(library: ModuleType
 
 
 @LIBRARIES
+def test_a_context_that_a_test_changed_is_shared_no_further(library: ModuleType) -> None:
+    changed = context_of(library.Client())
+    changed.check_hostname = False
+    changed.verify_mode = ssl.CERT_NONE
+    assert context_of(library.Client()).verify_mode is ssl.CERT_REQUIRED
+    context_of(library.Client()).load_verify_locations(cafile=certifi.where(), cadata=None)
+    assert context_of(library.Client()) is context_of(library.Client()) is not changed
+
+
+@LIBRARIES
 def test_certificates_of_the_environment_count(library: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     shared = context_of(library.Client())
     monkeypatch.setenv("SSL_CERT_FILE", certifi.where())
