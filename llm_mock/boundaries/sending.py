@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import pickle
-from types import BuiltinFunctionType, FunctionType
+import pkgutil
+import sys
+from operator import attrgetter
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from llm_mock.errors import ReplyNotSent
@@ -29,13 +32,23 @@ class _Pickler(pickle.Pickler):
         is_error = isinstance(value, BaseException) or (isinstance(value, type) and issubclass(value, BaseException))
         if not callable(value) and not is_error:
             return NotImplemented
-        owner = value if isinstance(value, (type, FunctionType, BuiltinFunctionType)) else type(value)
+        is_named = isinstance(value, (type, FunctionType, BuiltinFunctionType))
+        owner = value if is_named or isinstance(value, MethodType) else type(value)
         if (owner.__module__ or "builtins").partition(".")[0] in HERE_AND_THERE:
-            return NotImplemented
+            return _by_name(value) if is_named else NotImplemented
         try:
             return _arrived, (_shown(value), is_error, pickle.dumps(value))
         except Exception as error:
             return _missing, (_shown(value), is_error, f"{type(error).__name__}: {error}")
+
+
+def _by_name(value: Any) -> Any:
+    """What finds it there, where pickle would not: its module was imported anew since, as `pytester` makes happen."""
+    try:
+        is_current = attrgetter(value.__qualname__)(sys.modules[value.__module__]) is value
+    except (AttributeError, KeyError):
+        is_current = value.__module__ is None or value.__module__ == "builtins"
+    return NotImplemented if is_current else (pkgutil.resolve_name, (f"{value.__module__}:{value.__qualname__}",))
 
 
 def _shown(value: Any) -> str:

@@ -16,10 +16,11 @@ POSITION_OF_ENV = 10
 
 
 class _State:
-    """Whether processes are handed the mock, and whether forks are watched, which cannot be ended."""
+    """Whether processes are handed the mock; whether forks are watched, which cannot be ended; whether this is one."""
 
     handing_over = False
     forks_are_watched = False
+    is_forked = False
 
 
 def set_handing_over(handing_over: bool) -> bool:
@@ -35,6 +36,7 @@ def attach() -> None:
     for name in ("posix_spawn", "posix_spawnp"):
         if hasattr(os, name):
             replace(os, name, _spawned)
+    replace(os, "execve", _executed)
     replace(os, "system", _inheriting)
     if hasattr(os, "register_at_fork") and not _State.forks_are_watched:
         _State.forks_are_watched = True
@@ -52,15 +54,26 @@ def _attach_to_multiprocessing(util: ModuleType) -> None:
 
 def _started(original: Callable[..., None], popen: Any, *args: Any, **kwargs: Any) -> None:
     __tracebackhide__ = True
-    if len(args) <= POSITION_OF_ENV:
-        given = kwargs.get("env")
-        kwargs["env"] = _handed_over(os.environ if given is None else given) or given
+    given = args[POSITION_OF_ENV] if len(args) > POSITION_OF_ENV else kwargs.get("env")
+    environment = _handed_over(os.environ if given is None else given)
+    if environment is not None and len(args) > POSITION_OF_ENV:
+        args = (*args[:POSITION_OF_ENV], environment, *args[POSITION_OF_ENV + 1 :])
+    elif environment is not None:
+        kwargs["env"] = environment
     original(popen, *args, **kwargs)
 
 
 def _spawned(original: Callable[..., int], path: Any, argv: Any, env: Any, *args: Any, **kwargs: Any) -> int:
     __tracebackhide__ = True
     return original(path, argv, _handed_over(env) or env, *args, **kwargs)
+
+
+def _executed(original: Callable[..., Any], path: Any, argv: Any, env: Any) -> Any:
+    """Go on as another program, in a process that was forked for this, as `os.spawnve` and pexpect do."""
+    folder = os.environ.get(FOLDER_VARIABLE) if _State.is_forked else None
+    if folder is not None and _is_handed_over(env):
+        env = {**env, FOLDER_VARIABLE: folder}
+    return original(path, argv, env)
 
 
 def _spawned_by_multiprocessing(original: Callable[..., int], path: Any, argv: Any, *args: Any) -> int:
@@ -108,3 +121,4 @@ def _forked() -> None:
         mock.forked()
         os.environ.update(mock.folder.environment())
         os.environ.setdefault(TESTING_VARIABLE, "1")
+        _State.is_forked = True

@@ -42,6 +42,10 @@ def test_what_a_process_asks_is_part_of_the_test_that_started_it(pytester: pytes
             os.waitpid(child, 0)
             prompts = [call["prompt"] for call in mock_llm_calls.calls]
             assert prompts == [*["Hi from m"] * 4, "from a fork"]
+            os.spawnve(os.P_WAIT, sys.executable, [sys.executable, "ask.py", "m"], {**os.environ, "MODE": "fast"})
+            by_position = [-1, None, None, -1, None, None, True, False, None, None]
+            assert subprocess.Popen([sys.executable, "ask.py", "m"], *by_position).communicate()[0] == b"later\\n"
+            assert len(mock_llm_calls.calls) == 7
             import spawned
             process = multiprocessing.get_context("spawn").Process(target=spawned.look)
             process.start()
@@ -56,8 +60,13 @@ def test_what_a_process_asks_is_part_of_the_test_that_started_it(pytester: pytes
         def test_strict():
             ask("nobody")
 
+        class Answers:
+            def answer(self, prompt):
+                return "never"
+
         def test_function(mock_llm_responses):
             mock_llm_responses.set("other", "text")
+            mock_llm_responses.set("another", Answers().answer)
             mock_llm_responses.set("m", lambda prompt: "never")
             assert ask("other") == "text\\n"
             ask("m")
@@ -151,3 +160,23 @@ def test_a_process_that_is_started_outside_tests_has_the_standing_answers_of_the
         """
     )
     pytester.runpytest().assert_outcomes(passed=1)
+
+
+def test_a_process_is_started_after_a_run_within_the_test(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest('pytest_plugins = ["pytester"]')
+    pytester.makepyfile(
+        ask=ASK,
+        test_it="""
+        import subprocess, sys
+        import pytest
+
+        @pytest.mark.parametrize("text", ["one", "two"])
+        def test_it(pytester, request, mock_llm_responses, text):
+            mock_llm_responses.set("m", text)
+            pytester.makepyfile(test_inner="def test_inner(mock_llm_calls): assert not mock_llm_calls.calls")
+            pytester.runpytest_inprocess("test_inner.py").assert_outcomes(passed=1)
+            asked = [sys.executable, request.path.with_name("ask.py"), "m"]
+            assert subprocess.run(asked, stdout=-1, text=True).stdout == f"{text}\\n"
+        """,
+    )
+    pytester.runpytest_subprocess().assert_outcomes(passed=2)
