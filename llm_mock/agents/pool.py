@@ -23,6 +23,8 @@ from llm_mock.support.text import shorten_name
 if TYPE_CHECKING:
     from llm_mock.agents.mcp_session import MCPSession
 
+MOST_IDLE = 4
+"""How many servers are kept that the current test did not ask for, once it starts another."""
 _left_by_fork: list[BackgroundLoop] = []  # loops of a parent process, which a child must not even collect
 
 
@@ -32,19 +34,32 @@ class _Place:
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     session: MCPSession | None = None
+    in_use: bool = False
+    """Whether the current test asked for its tools."""
+
+    async def end(self, if_idle: bool = False) -> str:
+        """End the server, if it runs; with `if_idle` not where it is in use by now. Returns what it wrote to stderr."""
+        async with self.lock:
+            if self.session is None or (if_idle and self.in_use):
+                return ""
+            session, self.session = self.session, None
+            await session.stop()
+            return session.stderr()
 
 
 class ServerPool:
     """Starts servers when their tools are first asked for, and keeps them until `close`.
 
     A server is known by its configuration, and by the values that `${NAME}` has in it: two tests with equal ones share
-    it. May be used from any thread and any event loop. A process that was forked off starts servers of its own.
+    it. Where tests end (`end_test`), those of the scope `test` end with them, and of those that the current test did
+    not ask for the last `MOST_IDLE` are kept. May be used from any thread and any event loop. A process that was forked
+    off starts servers of its own.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loop: BackgroundLoop | None = None
-        self._places: dict[Any, _Place] = {}
+        self._places: dict[Any, _Place] = {}  # the one that was asked for last stands last
 
     def tools(self, servers: Sequence[Server]) -> list[ServerTool]:
         """The tools of these servers, in their order; starts, all at once, those that do not run (any more).
@@ -70,6 +85,12 @@ class ServerPool:
             return self._loop.run(self._stop(server)) if self._loop else ""
         return ""
 
+    def end_test(self) -> None:
+        """A test is over: end its servers of the scope `test`."""
+        with suppress(LoopClosed):
+            if self._loop is not None and self._loop.usable:
+                self._loop.run(self._end_test())
+
     def close(self) -> None:
         """End every server and all that they started. The pool may be used again."""
         with self._lock:
@@ -91,14 +112,18 @@ class ServerPool:
             return self._loop
 
     async def _stop(self, server: MCPServer) -> str:
-        written = ""
-        for place in [place for (configuration, *_), place in self._places.items() if configuration == server]:
-            async with place.lock:
-                session, place.session = place.session, None
-                if session is not None:
-                    await session.stop()
-                    written += session.stderr()
-        return written
+        places = [place for (configuration, *_), place in self._places.items() if configuration == server]
+        return "".join([await place.end() for place in places])
+
+    async def _end_test(self) -> None:
+        for place in self._places.values():
+            place.in_use = False
+        over = [place for (server, *_), place in self._places.items() if server.scope == "test"]
+        await asyncio.gather(*(place.end() for place in over))
+
+    async def _end_idle(self) -> None:
+        idle = [place for place in self._places.values() if place.session is not None and not place.in_use]
+        await asyncio.gather(*(place.end(if_idle=True) for place in idle[:-MOST_IDLE]))
 
     async def _stop_all(self) -> None:
         sessions = [place.session for place in self._places.values() if place.session is not None]
@@ -128,14 +153,18 @@ class ServerPool:
         """The running session of a server, and its tools. One that fails to tell them is started anew, once."""
         from llm_mock.agents.mcp_session import MCPSession
 
-        given = [tuple(sorted(resolved(server, field).items())) for field in ("env", "headers")]
-        place = self._places.setdefault((server, *given), _Place())
+        given = (tuple(sorted(resolved(server, field).items())) for field in ("env", "headers"))
+        known = (server, *given)
+        place = self._places[known] = self._places.pop(known) if known in self._places else _Place()
+        place.in_use = True
+        await asyncio.sleep(0)  # so that the other servers of the agent are known to be in use, too
         async with place.lock:
             if place.session is not None:
                 if place.session.alive:
                     with suppress(ServerError):
                         return place.session, await place.session.tools()
                 await place.session.stop(at_once=True)
+            await self._end_idle()
             session = place.session = MCPSession(server)
             await session.opened()
             try:

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from llm_mock.errors import InvalidServer
 from llm_mock.support.interpolation import whole_reference
@@ -20,6 +20,8 @@ __tracebackhide__ = True  # of the `__init__` that `dataclass` writes, too
 OUTPUT_LIMIT = 100_000
 """How many bytes of the output of a command-line tool are kept unless said otherwise."""
 
+Scope = Literal["session", "test"]
+"""For how long a server is kept: see `MCPServer.scope`."""
 _TOOL_PREFIX = re.compile(r"[A-Za-z0-9_-]{1,55}")
 """With `_execute` a name that the providers take: 64 characters at most."""
 
@@ -103,6 +105,9 @@ class MCPServer(Configuration):
     """What messages call it; by default its command or URL."""
     stop_timeout: float = 1.0
     """Seconds that its process has to end after SIGTERM, which it gets a second after its standard input ended."""
+    scope: Scope = "session"
+    """With `session` it is shared by tests, and what they do to its state stays; with `test` each test has one of its
+    own (at a URL: a connection of its own), which is ended with the test."""
 
     def __post_init__(self) -> None:
         _set(self, command=_words(self, self.command), args=tuple(map(str, self.args)))
@@ -114,6 +119,11 @@ class MCPServer(Configuration):
             raise InvalidServer(both if self.command else neither)
         _set(self, env=_variables(self, "env"), headers=_variables(self, "headers"))
         _check_seconds(self, "start_timeout", "call_timeout", "stop_timeout")
+        if self.scope not in get_args(Scope):
+            wanted = " or ".join(map(repr, get_args(Scope)))
+            raise InvalidServer(
+                f"scope of the server {shorten_name(self.label)!r} is {shorten(self.scope)}; give {wanted}."
+            )
 
     @property
     def label(self) -> str:

@@ -19,7 +19,7 @@ class AgentSession:
     session is continued as it began, by `aitest_run` or by `aitest_run_sync`; runs go one after the other.
 
     Args:
-        agent: what is run. Its servers keep their state between runs anyway, as long as the test run lasts.
+        agent: what is run. Its servers keep their state between runs anyway, within a test.
         conversation: an `llm` conversation to go on with; None begins a new one.
     """
 

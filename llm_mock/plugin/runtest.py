@@ -67,6 +67,15 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     return result
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown() -> Generator[None, object, object]:
+    try:
+        return (yield)
+    finally:
+        if pool := sys.modules.get("llm_mock.agents.pool"):
+            pool.pool_of_process().end_test()
+
+
 def _refusal_in(error: Exception, item: pytest.Item) -> str | None:
     """What the mock noted, where an SDK raised it as its provider's error: without the frames of the SDK."""
     mock: Any = active_if_made()

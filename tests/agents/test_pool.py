@@ -17,9 +17,9 @@ import llm
 import pytest
 
 from llm_mock.agents import CLIServer, MCPServer
-from llm_mock.agents.pool import ServerPool
+from llm_mock.agents.pool import MOST_IDLE, ServerPool
 from llm_mock.agents.tools import ToolAnswer
-from llm_mock.errors import ServerError
+from llm_mock.errors import InvalidServer, ServerError
 
 from .conftest import EXAMPLES, tools_of
 from .processes import processes_with
@@ -263,3 +263,37 @@ def test_stopping_a_server_tells_what_it_wrote_to_stderr(pool: ServerPool, raw: 
     assert pool.stop(server) == ""
     pool.tools([server])
     assert pool.stop(server) == f"{0:099}\n{1:099}\n"
+
+
+def test_of_servers_that_the_current_test_did_not_ask_for_four_are_kept(
+    pool: ServerPool, raw: Raw, marker: str
+) -> None:
+    servers = [raw(env={"NUMBER": str(number)}, tools=["about"], name=str(number)) for number in range(7)]
+    first = json.loads(tools_of(pool, servers[0])["about"].call({}).text)["pid"]
+    for server in servers[1:]:
+        pool.end_test()
+        tools_of(pool, servers[0])["about"].call({})
+        assert tools_of(pool, server)["about"].call({}).is_error is False
+        assert len(processes_with(marker)) <= 2 * (2 + MOST_IDLE)
+    assert json.loads(tools_of(pool, servers[0])["about"].call({}).text)["pid"] == first  # always in use
+
+
+def test_what_one_test_uses_is_kept_until_its_end_however_much_it_is(pool: ServerPool, raw: Raw, marker: str) -> None:
+    for number in range(6):
+        pool.tools([raw(env={"NUMBER": str(number)})])
+    assert len(processes_with(marker)) == 2 * 6
+
+
+def test_a_server_of_one_test_ends_with_it(pool: ServerPool, raw: Raw, marker: str) -> None:
+    tools = tools_of(pool, raw(scope="test"))
+    kept = tools_of(pool, raw(scope="session"))
+    assert tools_of(pool, raw(scope="test"))["about"].call({}).text == tools["about"].call({}).text
+    pool.end_test()
+    assert len(processes_with(marker)) == 2
+    assert "had ended before this call" in tools["about"].call({}).text
+    assert kept["echo"].call({"text": "still here"}).text == "still here"
+
+
+def test_an_unknown_scope_is_refused() -> None:
+    with pytest.raises(InvalidServer, match="scope of the server 'bank' is 'module'; give 'session' or 'test'"):
+        MCPServer("python", name="bank", scope="module")  # type: ignore[arg-type]

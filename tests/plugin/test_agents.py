@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.agents.processes import wait_until_gone
+
+RAW_SERVER = Path(__file__).parents[1] / "agents" / "raw_server.py"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ASYNC = "-oasyncio_mode=auto"
 AGENTS = """
@@ -180,6 +183,41 @@ def test_agents_as_parameters_have_readable_ids(pytester: pytest.Pytester) -> No
         *("test_agents[m0]", "test_agents[big+rain]", "test_agents[the best]", "test_agents[m1]"),
         *("test_others[gpt]", "test_others[3]", "test_others[Provider]", "test_others[None]"),
     ]
+
+
+SCOPES = """
+    import json
+    import sys
+    from llm_mock.agents import MCPServer, call_every_tool
+    from tests.agents.processes import processes_with
+
+    def agent(**fields):
+        command = [sys.executable, "-I", "-S", SERVER, MARKER]
+        return Agent("m", mcp_servers=[MCPServer(command, tools=["about"], **fields)])
+
+    pids = {"session": set(), "test": set()}
+
+    @pytest.mark.parametrize("scope", pids)
+    @pytest.mark.parametrize("number", range(2))
+    def test_twice(scope, number, aitest_run_sync, mock_llm_responses):
+        for _ in range(2):
+            mock_llm_responses.set("m", call_every_tool())
+            (call,) = aitest_run_sync(agent(scope=scope), "Call it").all_tool_calls
+            pids[scope].add(json.loads(call.result)["pid"])
+        assert len(pids[scope]) == (number + 1 if scope == "test" else 1)
+
+    @pytest.mark.parametrize("number", range(6))
+    def test_an_environment_of_its_own(number, aitest_run_sync):
+        assert aitest_run_sync(agent(env={"NUMBER": str(number)}), "Say hello")
+        assert len(processes_with(MARKER)) <= 2 * (1 + 4)  # a process of a server, and its supervisor
+"""
+
+
+def test_a_server_lives_for_its_scope_and_few_live_unused(pytester: pytest.Pytester) -> None:
+    marker = f"marker-of-{pytester.path}"
+    pytester.makepyfile(f"SERVER, MARKER = {str(RAW_SERVER)!r}, {marker!r}\n" + with_agents(SCOPES))
+    pytester.runpytest("-p", "no:randomly").assert_outcomes(passed=10)
+    wait_until_gone(marker)
 
 
 COMPARED = """
