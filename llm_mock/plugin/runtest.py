@@ -170,13 +170,15 @@ def _calls_text(item: pytest.Item, call: pytest.CallInfo[None]) -> str:
     unused = None if call.when == "setup" else mock.unused_replies()
     told = any(message.partition("\n")[0] in said for message in [*mock.problems, *filter(None, [unused])])
     replies = "" if told or mock is item.config.stash[RUN].mock_if_made else configured_text(mock, calls)
+    problem = next(iter(mock.problems), "") if not told and not replies else ""
+    said += problem
     shown = call_list([_once(call, said) for call in calls]) if calls and call_list(calls) not in said else ""
     unread = sys.modules.get("llm_mock.boundaries.llm.unread")
     never_read = unread.never_read_text(mock) if unread and call.when == "call" else ""
     patched = item.config.stash[HAND_PATCHES].beside(said) if call.when == "call" else ""
     payload = payload_text(call.excinfo and call.excinfo.value) if calls and mock.settings.raw_json else ""
     replies = replies if calls or call.when == "call" else ""
-    return "\n".join(filter(None, [shown, payload, never_read, replies, patched]))
+    return "\n".join(filter(None, [problem, shown, payload, never_read, replies, patched]))
 
 
 def _once(call: CallRecord, said: str) -> CallRecord:

@@ -54,6 +54,34 @@ def test_an_unexpected_call_fails_the_test_though_the_application_went_on(pytest
     assert sum("No reply was configured before this call" in line for line in result.outlines) >= 1
 
 
+def test_what_the_application_swallowed_stands_whole_beside_another_failure(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_strict = true\nllm_mock_schema = error")
+    pytester.makepyfile(
+        SWALLOWING.replace('"Hello")', '"Hello", schema={"type": "object", "required": ["a"]})')
+        + """
+    def test_unexpected():
+        assert app() == "x"
+
+    def test_broken_schema(mock_llm_responses):
+        mock_llm_responses.set("*", {"b": 1})
+        assert app() == "x"
+        """
+    )
+    result = pytester.runpytest("-p", "no:randomly")
+    result.stdout.fnmatch_lines(
+        [
+            "*- LLM calls -*",
+            "No reply was configured for this call:",
+            "Configure one with *",
+            "  1. m  'Hello'* raised: see above",
+            "*- LLM calls -*",
+            "The reply scripted for 'm' (*.py:13) breaks the schema * that the call asked for:",
+            "  - the answer: 'a' is a required property",
+            "  1. m  'Hello'* raised: see above",
+        ]
+    )
+
+
 def test_a_marker_makes_one_test_strict(pytester: pytest.Pytester) -> None:
     pytester.makeconftest("def pytest_llm_mock_configure(mock): mock.set('standing', 'x')")
     pytester.makepyfile(
