@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -43,11 +44,14 @@ def keep(exchange: Exchange, output: list[dict[str, Any]]) -> None:
 
 
 def remember(request: HTTPRequest, answered: Any) -> None:
-    """Keep the conversation up to a response that the provider gave: its body, or one or all events of its stream."""
+    """Keep the conversation up to a response that the provider gave: its body, or one or all events of its stream.
+
+    The texts of these are taken out afterwards.
+    """
     for body in answered if isinstance(answered, list) else [answered]:
         response = body.get("response", body) if isinstance(body, dict) else None
         if isinstance(response, dict) and response.get("object") == "response" and response.get("output"):
-            items = [item for item in response["output"] if isinstance(item, dict)]
+            items = copy.deepcopy([item for item in response["output"] if isinstance(item, dict)])
             _stored.setdefault(active(), {})[str(response.get("id"))] = request.conversation(), items
 
 
