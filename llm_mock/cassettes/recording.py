@@ -82,12 +82,13 @@ class Recording:
         else:
             self.lost = (
                 f"{call_text(self._record)} was under way when the test ended, so it is not in the cassette. "
-                "Have the test wait for it."
+                "Have the test wait for it, or close a stream that it reads no further."
             )
 
     def end(self, error: BaseException | None) -> None:
         """Keep the answer, or the error."""
         self._ended = True
+        self.lost = None
         try:
             self._keep(error)
         except LLMMockError as problem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -163,11 +164,19 @@ class Usage(_Strict):
 class HTTP(_Strict):
     """How an answer came over HTTP, where an SDK asked; `json` is its body then, with `…` for the texts of `events`."""
 
-    api: str
-    """Which API was asked, such as `chat.completions`."""
+    api: Literal["chat.completions", "responses", "messages", "generate_content"]
+    """Which API was asked."""
     streamed: bool = False
     """Whether `json` is the list of the server-sent events."""
     headers: dict[str, str] = {}
+
+    @pydantic.field_validator("headers")
+    @classmethod
+    def _can_be_sent(cls, headers: dict[str, str]) -> dict[str, str]:
+        for name, value in headers.items():
+            if not re.fullmatch(r"[!-~]+", name) or not re.fullmatch(r"[\t -~\x80-\xff]*", value):
+                raise ValueError(f"the header {name!r} has a character that no header can have")
+        return headers
 
 
 class Response(_Strict):
@@ -191,6 +200,12 @@ class Response(_Strict):
     """The exception that was raised, after the events."""
     unfinished: bool = False
     """The application stopped reading here."""
+
+    @pydantic.model_validator(mode="after")
+    def _has_its_events(self) -> Response:
+        if self.http is not None and self.http.streamed and not isinstance(self.raw, list):
+            raise ValueError("`json` should be the list of the server-sent events, as `http` says `streamed: true`")
+        return self
 
 
 class Call(_Strict):

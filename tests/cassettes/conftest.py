@@ -26,7 +26,7 @@ class Run:
 
     def __call__(self, mode: RecordMode, use: Callable[[], Any]) -> Any:
         mock = MockGetModel(at_boundary=True)
-        cassette = mock.cassette = Cassette(self.path, mode)
+        cassette = mock.cassette = self.cassette = Cassette(self.path, mode)
         previous = activate(mock)
         try:
             return use()

@@ -160,6 +160,31 @@ def test_a_key_that_the_provider_says_is_in_no_file(run: Run, provider: Provider
     assert "You sent [redacted" in run.path.read_text()
 
 
+def test_whatever_says_who_asks_is_in_no_file(run: Run, provider: ProviderServer) -> None:
+    who = {"default_query": {"api-key": "query-7716-a"}, "default_headers": {"X-Gateway-Token": "header-7716-b"}}
+
+    def ask() -> None:
+        with openai.OpenAI(base_url=f"{provider.url}/v1", api_key=KEY, **who) as client:  # type: ignore[arg-type]
+            client.chat.completions.create(model="gpt-4o", messages=[{"role": "user", "content": str(who)}])
+
+    run("all", ask)
+    assert "7716" not in run.path.read_text()
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_stream_that_is_closed_after_the_test_is_told_once(run: Run, provider: ProviderServer) -> None:
+    streams = []
+
+    def begin() -> None:
+        client = openai.OpenAI(base_url=f"{provider.url}/v1", api_key=KEY)
+        streams.append(client.chat.completions.create(model="gpt-4o", messages=user("Hello"), stream=True))  # type: ignore[call-overload]
+
+    run("all", begin)
+    assert "or close a stream that it reads no further" in run.problems[0]
+    streams[0].close()
+    assert run.cassette.lost() is None
+
+
 def test_an_edited_text_is_what_the_sdk_returns(run: Run, provider: ProviderServer) -> None:
     def texts() -> list[Any]:
         chunks = chat(provider.url, "Hello", True)

@@ -20,6 +20,10 @@ def call(prompt: str) -> str:
     return f"- request: {{model: m, prompt: {prompt}}}\n  response: {{}}\n"
 
 
+def over_http(how: str) -> str:
+    return call("c").replace("{}", f"{{json: {{}}, http: {{{how}}}}}")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -51,6 +55,15 @@ def test_a_cassette_may_be_laid_out_in_any_way(tmp_path: Path, text: str) -> Non
         ("---\n" + call("c"), "7: "),
         ("- 3\n", "7: calls.2: should be a mapping"),
         ("- request: {model: m}\n", "7: 'response' is missing"),
+        (
+            over_http("api: chat"),
+            "8: calls.2.response.http.api: should be 'chat.completions', 'responses'",
+        ),
+        (
+            over_http("api: messages, headers: {a: €}"),
+            "8: calls.2.response.http.headers: the header 'a' has a",
+        ),
+        (over_http("api: messages, streamed: true"), "8: calls.2.response: `json` should be the list of the server-"),
         (call("c").replace("{}", "{attachments: [{sha256: ab}]}"), "8: the content of the attachment is not that of"),
     ],
 )

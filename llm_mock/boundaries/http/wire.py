@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
 from llm_mock.boundaries import NO_KEY
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.core.events import Wait
+from llm_mock.support.redaction import is_secret_name
 
 KEY_HEADERS = ("x-api-key", "api-key", "x-goog-api-key")
 """Where keys are sent, beside `Authorization: Bearer …`."""
@@ -46,8 +47,8 @@ class WireRequest(NamedTuple):
 
     def secrets(self) -> list[str]:
         """What else of it is secret: every way to say who asks."""
-        named = [self.headers[name] for name in (*KEY_HEADERS, "authorization", "cookie") if name in self.headers]
-        return [*named, *parse_qs(self.query).get("key", ())]
+        said = [*self.headers.items(), *parse_qsl(self.query)]
+        return [value for name, value in said if name in ("authorization", "cookie") or is_secret_name(name)]
 
     def json(self) -> dict[str, Any]:
         """The body as an object.
