@@ -139,7 +139,7 @@ class _File:
                 self._check_shared_file(result)
             self.results[name] = result
         except Unsure as unsure:
-            self.problems[name] = unsure
+            self.problems[name] = _of_class(node) if owner is not None and _is_fixture(node) else unsure
 
     def _check_shared_file(self, result: Rewritten) -> None:
         if self.path.name == "conftest.py" and result.given is not None:
@@ -220,6 +220,15 @@ def _is_fixture(node: cst.FunctionDef) -> bool:
     decorators = [each.decorator for each in node.decorators]
     names = [dotted(each.func if isinstance(each, cst.Call) else each) or "" for each in decorators]
     return any(name.split(".")[-1] == "fixture" for name in names)
+
+
+def _of_class(fixture: cst.FunctionDef) -> Unsure:
+    """What to say of a fixture of a class, whose tests are not followed."""
+    return Unsure(
+        "it is a fixture of a class",
+        "Move it out of the class, without self, and run this again: its tests are rewritten with it then.",
+        fixture.name,
+    )
 
 
 def _check_owner(node: cst.FunctionDef, owner: cst.ClassDef | None, scope: Scope) -> None:

@@ -280,6 +280,13 @@ class _Asked:
             return None
         if value.unknown is not None:
             raise value.unknown
+        if isinstance(value.effect, Many) or (
+            isinstance(value.effect, Code) and isinstance(value.effect.node, (cst.List, cst.Tuple))
+        ):
+            raise Unsure(
+                f"{name}() gives something else each time",
+                f"A reply for each call, in order: mock_llm_responses.add_all({self.model}, [...]).",
+            )
         if value.effect is not None:
             raise Unsure(
                 f"{name}() raises an error",

@@ -131,6 +131,29 @@ UNSURE = {
         """,
         "text() raises an error",
     ),
+    "texts one after the other": (
+        """
+        def test_it():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.side_effect = ["one", "two"]
+                app.ask()
+        """,
+        'gives something else each time. A reply for each call, in order: mock_llm_responses.add_all("*", [...]).',
+    ),
+    "a fixture of a class": (
+        """
+        class TestAll:
+            @pytest.fixture
+            def model(self):
+                with patch("app.get_model") as get_model:
+                    yield get_model.return_value
+
+            def test_it(self, model):
+                model.prompt.return_value.text.return_value = "Hi"
+                app.ask()
+        """,
+        "test_old.py:8: TestAll::model: it is a fixture of a class. Move it out of the class, without self, and run",
+    ),
     "an async text that is not awaited": (
         """
         def test_it():
