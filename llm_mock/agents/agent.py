@@ -14,7 +14,7 @@ import pydantic
 from llm_mock.agents.servers import CLIServer, Configuration, MCPServer, Server, Variables
 from llm_mock.errors import InvalidAgent, InvalidFile
 from llm_mock.support import yaml_files
-from llm_mock.support.numbers import is_whole
+from llm_mock.support.numbers import LONGEST, is_number, is_whole
 from llm_mock.support.redaction import Redactor
 from llm_mock.support.text import shorten
 
@@ -50,6 +50,8 @@ class Provider:
     """The API key, or the name under which `llm` has it stored; None is the model's usual one. Not in the repr."""
     retries: int = RETRIES
     """How often a turn is asked for again after a rate limit (429), a connection error or a server error (5xx)."""
+    temperature: float | None = None
+    """The option `temperature`, for models that have it."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, str) or not self.model:
@@ -58,9 +60,20 @@ class Provider:
             raise _bad_value("Provider", "options", self.options, "a mapping")
         _check_number("Provider", "retries", self.retries, 0)
         object.__setattr__(self, "options", Options(self.options))
+        if self.temperature is not None:
+            if not is_number(self.temperature):
+                raise _bad_value("Provider", "temperature", self.temperature, "a number from 0")
+            if "temperature" in self.options:
+                raise InvalidAgent("Provider(…) has temperature and options['temperature']: give one of the two.")
+
+    @property
+    def all_options(self) -> dict[str, Any]:
+        """The options, `temperature` among them."""
+        return {**self.options, **({} if self.temperature is None else {"temperature": self.temperature})}
 
     def __repr__(self) -> str:
         options = f", options={self.options!r}" if self.options else ""
+        options += f", temperature={self.temperature}" if self.temperature is not None else ""
         retries = f", retries={self.retries}" if self.retries != RETRIES else ""
         return f"Provider({self.model!r}{options}{retries})"
 
@@ -129,6 +142,9 @@ class Agent(Configuration):
     """How many answers the model may give in a run, from 1. One that still calls tools in its last fails the run."""
     name: str | None = None
     """What reports and the ids of tests call the agent; by default its model and skill."""
+    timeout: float | None = None
+    """Seconds that a run may take, the start of its servers not included; one that takes longer fails. An asynchronous
+    model is interrupted; a synchronous one ends with the next part of its answer, or by the timeout of its library."""
 
     def __post_init__(self) -> None:
         if isinstance(self.provider, str):
@@ -142,6 +158,8 @@ class Agent(Configuration):
         if not isinstance(self.system_prompt, (str, type(None))):
             raise _bad_value("Agent", "system_prompt", self.system_prompt, "a text")
         _check_number("Agent", "max_turns", self.max_turns, 1)
+        if self.timeout is not None and not (is_number(self.timeout, most=LONGEST) and self.timeout):
+            raise _bad_value("Agent", "timeout", self.timeout, "a number of seconds above 0")
 
     @property
     def label(self) -> str:
@@ -150,6 +168,20 @@ class Agent(Configuration):
         return self.name or f"{self.asks.model}{skill}"
 
     llm_mock_id = label
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """What tells the agent from others in a comparison, besides its model: texts by the names of its parts."""
+        options = self.asks.all_options
+        parts = {
+            "options": ", ".join(f"{name} {shorten(value)}" for name, value in options.items()),
+            "prompt": self.system_prompt,
+            "skill": self.skill and f"{self.skill.name}: {self.skill.content}",
+            "servers": ", ".join(server.label for server in self.servers),
+            "max_turns": str(self.max_turns),
+            "configuration": ", ".join(map(repr, self.servers)),
+        }
+        return {name: text for name, text in parts.items() if text}
 
     @property
     def asks(self) -> Provider:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import llm
 
+from llm_mock.agents.deadline import Deadline
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.boundaries.llm.chains import takes_attachment
 from llm_mock.boundaries.llm.executing import is_async
@@ -45,6 +46,8 @@ class ToolCalls:
 
     def __init__(self, tools: Sequence[ServerTool], model: Any, on_tool_call: OnToolCall | None = None) -> None:
         self._model = model
+        self.deadline = Deadline(None)
+        """When the run must be over."""
         self._on_tool_call = on_tool_call
         self._turn: list[_Call] = []
         called = self._call_async if is_async(model) else self._call
@@ -75,14 +78,14 @@ class ToolCalls:
     def _call(self, tool: ServerTool) -> Callable[..., Any]:
         def call(**arguments: Any) -> Any:
             start = time.perf_counter()
-            return self._given(tool.call(arguments), start)
+            return self._given(tool.call(arguments, self.deadline.for_call(tool.server)), start)
 
         return call
 
     def _call_async(self, tool: ServerTool) -> Callable[..., Any]:
         async def call(**arguments: Any) -> Any:
             start = time.perf_counter()
-            return self._given(await tool.call_async(arguments), start)
+            return self._given(await tool.call_async(arguments, self.deadline.for_call(tool.server)), start)
 
         return call
 

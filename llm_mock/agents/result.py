@@ -119,6 +119,25 @@ class AgentResult:
     """Seconds, tools and retries included."""
     started: str = field(default_factory=now, compare=False)
     """When: ISO 8601, local time."""
+    parts: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """What tells the agent from others of its name: see `Agent.parts`."""
+
+    def to_json(self) -> str:
+        """The result as JSON text, without secrets; without `exception`, of which `error` tells."""
+        from llm_mock.agents.result_json import as_json
+
+        return as_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> AgentResult:
+        """The result that `to_json` gave.
+
+        Raises:
+            ValueError: the text is no such JSON.
+        """
+        from llm_mock.agents.result_json import from_json
+
+        return from_json(text)
 
     def __bool__(self) -> bool:
         return self.success
@@ -193,6 +212,25 @@ class AgentResult:
     def tool_calls_for(self, name: str) -> list[ToolCallRecord]:
         """The calls of one tool, in order."""
         return [call for call in self.all_tool_calls if call.name == name]
+
+    @property
+    def tool_names_called(self) -> list[str]:
+        """The names of the tools that were called, each once, in the order of their first calls."""
+        return list(dict.fromkeys(call.name for call in self.all_tool_calls))
+
+    def tool_call_arg(self, name: str, argument: str) -> Any:
+        """An argument of the first call of a tool.
+
+        Raises:
+            LookupError: the tool was not called, or without this argument; the message says what was called.
+        """
+        __tracebackhide__ = True
+        calls = self.tool_calls_for(name)
+        if not calls:
+            raise LookupError(f"no call of {name}; called: {_names(self._calls)}")
+        if argument not in calls[0].arguments:
+            raise LookupError(f"no argument {argument!r} in {call_text(name, calls[0].arguments, 100)}")
+        return calls[0].arguments[argument]
 
     def tool_calls_match(self, expected: Sequence[ExpectedCall], mode: Mode = "strict") -> Finding:
         """Whether the calls are those that were expected.

@@ -10,6 +10,7 @@ from typing import Any
 
 import tenacity
 
+from llm_mock.agents.deadline import Deadline
 from llm_mock.boundaries.llm.chains import restart_of
 from llm_mock.support.text import error_text
 
@@ -96,16 +97,23 @@ class Retries:
     Nothing but that turn is repeated. What an SDK retries by itself counts too.
     """
 
-    def __init__(self, most: int, offline: bool) -> None:
+    def __init__(self, most: int, offline: bool, deadline: Deadline) -> None:
         self._most = most
+        self._deadline = deadline
         self._offline = offline
         self.errors: list[str] = []
         """The errors after which the current turn was asked for again so far."""
 
     def read(self, response: Any) -> None:
-        """Read an `llm.Response`; raises the provider's error that came last."""
+        """Read an `llm.Response`; raises the provider's error that came last, or RunTimedOut."""
         __tracebackhide__ = True
-        tenacity.Retrying(**self._options(response))(response.text)
+        tenacity.Retrying(**self._options(response))(self._read_once, response)
+
+    def _read_once(self, response: Any) -> None:
+        __tracebackhide__ = True
+        self._deadline.check()
+        for _ in response:
+            self._deadline.check()
 
     async def read_async(self, response: Any) -> None:
         """Like `read`, for an `llm.AsyncResponse`."""
@@ -133,4 +141,5 @@ class Retries:
             return 0
         asked = retry_after(state.outcome.exception())
         backoff = tenacity.wait_exponential(FIRST_WAIT, LONGEST_WAIT) + tenacity.wait_random(0, FIRST_WAIT / 2)
-        return backoff(state) if asked is None else asked
+        wait = backoff(state) if asked is None else asked
+        return wait if self._deadline.left is None else min(wait, self._deadline.left)

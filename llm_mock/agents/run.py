@@ -10,11 +10,13 @@ from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from typing import Any
 
+import anyio
 import llm
 
 from llm_mock.agents import summary
 from llm_mock.agents.agent import Agent
 from llm_mock.agents.calls import OnToolCall, ToolCalls
+from llm_mock.agents.deadline import Deadline, RunTimedOut
 from llm_mock.agents.environment import hide_secrets_of
 from llm_mock.agents.pool import pool_of_process
 from llm_mock.agents.result import AgentResult, Turn, now
@@ -56,8 +58,8 @@ async def aitest_run(
         on_tool_call: is told each call of a server's tool as soon as it was made; an exception of it ends the run.
 
     Returns:
-        The result: true where the agent came to an end. It is false, with the reason in `error`, where `max_turns` was
-        reached or the provider failed.
+        The result: true where the agent came to an end. It is false, with the reason in `error`, where `max_turns` or
+        `timeout` was reached or the provider failed.
 
     Raises:
         InvalidAgent: this agent can never run, as its model has no tools.
@@ -139,7 +141,8 @@ class _Run:
         self._calls = calls
         self._prompt = prompt
         self._attachments = list(attachments)
-        self._retries = Retries(self._agent.asks.retries, calls_nobody(model))
+        self._deadline = calls.deadline = Deadline(self._agent.timeout)
+        self._retries = Retries(self._agent.asks.retries, calls_nobody(model), self._deadline)
         self._turns: list[Turn] = []
         self._start = self._turn_start = time.perf_counter()
         self._started = now()
@@ -162,14 +165,20 @@ class _Run:
         __tracebackhide__ = True
         with self._responses() as responses:
             async with aclosing(responses):
-                async for response in responses:
-                    self._begin(response)
-                    await self._retries.read_async(response)
-                    if self._answered(await response.text(), await response.usage(), await response.tool_calls()):
-                        break
-                else:
-                    self._stopped()
+                with anyio.move_on_after(self._deadline.left) as scope:
+                    await self._take_turns(responses)
+                if scope.cancelled_caught:
+                    self._deadline.passed()
         return self._session.results[-1]
+
+    async def _take_turns(self, responses: Any) -> None:
+        __tracebackhide__ = True
+        async for response in responses:
+            self._begin(response)
+            await self._retries.read_async(response)
+            if self._answered(await response.text(), await response.usage(), await response.tool_calls()):
+                return
+        self._stopped()
 
     @contextmanager
     def _responses(self) -> Iterator[Any]:
@@ -183,7 +192,7 @@ class _Run:
                     system=self._agent.system,
                     tools=self._calls.tools or None,
                     attachments=self._attachments or None,
-                    options=dict(provider.options),
+                    options=provider.all_options,
                     key=provider.key,
                     stream=self._model.can_stream,  # the providers end long answers that are not streamed
                     chain_limit=NO_LIMIT,
@@ -195,6 +204,8 @@ class _Run:
                 except (LLMMockError, AssertionError, llm.UnknownModelError, llm.NeedsKeyException) as error:
                     self._error = error_text(error)
                     raise
+                except RunTimedOut as error:
+                    self._error = str(error)
                 except Exception as error:
                     retried = len(self._retries.errors)
                     after = f" (after {retried + 1} attempts)" if retried else ""
@@ -239,6 +250,7 @@ class _Run:
             exception=self._exception,
             duration=time.perf_counter() - self._start,
             started=self._started,
+            parts=self._agent.parts,
         )
 
 

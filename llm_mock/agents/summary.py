@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections import deque
-from collections.abc import Mapping
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,13 @@ if TYPE_CHECKING:
     from llm_mock.agents.result import AgentResult
 
 COUNTS = ("tests", "passed", "runs", "turns", "tool_calls", "input_tokens", "output_tokens", "duration_s")
+PARTS = ("model", "options", "prompt", "skill", "servers", "max_turns")
+"""What is said of agents that have one name, where it differs."""
+SHOWN_PART = 40
+SHOWN_NAME = 110
 Sums = dict[str, dict[str, Any]]
-"""Of each agent: `agent`, `COUNTS`, `cost_usd` (None where unknown). Plain values, which an xdist worker can send."""
+"""Of each agent, by what it is: `agent` (its name), `parts` (what it is, in words), `COUNTS`,
+`cost_usd` (None where unknown). Plain values, which an xdist worker can send."""
 
 _new: deque[AgentResult] = deque()
 
@@ -43,7 +49,7 @@ class RunsOfTest:
         """Take in what was run in a phase of the test, and (if `shown`) show it where the phase failed."""
         for result in taken():
             self._results.append(result)
-            add(self._sums, {result.agent: _counted(result)})  # while the prices of the test hold
+            add(self._sums, {_key(result): _counted(result)})  # while the prices of the test hold
         if report.failed:
             self._outcome = "failed"
             if shown and self._results and report.when != "teardown":
@@ -57,8 +63,19 @@ class RunsOfTest:
         add(sums, {label: {**own, **tested} for label, own in self._sums.items()})
 
 
+def _key(result: AgentResult) -> str:
+    """What is the same for runs of one agent alone, in every process."""
+    return hashlib.sha256(repr((result.agent, result.model, sorted(result.parts.items()))).encode()).hexdigest()
+
+
 def _counted(result: AgentResult) -> dict[str, Any]:
     return {
+        "agent": result.agent,
+        "parts": {
+            name: shorten_name(text, SHOWN_PART)
+            for name, text in {"model": result.model, **result.parts}.items()
+            if name != "configuration"
+        },
         "tests": 0,
         "passed": 0,
         "runs": 1,
@@ -73,8 +90,9 @@ def _counted(result: AgentResult) -> dict[str, Any]:
 
 def add(sums: Sums, others: Mapping[str, Mapping[str, Any]]) -> None:
     """Add sums to sums, agent by agent."""
-    for label, other in others.items():
-        mine = sums.setdefault(label, {"agent": label, **dict.fromkeys(COUNTS, 0), "cost_usd": 0.0})
+    for key, other in others.items():
+        nothing = {"agent": other["agent"], "parts": other["parts"], **dict.fromkeys(COUNTS, 0), "cost_usd": 0.0}
+        mine = sums.setdefault(key, nothing)
         for name in COUNTS:
             mine[name] += other[name]
         unknown = mine["cost_usd"] is None or other["cost_usd"] is None
@@ -87,7 +105,19 @@ def rows(sums: Sums) -> list[dict[str, Any]]:
     def order(row: dict[str, Any]) -> tuple[float, str]:
         return (-row["passed"] / row["tests"] if row["tests"] else 1.0, row["agent"])
 
-    return sorted(sums.values(), key=order)
+    return sorted(_told_apart(list(sums.values())), key=order)
+
+
+def _told_apart(found: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The sums; agents of one name are called by what differs, and numbered where no word does."""
+    times: Counter[str] = Counter()
+    for row in found:
+        alike = [other["parts"] for other in found if other["agent"] == row["agent"]]
+        names = [name for name in PARTS if len({parts.get(name) for parts in alike}) > 1]
+        differing = "; ".join(f"{name}: {row['parts'].get(name, 'none')}" for name in names)
+        name = f"{row['agent']} ({differing})" if differing else row["agent"]
+        times[name] += 1
+        yield {**row, "agent": name if times[name] == 1 else f"{name} #{times[name]}"}
 
 
 def table(sums: Sums) -> str:
@@ -98,7 +128,7 @@ def table(sums: Sums) -> str:
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (
-        shorten_name(row["agent"], 60),
+        shorten_name(row["agent"], SHOWN_NAME),
         f"{row['passed']} of {row['tests']}",
         f"{100 * row['passed'] / row['tests']:.0f} %" if row["tests"] else "-",
         *(f"{row[name]:,}" for name in ("runs", "turns", "tool_calls")),

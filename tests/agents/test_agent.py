@@ -59,6 +59,16 @@ def test_agents_can_be_copied_and_sent(again: Any) -> None:
     assert again(agent()) == agent()
 
 
+def test_a_temperature_is_an_option() -> None:
+    assert Provider("m", {"seed": 3}, temperature=0).all_options == {"seed": 3, "temperature": 0}
+    assert repr(Provider("m", temperature=0)) == "Provider('m', temperature=0)"
+    assert dataclasses.replace(Provider("m", temperature=0), temperature=1).all_options == {"temperature": 1}
+    with pytest.raises(InvalidAgent, match=r"has temperature and options\['temperature'\]: give one of the two"):
+        Provider("m", {"temperature": 1}, temperature=0)
+    with pytest.raises(InvalidAgent, match=r"temperature of Provider\(…\) is 'hot'; give a number from 0"):
+        Provider("m", temperature="hot")  # type: ignore[arg-type]
+
+
 def test_a_variant_is_made_by_replace() -> None:
     variant = dataclasses.replace(agent(), provider="other")
     assert variant.asks == Provider("other")
@@ -110,6 +120,7 @@ def test_the_skill_goes_before_the_system_prompt() -> None:
         ({"skill": "weather"}, "skill of Agent(…) is 'weather'; give a Skill (Skill.from_path(…))."),
         ({"system_prompt": 3}, "system_prompt of Agent(…) is 3; give a text."),
         ({"max_turns": 0}, "max_turns of Agent(…) is 0; give a whole number from 1."),
+        ({"timeout": 0}, "timeout of Agent(…) is 0; give a number of seconds above 0."),
         ({"max_turns": True}, "max_turns of Agent(…) is true; give a whole number from 1."),
     ],
 )

@@ -6,6 +6,7 @@ import copy
 import pickle
 from typing import Any
 
+import llm
 import pytest
 from llm.models import Usage
 
@@ -77,6 +78,33 @@ def test_a_cost_that_nobody_knows_is_none(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("llm_mock.cost.prices.available", lambda: False)
     assert result(model="gpt-4o").cost is None
     assert result(turns=()).cost == 0
+
+
+def test_a_result_comes_back_from_json() -> None:
+    image = llm.Attachment(type="image/png", content=b"\x89PNG")
+    drawn = ToolCallRecord("draw", {"of": ["a", 1]}, "here", structured={"width": 1.5}, attachments=(image,))
+    turns = (Turn("Ü", (drawn, WRITE), Usage(1, None, {"cached": 1}), 0.5, ("429",)),)
+    written = result(turns=turns, success=False, error="max_turns", parts={"prompt": "Be brief"})
+    again = AgentResult.from_json(written.to_json())
+    assert again == written
+    assert (again.parts, again.started, again.turns[0].duration) == (written.parts, written.started, 0.5)
+    secret = "sk-ant-api03-" + "Ab1" * 12
+    assert secret not in result(prompt=secret).to_json()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"agent": 1}'])
+def test_what_is_no_result_is_an_error(text: str) -> None:
+    with pytest.raises(ValueError, match="is no result of an agent"):
+        AgentResult.from_json(text)
+
+
+def test_names_and_arguments_of_calls_are_told() -> None:
+    assert RESULT.tool_names_called == ["read", "write"]
+    assert RESULT.tool_call_arg("read", "path") == "a.txt"
+    with pytest.raises(LookupError, match="no call of send; called: read, write, read"):
+        RESULT.tool_call_arg("send", "to")
+    with pytest.raises(LookupError, match=r"no argument 'to' in write\(path="):
+        RESULT.tool_call_arg("write", "to")
 
 
 def test_calls_are_counted_and_found() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import time
 from typing import Any
 
 import llm
@@ -191,6 +193,23 @@ def test_an_error_of_the_provider_is_the_end_of_the_run_and_not_of_the_test(
     assert result.error == "ValueError: The context is too long"
     assert isinstance(result.exception, ValueError)
     assert result.tool_call_count() == 1
+
+
+def test_a_run_that_takes_too_long_fails(run: Run, mock_llm_responses: ResponseConfigurator) -> None:
+    slow = CLIServer("slow", [sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"])
+    mock_llm_responses.add("m", calls(ToolCall("slow_execute", {})))
+    mock_llm_responses.add("m", "Never said", optional=True)
+    start = time.monotonic()
+    result = run(Agent("m", cli_servers=[slow], timeout=0.3), "Go")
+    assert time.monotonic() - start < 20
+    assert result.error == "timeout=0.3 was reached: the run took longer than that many seconds"
+    assert (result.success, result.exception, result.final_response) == (False, None, "")
+
+
+def test_a_run_within_its_time_succeeds(run: Run, echo: CLIServer, mock_llm_responses: ResponseConfigurator) -> None:
+    mock_llm_responses.add("m", calls(ToolCall("echo_execute", {"args": "x"})))
+    mock_llm_responses.add("m", "Done")
+    assert run(Agent("m", cli_servers=[echo], timeout=60), "Go").final_response == "Done"
 
 
 def test_an_assertion_in_the_script_of_a_test_is_raised(run: Run, mock_llm_responses: ResponseConfigurator) -> None:

@@ -235,7 +235,7 @@ COMPARED = """
         assert result.tool_was_called("echo_execute", args=task)
 
     def test_skipped(mock_llm_responses):
-        assert aitest_run_sync(Agent("good"), "Hello")
+        assert aitest_run_sync(GOOD, "Hello")
         pytest.skip("no opinion")
 """
 
@@ -254,6 +254,49 @@ def test_the_agents_of_a_run_are_compared(arguments: tuple[str, ...], pytester: 
     ]
     assert [cell.strip() for cell in cells[1]][:6] == ["good", "2 of 2", "100 %", "3", "5", "2"]
     assert [cell.strip() for cell in cells[2]][:8] == ["cheap", "1 of 2", "50 %", "2", "4", "2", "440", "unknown"]
+
+
+ALIKE = """
+    from llm_mock.agents import Provider, Skill
+
+    PLAIN = Agent("m")
+    AGENTS = [
+        PLAIN,
+        Agent("m", system_prompt="Be brief"),
+        Agent("m", cli_servers=[ECHO]),
+        Agent(Provider("m", temperature=0)),
+        Agent("m", name="best"),
+        Agent("n", name="best"),
+        Agent("m", skill=Skill("rain", "wet")),
+        Agent("m", skill=Skill("rain", "dry")),
+        Agent("n", cli_servers=[CLIServer("echo", "echo", env={"A": "1"})]),
+        Agent("n", cli_servers=[CLIServer("echo", "echo", env={"A": "2"})]),
+    ]
+
+    @pytest.mark.parametrize("agent", [*AGENTS, PLAIN])
+    def test_it(agent, aitest_run_sync):
+        aitest_run_sync(agent, "Hello")
+"""
+
+
+def test_different_agents_of_one_name_are_told_apart(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(with_agents(ALIKE))
+    result = pytester.runpytest("-p", "no:randomly", "--llm-mock-report=report.json")
+    table = {row["agent"]: row["tests"] for row in json.loads((pytester.path / "report.json").read_text())["agents"]}
+    none = "options: none; prompt: none; servers: none"
+    assert table == {
+        f"m ({none})": 2,
+        "m (options: none; prompt: Be brief; servers: none)": 1,
+        "m (options: none; prompt: none; servers: echo)": 1,
+        "m (options: temperature 0; prompt: none; servers: none)": 1,
+        "best (model: m)": 1,
+        "best (model: n)": 1,
+        "m+rain (skill: rain: wet)": 1,
+        "m+rain (skill: rain: dry)": 1,
+        "n": 1,
+        "n #2": 1,
+    }
+    result.stdout.fnmatch_lines(["m+rain (skill: rain: dry)  *1 of 1*"])
 
 
 def test_a_quiet_run_compares_nothing(pytester: pytest.Pytester) -> None:

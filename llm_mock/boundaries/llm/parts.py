@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 
-def usage(input_tokens: int, output_tokens: int) -> Any:
+def usage(input_tokens: int | None, output_tokens: int | None, details: dict[str, Any] | None = None) -> Any:
     """An `llm` usage."""
     import llm.models
 
-    return llm.models.Usage(input_tokens, output_tokens)
+    return llm.models.Usage(input_tokens, output_tokens, details)
 
 
 def attachment(kind: str | None, url: str | None, content: bytes | None) -> Any:

@@ -1,0 +1,42 @@
+"""The time that a run of an agent may take."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from llm_mock.agents.servers import MCPServer
+
+if TYPE_CHECKING:
+    from llm_mock.agents.servers import Server
+
+
+class RunTimedOut(Exception):
+    """The time of a run is up."""
+
+
+class Deadline:
+    """So many seconds from now; None is no end."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.seconds = seconds
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until then, 0 once it has passed; None where there is no end."""
+        return None if self._end is None else max(0.0, self._end - time.monotonic())
+
+    def check(self) -> None:
+        """Raise RunTimedOut where it has passed."""
+        if self.left == 0:
+            self.passed()
+
+    def passed(self) -> None:
+        """Raise RunTimedOut."""
+        raise RunTimedOut(f"timeout={self.seconds:g} was reached: the run took longer than that many seconds")
+
+    def for_call(self, server: Server) -> float | None:
+        """The seconds that a call of a tool may take: what is left, or what its server says where that is less."""
+        own = server.call_timeout if isinstance(server, MCPServer) else server.timeout
+        return None if self.left is None else min(own, self.left)
