@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from llm_mock.agents.result import AgentResult as AgentResult
     from llm_mock.agents.result import ToolCallRecord as ToolCallRecord
     from llm_mock.agents.result import Turn as Turn
+    from llm_mock.agents.result_json import result_from_json as result_from_json
+    from llm_mock.agents.result_json import result_to_json as result_to_json
     from llm_mock.agents.run import aitest_run as aitest_run
     from llm_mock.agents.run import aitest_run_sync as aitest_run_sync
     from llm_mock.agents.servers import CLIServer as CLIServer
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "agent": "Agent Provider Skill",
     "result": "AgentResult ToolCallRecord Turn",
+    "result_json": "result_from_json result_to_json",
     "run": "aitest_run aitest_run_sync",
     "servers": "CLIServer MCPServer",
     "session": "AgentSession",

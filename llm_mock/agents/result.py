@@ -122,23 +122,6 @@ class AgentResult:
     parts: Mapping[str, str] = field(default_factory=dict, compare=False)
     """What tells the agent from others of its name: see `Agent.parts`."""
 
-    def to_json(self) -> str:
-        """The result as JSON text, without secrets; without `exception`, of which `error` tells."""
-        from llm_mock.agents.result_json import as_json
-
-        return as_json(self)
-
-    @classmethod
-    def from_json(cls, text: str) -> AgentResult:
-        """The result that `to_json` gave.
-
-        Raises:
-            ValueError: the text is no such JSON.
-        """
-        from llm_mock.agents.result_json import from_json
-
-        return from_json(text)
-
     def __bool__(self) -> bool:
         return self.success
 

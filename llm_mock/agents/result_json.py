@@ -21,7 +21,7 @@ _USAGE = ("input", "output", "details")
 _ATTACHMENT = ("type", "path", "url")
 
 
-def as_json(result: AgentResult) -> str:
+def result_to_json(result: AgentResult) -> str:
     """A result as JSON text, without secrets and without `exception`, of which `error` tells."""
     turns = [
         {
@@ -35,7 +35,7 @@ def as_json(result: AgentResult) -> str:
     return json.dumps(redacted({**_fields(result, _RESULT), "turns": turns}), ensure_ascii=False, indent=2)
 
 
-def from_json(text: str) -> AgentResult:
+def result_from_json(text: str) -> AgentResult:
     """The result that was written as JSON text.
 
     Raises:
@@ -45,7 +45,7 @@ def from_json(text: str) -> AgentResult:
         data = json.loads(text)
         return AgentResult(**{name: data[name] for name in _RESULT}, turns=tuple(map(_turn_of, data["turns"])))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{shorten(text, 60)} is no result of an agent, as AgentResult.to_json() gives it") from error
+        raise ValueError(f"{shorten(text, 60)} is no result of an agent, as result_to_json gives it") from error
 
 
 def _fields(value: Any, names: tuple[str, ...]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import llm
 import pytest
 from llm.models import Usage
 
-from llm_mock.agents import AgentResult, ToolCallRecord, Turn
+from llm_mock.agents import AgentResult, ToolCallRecord, Turn, result_from_json, result_to_json
 from llm_mock.agents.calls import output_text
 
 READ = ToolCallRecord("read", {"path": "a.txt", "lines": 3}, "Hello", duration=0.25)
@@ -85,17 +85,17 @@ def test_a_result_comes_back_from_json() -> None:
     drawn = ToolCallRecord("draw", {"of": ["a", 1]}, "here", structured={"width": 1.5}, attachments=(image,))
     turns = (Turn("Ü", (drawn, WRITE), Usage(1, None, {"cached": 1}), 0.5, ("429",)),)
     written = result(turns=turns, success=False, error="max_turns", parts={"prompt": "Be brief"})
-    again = AgentResult.from_json(written.to_json())
+    again = result_from_json(result_to_json(written))
     assert again == written
     assert (again.parts, again.started, again.turns[0].duration) == (written.parts, written.started, 0.5)
     secret = "sk-ant-api03-" + "Ab1" * 12
-    assert secret not in result(prompt=secret).to_json()
+    assert secret not in result_to_json(result(prompt=secret))
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"agent": 1}'])
 def test_what_is_no_result_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="is no result of an agent"):
-        AgentResult.from_json(text)
+        result_from_json(text)
 
 
 def test_names_and_arguments_of_calls_are_told() -> None:
