@@ -58,7 +58,7 @@ def _one_model(ctx: click.Context, parameter: click.Parameter, names: tuple[str,
 
 
 def _role_options(command: Command) -> Command:
-    """The argument ROLE and the options that say how its agent is run."""
+    """The options that say how the agent of a role is run."""
     for add in (
         click.option("--no-color", is_flag=True, help="No colors; NO_COLOR in the environment does the same."),
         click.option(
@@ -69,7 +69,6 @@ def _role_options(command: Command) -> Command:
             help="Ask another model of llm than the role's.",
         ),
         click.option("--dry-run", is_flag=True, help="Simulate the model: no key, no network, no cost."),
-        click.argument("role", type=click.Path()),
     ):
         command = add(command)
     return command
@@ -100,6 +99,7 @@ def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tupl
 
 @main.command(short_help="Run suites of prompts and check the answers.", epilog="Documentation: docs/suites.md.")
 @_role_options
+@click.argument("role", type=click.Path(), required=False)
 @click.option("suite", "-s", "--suite", multiple=True, required=True, type=click.Path(), help="A suite; repeatable.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what came of each assertion.")
 @click.option("tag", "--tag", multiple=True, help="Only cases with this tag; repeatable, any of them will do.")
@@ -128,10 +128,11 @@ def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tupl
 )
 @_files_in
 def test(**options: Any) -> None:
-    """Run suites of prompts against the agent of a role file, and check its answers.
+    """Run suites of prompts against the agent of a role file, or against the target that they name.
 
     \b
       llm-mock test role.yaml -s suites/greeting.yaml --dry-run
+      llm-mock test -s suites/application.yaml --dry-run
       llm-mock test role.yaml -s greeting.yaml -s refunds.yaml --model gpt-5-mini -j 4 -o results.html
 
     Needs pip install 'pytest-llm-mock[suites]'.
@@ -147,6 +148,7 @@ def test(**options: Any) -> None:
 
 @main.command(epilog="Documentation: docs/suites.md.")
 @_role_options
+@click.argument("role", type=click.Path())
 @click.option("-p", "--prompt", metavar="PROMPT", help="What is said to the agent; by default standard input.")
 @click.option("-i", "--interactive", is_flag=True, help="Ask on at a prompt, until Ctrl-D, exit or quit.")
 @click.option("--resume", is_flag=True, help="Go on with the last conversation of this role that llm logged.")

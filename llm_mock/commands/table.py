@@ -76,7 +76,7 @@ def _show_footer(terminal: Terminal, result: SuiteResult) -> None:
     passed = result.all_passed
     verdict = "All tests passed" if passed else f"Some tests {'failed' if result.failed else 'were not run'}"
     terminal.print(Text.assemble(f"{counts} ", (f"{terminal.signs[passed]} {verdict}", STYLES[passed])))
-    if not result.dry_run:
+    if not result.dry_run and result.target is None:
         tokens = sum(attempt.tokens for case in result.case_results for attempt in case.attempts)
         no_prices = result.cost is None and not available()
         advice = f"; {PRICES_OF_PROVIDERS}" if no_prices else ""

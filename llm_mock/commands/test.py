@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from llm_mock.agents.agent import Agent
 from llm_mock.agents.environment import hide_secrets_of
 from llm_mock.commands.errors import INTERRUPTED, not_writable, tell
 from llm_mock.commands.role import prepared_role
@@ -20,8 +21,8 @@ from llm_mock.report import suite_outputs
 from llm_mock.report.suite_document import FinishedSuite
 from llm_mock.suites.results import CaseResult, SuiteResult
 from llm_mock.suites.role import Role
-from llm_mock.suites.runner import load_suite, run_suite
-from llm_mock.suites.schema import TestCase, TestSuiteDefinition
+from llm_mock.suites.runner import load_suite, run_suite, who_answers
+from llm_mock.suites.schema import Target, TestCase, TestSuiteDefinition
 from llm_mock.support.text import count, shorten, shorten_name
 
 SHOWN_NAMES = 20
@@ -31,7 +32,7 @@ SHOWN_NAMES = 20
 class Options:
     """The options of `llm-mock test`, called as there."""
 
-    role: str
+    role: str | None
     suite: tuple[str, ...]
     model: str | None
     dry_run: bool
@@ -50,8 +51,12 @@ class Options:
 
 def run_suites(options: Options) -> int:
     """Run suites, show and write what came of them; the exit code is 0 where all cases passed, else 1."""
-    role = prepared_role(options.role, options.model, options.dry_run)
-    hide_secrets_of(role.agent.servers)
+    role = None
+    if options.role is not None:
+        role = prepared_role(options.role, options.model, options.dry_run)
+        hide_secrets_of(role.agent.servers)
+    elif options.model is not None:
+        raise click.UsageError("--model is asked in place of the model of a ROLE, and none is given.")
     run = _Run(role, options, Terminal(not options.no_color))
     try:
         run.run_all()
@@ -64,7 +69,7 @@ def run_suites(options: Options) -> int:
 class _Run:
     """One run of the command."""
 
-    role: Role
+    role: Role | None
     options: Options
     terminal: Terminal
     finished: list[FinishedSuite] = field(default_factory=list)
@@ -119,7 +124,8 @@ class _Run:
         self.exit_code = 1
 
     def _run_suite(self, suite: TestSuiteDefinition) -> None:
-        name, role = self.terminal.line(suite.metadata.name), self.terminal.line(self.role.name)
+        answering = who_answers(self.role, suite)
+        name, role = self.terminal.line(suite.metadata.name), self.terminal.line(_name(answering))
         how = " (dry-run)" if self.options.dry_run else ""
         self.terminal.print(f"Running {name} ({count(len(suite.cases), 'case')}) against {role}{how}", "bold")
         result = self._result(suite)
@@ -145,7 +151,7 @@ class _Run:
                     on_result=progress.finish,
                 )
         except KeyboardInterrupt:
-            partial = _partial(self.role, suite, progress.results, options.dry_run)
+            partial = _partial(who_answers(self.role, suite), suite, progress.results, options.dry_run)
         self.finished.append(FinishedSuite(partial, suite.path))
         done, cases = len(progress.results), count(len(suite.cases), "case")
         click.echo(f"Interrupted: {done} of {cases} {'is' if len(suite.cases) == 1 else 'are'} done.", err=True)
@@ -170,17 +176,25 @@ def _no_case_chosen(options: Options, cases: Sequence[TestCase]) -> str:
     return f"No case has {' and '.join(wanted)}. Tags there are: {tags}. Cases there are: {names}{more}."
 
 
-def _partial(role: Role, suite: TestSuiteDefinition, results: Sequence[CaseResult], dry_run: bool) -> SuiteResult:
+def _name(answering: Agent | Role | Target) -> str:
+    return answering.name if isinstance(answering, Role) else answering.label
+
+
+def _partial(
+    answering: Agent | Role | Target, suite: TestSuiteDefinition, results: Sequence[CaseResult], dry_run: bool
+) -> SuiteResult:
     """The result of a suite that was interrupted."""
+    agent = answering.agent if isinstance(answering, Role) else None
     done = {result.case.name: result for result in results}
     return SuiteResult(
         suite_name=suite.metadata.name,
-        agent=role.agent.label,
-        model=role.agent.asks.model,
+        agent=agent.label if agent else _name(answering),
+        model=agent.asks.model if agent else None,
         case_results=tuple(done[case.name] for case in suite.cases if case.name in done),
         dry_run=dry_run,
         not_run=tuple(case for case in suite.cases if case.name not in done),
         duration=sum(result.duration for result in results),
+        target=suite.target.label if suite.target else None,
     )
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 SHOWN_REPLIES = 20
 """How many configured replies a message lists."""
 
+HOW_TO_USE = "Remove the add(), correct what it wants, or say optional=True for a reply that may be unused."
+HOW_TO_CONFIGURE = 'Configure one with mock_llm_responses.set() or add(), or any other call with set("*", …).'
+
 
 def unused_text(unused: Sequence[QueuedReply], calls: Sequence[CallRecord]) -> str:
     """What to say of queued replies that nobody asked for: each with the call that came nearest to it."""
@@ -22,11 +25,7 @@ def unused_text(unused: Sequence[QueuedReply], calls: Sequence[CallRecord]) -> s
     for reply in unused:
         lines += [f"  - {reply.text()}", *_nearest_call(reply, calls)]
     count = "One queued reply was" if len(unused) == 1 else f"{len(unused)} queued replies were"
-    return (
-        f"{count} not asked for:\n"
-        + "\n".join(lines)
-        + "\nRemove the add(), correct what it wants, or say optional=True for a reply that may be unused."
-    )
+    return f"{count} not asked for:\n" + "\n".join(lines) + f"\n{HOW_TO_USE}"
 
 
 def unexpected_text(mock: Any, call: CallRecord) -> str:
@@ -39,7 +38,7 @@ def unexpected_text(mock: Any, call: CallRecord) -> str:
         lines += ["Configured replies:", first, nearest, *others]
     else:
         lines.append("No reply was configured before this call.")
-    lines.append('Configure one with mock_llm_responses.set() or add(), or any other call with set("*", …).')
+    lines.append(HOW_TO_CONFIGURE)
     return "\n".join(lines)
 
 

@@ -12,8 +12,9 @@ from llm_mock.core.active import active
 from llm_mock.plugin.yaml_items import TestFailed, YAMLFile, YAMLItem
 
 if TYPE_CHECKING:
+    from llm_mock.agents import Agent
     from llm_mock.suites.role import Role
-    from llm_mock.suites.schema import TestCase
+    from llm_mock.suites.schema import Target, TestCase
 
 INI = "llm_mock_suites"
 
@@ -26,7 +27,7 @@ class SuiteCollector:
     """
 
     def __init__(self, config: pytest.Config) -> None:
-        self._role_of: dict[Path, Path] = {}
+        self._role_of: dict[Path, Path | None] = {}
         folder = config.inipath.parent if config.inipath else config.rootpath
         files_in = config.getini("llm_mock_files_in")
         self._files_in = folder / files_in if files_in else None
@@ -35,18 +36,21 @@ class SuiteCollector:
             self._role_of.update(dict.fromkeys(files, role))
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        role = self._role_of.get(file_path.resolve())
-        return (
-            None if role is None else SuiteFile.from_parent(parent, path=file_path, role=role, files_in=self._files_in)
+        path = file_path.resolve()
+        if path not in self._role_of:
+            return None
+        return SuiteFile.from_parent(parent, path=file_path, role=self._role_of[path], files_in=self._files_in)
+
+
+def _suites_and_role(line: str, folder: Path) -> tuple[Sequence[Path], Path | None]:
+    """The files and the role of a line `GLOB = ROLE`; of suites that name their target the line is the glob alone."""
+    pattern, equals, role = (part.strip() for part in (line.rpartition("=") if "=" in line else (line, "", "")))
+    if not pattern or (equals and not role):
+        raise pytest.UsageError(
+            f"{INI}: {line!r} must be GLOB = ROLE, such as `suites/*.yaml = role.yaml`, or the GLOB alone of suites "
+            "that name their target"
         )
-
-
-def _suites_and_role(line: str, folder: Path) -> tuple[Sequence[Path], Path]:
-    """The files and the role of a line `GLOB = ROLE`."""
-    pattern, equals, role = (part.strip() for part in line.rpartition("="))
-    if not equals or not pattern or not role:
-        raise pytest.UsageError(f"{INI}: {line!r} must be GLOB = ROLE, such as `suites/*.yaml = role.yaml`")
-    role_path = (folder / role).resolve()
+    role_path = (folder / role).resolve() if role else None
     try:
         files = [path.resolve() for path in sorted(folder.glob(pattern))]
     except (NotImplementedError, ValueError) as error:
@@ -54,15 +58,15 @@ def _suites_and_role(line: str, folder: Path) -> tuple[Sequence[Path], Path]:
     found = [path for path in files if path.is_file() and path != role_path]
     if not found:
         raise pytest.UsageError(f"{INI}: no file in {folder} fits {pattern!r}")
-    if not role_path.is_file():
+    if role_path is not None and not role_path.is_file():
         raise pytest.UsageError(f"{INI}: there is no role {role_path}")
     return found, role_path
 
 
 class SuiteFile(YAMLFile):
-    """A suite file; its cases, which are run with a role, are its tests."""
+    """A suite file; its cases, which are run with a role or with its target, are its tests."""
 
-    def __init__(self, *, role: Path, files_in: Path | None, **kwargs: Any) -> None:
+    def __init__(self, *, role: Path | None, files_in: Path | None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._role = role
         self._files_in = files_in
@@ -70,11 +74,13 @@ class SuiteFile(YAMLFile):
     def tests(self) -> Iterator[pytest.Item]:
         """The cases."""
         from llm_mock.suites.role import load_role
-        from llm_mock.suites.runner import load_suite
+        from llm_mock.suites.runner import load_suite, who_answers
 
-        role = load_role(self._role)
-        for case in load_suite(self.path, files_in=self._files_in).cases:
-            yield SuiteItem.from_parent(self, name=case.name, case=case, role=role, line=case.line, tags=case.tags)
+        role = None if self._role is None else load_role(self._role)
+        suite = load_suite(self.path, files_in=self._files_in)
+        answers = who_answers(role, suite)
+        for case in suite.cases:
+            yield SuiteItem.from_parent(self, name=case.name, case=case, role=answers, line=case.line, tags=case.tags)
 
 
 class SuiteItem(YAMLItem):
@@ -83,7 +89,7 @@ class SuiteItem(YAMLItem):
     failure_shows_calls = True
     """The plugin need not show them once more."""
 
-    def __init__(self, *, case: TestCase, role: Role, **kwargs: Any) -> None:
+    def __init__(self, *, case: TestCase, role: Agent | Role | Target, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.case = case
         self.role = role
@@ -95,11 +101,11 @@ class SuiteItem(YAMLItem):
             TestFailed: it failed; the text shows prompt, output and each assertion.
         """
         from llm_mock.suites.failure import failed_case
-        from llm_mock.suites.role import resolve_model
+        from llm_mock.suites.role import Role, resolve_model
         from llm_mock.suites.runner import run_case
 
         mock: Any = active()
-        role = resolve_model(self.role) if self.live else self.role
+        role = resolve_model(self.role) if self.live and isinstance(self.role, Role) else self.role
         result = run_case(
             role, self.case, folder=self.path.parent, dry_run=not self.live, get_model=mock and mock.get_model
         )

@@ -3,13 +3,13 @@
 It is `{"version": 1, "suites": [suite, …]}`; what is added later is added beside what there is. A null stands for
 what is not known or not there; durations are seconds, costs US dollars.
 
-- A suite: `suite` (its name), `file`, `role`, `model`, `dry_run`, `total`, `passed`, `failed`, `skipped`, `stopped`
-  (why cases were not run), `duration_s`, `cost_usd`, `cases`.
+- A suite: `suite` (its name), `file`, `role` (or the target), `target` (null of a role), `model`, `dry_run`,
+  `total`, `passed`, `failed`, `skipped`, `stopped` (why cases were not run), `duration_s`, `cost_usd`, `cases`.
 - A case: `name`, `file`, `line`, `tags`, `status` (`passed`, `failed`, `skipped` or `not run`), `pass_rate` and
   `threshold` (0 to 1), `retried`, `duration_s`, `attempts`.
 - An attempt: `status`, `error`, `duration_s`, `tokens`, `cost_usd`, `turns`, `assertions`.
 - A turn: `prompt`, `output`, `tool_calls` (`name`, `arguments`, `result`, `error`, `duration_s`), `input_tokens`,
-  `output_tokens`, `cost_usd`, `duration_s`.
+  `output_tokens`, `cost_usd`, `duration_s`, `asked` (what a target asked models in a dry run: lines for people).
 - An assertion: `type`, `status`, `message`, `turn` (from 0), `definition` (as the suite has it).
 """
 
@@ -55,6 +55,7 @@ def _suite(suite: FinishedSuite) -> dict[str, Any]:
         "suite": result.suite_name,
         "file": file,
         "role": result.agent,
+        "target": result.target,
         "model": result.model,
         "dry_run": result.dry_run,
         **{name: getattr(result, name) for name in ("total", "passed", "failed", "skipped", "stopped")},
@@ -100,6 +101,7 @@ def _turn(turn: TurnResult) -> dict[str, Any]:
         **{name: getattr(turn, name) for name in ("prompt", "output", "input_tokens", "output_tokens")},
         "cost_usd": _dollars(turn.cost),
         "duration_s": round(turn.duration, 6),
+        "asked": list(turn.asked),
         "tool_calls": [
             {
                 **{name: getattr(call, name) for name in ("name", "arguments", "result", "error")},
@@ -142,7 +144,15 @@ def remark(suite: dict[str, Any], case: dict[str, Any]) -> str | None:
 def explanation(suite: dict[str, Any], case: dict[str, Any]) -> str:
     """The remark with what was said."""
     turns = explaining_attempt(case)["turns"] if case["attempts"] else []
-    lines = (f"prompt: {turn['prompt']}\noutput: {turn['output']}" for turn in turns)
+    lines = (
+        line
+        for turn in turns
+        for line in (
+            f"prompt: {turn['prompt']}",
+            *(f"asked: {each}" for each in turn["asked"]),
+            f"output: {turn['output']}",
+        )
+    )
     return "\n".join(filter(None, (remark(suite, case), *lines)))
 
 

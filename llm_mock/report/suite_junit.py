@@ -30,7 +30,8 @@ def _add_suite(root: ElementTree.Element, suite: dict[str, Any]) -> None:
     skipped = suite["total"] - suite["passed"] - suite["failed"]
     counts = {"tests": suite["total"], "failures": suite["failed"], "errors": 0, "skipped": skipped}
     element = _add(root, "testsuite", name=suite["suite"], **counts, time=f"{suite['duration_s']:.3f}")
-    about = {"role": suite["role"], "model": suite["model"], "dry_run": str(suite["dry_run"]).lower()}
+    who = {"role": suite["role"], "model": suite["model"]} if suite["target"] is None else {"target": suite["target"]}
+    about = {**who, "dry_run": str(suite["dry_run"]).lower()}
     _add_properties(element, about)
     for case in suite["cases"]:
         _add_case(element, suite, case)

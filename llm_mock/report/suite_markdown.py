@@ -52,6 +52,8 @@ def _about(suite: dict[str, Any]) -> str:
         cost = None if suite["cost_usd"] is None else Decimal(str(suite["cost_usd"]))
         used = f"{count(sum(map(tokens, suite['cases'])), 'token')}, cost {dollars(cost)}"
     stopped = f". {_inert('Stopped: ' + suite['stopped'])}" if suite["stopped"] else ""
+    if suite["target"] is not None:
+        return f"Target {_inert(suite['target'])}, {'dry run' if suite['dry_run'] else 'live'}{stopped}"
     return f"Role {_inert(suite['role'])}, model {_inert(suite['model'])}, {used}{stopped}"
 
 

@@ -26,7 +26,7 @@ def as_page(suites: dict[str, Any]) -> bytes:
 def _agents(suites: list[dict[str, Any]]) -> list[dict[str, Any]]:
     sums: summary.Sums = {}
     for suite in suites:
-        summary.add(sums, {suite["role"]: _agent(suite)})
+        summary.add(sums, {repr((suite["role"], suite["model"])): _agent(suite)})
     return summary.rows(sums)
 
 
@@ -35,6 +35,7 @@ def _agent(suite: dict[str, Any]) -> dict[str, Any]:
     turns = [turn for attempt in attempts for turn in attempt["turns"]]
     return {
         "agent": suite["role"],
+        "parts": {"model": suite["model"]} if suite["model"] else {},
         "tests": suite["passed"] + suite["failed"],
         "passed": suite["passed"],
         "runs": len(attempts),
@@ -49,6 +50,7 @@ def _agent(suite: dict[str, Any]) -> dict[str, Any]:
 def _test(suite: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
     file = suite["file"] or suite["suite"]
     checks = explaining_attempt(case)["assertions"] if case["attempts"] else []
+    asked = suite["model"] or suite["role"]
     return document.new_test(
         "::".join(filter(None, (file, suite["suite"], case["name"]))),
         file=file,
@@ -56,7 +58,7 @@ def _test(suite: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
         duration_s=case["duration_s"],
         message=None if checks else remark(suite, case),
         checks=[{name: check[name] for name in ("status", "message")} for check in checks],
-        calls=[{**call, "number": number} for number, call in enumerate(_calls(suite["model"], case), start=1)],
+        calls=[{**call, "number": number} for number, call in enumerate(_calls(asked, case), start=1)],
     )
 
 
@@ -79,10 +81,12 @@ def _calls(model: str, case: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _messages(turn: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """What was said before the answer: the prompt, and each tool call with its result."""
+    """What was said before the answer: the prompt, each tool call with its result, what a target asked models."""
     yield {"role": "user", "parts": [{"type": "text", "text": turn["prompt"]}]}
     for call in turn["tool_calls"]:
         asked = {name: call[name] for name in ("name", "arguments")}
         told = {"name": call["name"], "output": call["result"] or "", "exception": call["error"]}
         yield {"role": "assistant", "parts": [{"type": "tool_call", **asked}]}
         yield {"role": "tool", "parts": [{"type": "tool_result", **told}]}
+    for line in turn["asked"]:
+        yield {"role": "application", "parts": [{"type": "text", "text": line}]}

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import llm
@@ -19,7 +18,8 @@ from llm_mock.agents.session import AgentSession
 from llm_mock.boundaries.llm.create import create_mock_get_model
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra, ServerError
 from llm_mock.suites.assertions import RunContext, evaluate_assertions
-from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, TurnResult, total_cost
+from llm_mock.suites.repeating import RepeatingRunner
+from llm_mock.suites.results import AssertionResult, Attempt, TurnResult
 from llm_mock.suites.schema import TestCase, ToolCallsAssertion, Turn
 from llm_mock.support.redaction import redacted
 from llm_mock.support.text import error_text
@@ -41,40 +41,23 @@ ERRORS_OF_AGENTS = (InvalidAgent, MissingExtra, ServerError, llm.NeedsKeyExcepti
 """What no case can change."""
 
 
-@dataclass(frozen=True)
-class CaseRunner:
+@dataclass(frozen=True, kw_only=True)
+class CaseRunner(RepeatingRunner):
     """Runs cases with one agent."""
 
     agent: Agent
-    folder: Path | None
-    dry_run: bool
     model_override: Any
-    repeat: int | None
-    """How often a case is run; None is as the case says itself, else once."""
-    threshold: float | None
-    """The share of these runs that must pass; None is as the case says itself, else all."""
-    retry: int
     get_model: Callable[[str], MockLLMModel] | None = None
+
+    @property
+    def label(self) -> str:
+        """What reports call the agent."""
+        return self.agent.label
 
     @property
     def model_id(self) -> str:
         """The id of the model that is asked."""
         return self.agent.asks.model if self.model_override is None else str(self.model_override.model_id)
-
-    def run(self, case: TestCase) -> CaseResult:
-        """Run a case as often as is wanted."""
-        threshold = case.threshold if self.threshold is None else self.threshold
-        attempts, again = [], []
-        for _ in range(self.repeat or case.repeat or 1):
-            attempt = self._attempt(case)
-            for _ in range(self.retry):
-                if attempt.status != "failed":
-                    break
-                again.append(attempt)
-                attempt = self._attempt(case)
-            attempts.append(attempt)
-        retried_cost = total_cost([attempt.cost for attempt in again])
-        return CaseResult(case, tuple(attempts), 1.0 if threshold is None else threshold, len(again), retried_cost)
 
     def _attempt(self, case: TestCase) -> Attempt:
         start = time.perf_counter()

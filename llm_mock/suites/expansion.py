@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import pydantic
 
+from llm_mock.behaviour.scripted_replies import ScriptedReply
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.suites.schema import Assertion, Defaults, TestCase, TestSuiteDefinition, Turn
 from llm_mock.support import yaml_files
@@ -108,9 +109,22 @@ class _Variables:
         self._size.add(len(replaced))
         return replaced
 
-    def in_turn(self, turn: Turn) -> dict[str, str | None]:
+    def in_turn(self, turn: Turn) -> dict[str, Any]:
         texts = {"prompt": turn.prompt, "expected_output": turn.expected_output}
-        return {key: None if text is None else self.in_text(text) for key, text in texts.items()}
+        replaced = {key: None if text is None else self.in_text(text) for key, text in texts.items()}
+        return {**replaced, "replies": tuple(map(self._in_reply, turn.replies))}
+
+    def _in_reply(self, reply: ScriptedReply) -> ScriptedReply:
+        """A reply, whose data keep the type of a variable that is all of a text."""
+        if not self.values:
+            return reply
+        given = reply.model_dump(exclude_unset=True, by_alias=True)
+        return ScriptedReply.model_validate(
+            {
+                name: map_texts(value, self._in_argument if name in ("data", "tool_calls") else self.in_text)
+                for name, value in given.items()
+            }
+        )
 
     def in_assertion(self, assertion: Assertion) -> dict[str, Any]:
         """The fields of an assertion, as its file would have them; a JSON Schema has no variables."""

@@ -55,5 +55,7 @@ def _turn(result: CaseResult, attempt: Attempt, position: int) -> Iterator[str]:
     turn = attempt.turns[position]
     for call in turn.tool_calls[:SHOWN_CALLS]:
         yield f"  called: {call}"
+    for line in turn.asked[:SHOWN_CALLS]:
+        yield f"  asked: {indented(line, '    ')}"
     if turn.output or attempt.error is None:
         yield f"  output{number}: {indented(turn.output or '(nothing)', '    ')}"

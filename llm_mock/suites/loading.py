@@ -8,6 +8,7 @@ from pathlib import Path
 from llm_mock.errors import InvalidFile
 from llm_mock.suites.expansion import case_label, expand
 from llm_mock.suites.schema import TestSuiteDefinition
+from llm_mock.suites.target_checks import problems_with_target
 from llm_mock.support import yaml_files
 from llm_mock.support.text import shorten
 from llm_mock.support.validation import Location, described
@@ -42,8 +43,9 @@ def load_suite(path: str | Path, *, files_in: str | Path | None = None) -> TestS
     suite._path = document.path
     for position, case in enumerate(suite.cases):
         case._line = document.line_of(("cases", position))
+    wrong = list(problems_with_target(suite))
     suite, problems = expand(suite, document.path.parent, None if files_in is None else Path(files_in))
-    if problems:
+    if problems := [*wrong, *problems]:
         raise document.errors(problems)
     return suite
 
@@ -54,8 +56,9 @@ def expanded(suite: TestSuiteDefinition) -> TestSuiteDefinition:
     The files that its cases name lie in the folder of its own file, or in the working directory.
     """
     __tracebackhide__ = True
+    wrong = list(problems_with_target(suite))
     suite, problems = expand(suite, suite.path.parent if suite.path else Path())
-    if problems:
+    if problems := [*wrong, *problems]:
         owner = suite.path or f"suite {shorten(suite.metadata.name)}"
         raise InvalidFile("\n".join(f"{owner}: {text}" for _, text in problems))
     return suite

@@ -45,6 +45,8 @@ class TurnResult:
     """Seconds, tools included."""
     requests: int = 0
     """How many answers the model gave, those that called tools included."""
+    asked: tuple[str, ...] = ()
+    """In a dry run of a target: the calls that it made of models, and what it was answered, each on a line."""
 
 
 @dataclass(frozen=True)
@@ -165,9 +167,9 @@ class SuiteResult:
 
     suite_name: str
     agent: str
-    """The name of the role, or what reports call the agent."""
-    model: str
-    """The id of the model."""
+    """The name of the role, or what reports call the agent or the target."""
+    model: str | None
+    """The id of the model; None of a target, whose models are not known."""
     case_results: tuple[CaseResult, ...]
     dry_run: bool = False
     not_run: tuple[TestCase, ...] = ()
@@ -176,6 +178,8 @@ class SuiteResult:
     """Why it was stopped: the cost limit, or an agent that cannot run; None where it was not."""
     duration: float = field(default=0.0, compare=False)
     """Seconds."""
+    target: str | None = None
+    """The target: the function, the words of the command, or the URL; None where an agent was run."""
 
     @property
     def total(self) -> int:

@@ -16,14 +16,16 @@ import llm
 from llm_mock.agents.agent import Agent
 from llm_mock.agents.result import now
 from llm_mock.cost.prices import amount, cost_of
-from llm_mock.errors import InvalidBudget
+from llm_mock.errors import InvalidBudget, InvalidFile
 from llm_mock.suites import loading
 from llm_mock.suites.case import CaseRunner
 from llm_mock.suites.loading import load_suite as load_suite
+from llm_mock.suites.repeating import RepeatingRunner
 from llm_mock.suites.results import CaseResult as CaseResult
 from llm_mock.suites.results import SuiteResult as SuiteResult
 from llm_mock.suites.role import Role, resolve_model
-from llm_mock.suites.schema import TestCase, TestSuiteDefinition
+from llm_mock.suites.schema import Target, TestCase, TestSuiteDefinition
+from llm_mock.suites.target_run import TargetRunner
 from llm_mock.support.numbers import MOST_REPETITIONS, MOST_RETRIES, is_number, is_whole
 from llm_mock.support.text import dollars, shorten, shorten_name
 
@@ -36,7 +38,7 @@ INTERRUPT_SECONDS = 0.2
 
 
 def run_case(
-    agent: Agent | Role,
+    agent: Agent | Role | Target,
     case: TestCase,
     *,
     folder: Path | None = None,
@@ -50,7 +52,7 @@ def run_case(
     """Run one case. Whatever goes wrong in it is in the result.
 
     Args:
-        agent: the agent, or the role that says what it is.
+        agent: the agent, the role that says what it is, or the target of the suite.
         case: the case, as `load_suite` gives it: without rows, variables and files.
         folder: where the functions of `python` assertions lie: the folder of the suite.
         dry_run: have the model answer what the case expects. The servers of the agent are started nevertheless.
@@ -66,13 +68,12 @@ def run_case(
     """
     __tracebackhide__ = True
     _check_numbers(repeat, threshold, retry, jobs=1)
-    live = not dry_run and model_override is None
-    agent = _agent_of(agent, live)
-    return CaseRunner(agent, folder, dry_run, model_override, repeat, threshold, retry, get_model).run(case)
+    how = {"folder": folder, "dry_run": dry_run, "repeat": repeat, "threshold": threshold, "retry": retry}
+    return _runner(agent, model_override, how, get_model).run(case)
 
 
 def run_suite(
-    agent: Agent | Role,
+    agent: Agent | Role | None,
     suite: TestSuiteDefinition,
     *,
     dry_run: bool = False,
@@ -88,7 +89,7 @@ def run_suite(
     """Run the cases of a suite. A case that fails, for whatever reason, does not stop the others.
 
     Args:
-        agent: the agent, or the role that says what it is.
+        agent: the agent, or the role that says what it is; None where the suite names its target.
         suite: the suite, read from a file or made in Python.
         dry_run: have the model answer what each case expects; see `run_case`.
         model_override: the model that is asked instead of the agent's; None is the agent's own.
@@ -113,9 +114,11 @@ def run_suite(
     _check_numbers(repeat, threshold, retry, jobs)
     start = time.perf_counter()
     suite = loading.expanded(suite)
-    runs = _agent_of(agent, not dry_run and model_override is None)
     folder = suite.path.parent if suite.path else None
-    runner = CaseRunner(runs, folder, dry_run, model_override, repeat, threshold, retry)
+    how = {"folder": folder, "dry_run": dry_run, "repeat": repeat, "threshold": threshold, "retry": retry}
+    runner = _runner(who_answers(agent, suite), model_override, how)
+    if max_cost is not None and runner.model_id is None and not dry_run:
+        raise InvalidBudget("max_cost cannot be checked: what a target spends is not seen. Leave the limit out.")
     stop = _Stop(None if max_cost is None else _Budget(max_cost, None if dry_run else runner.model_id))
     waiting = _until_stopped(len(suite.cases), stop)
     events = _one_by_one(runner, suite.cases, waiting) if jobs == 1 else _at_once(runner, suite.cases, waiting, jobs)
@@ -132,14 +135,44 @@ def run_suite(
     not_run = tuple(case for position, case in enumerate(suite.cases) if position not in results)
     return SuiteResult(
         suite.metadata.name,
-        runs.label,
+        runner.label,
         runner.model_id,
         tuple(result for _, result in sorted(results.items())),
         dry_run,
         not_run,
         stop.reason if not_run else None,
         time.perf_counter() - start,
+        runner.label if suite.target else None,
     )
+
+
+def who_answers(agent: Agent | Role | None, suite: TestSuiteDefinition) -> Agent | Role | Target:
+    """The agent, or the target of a suite.
+
+    Raises:
+        InvalidFile: there is neither, or both.
+    """
+    __tracebackhide__ = True
+    answering = agent if suite.target is None else suite.target
+    if answering is not None and (agent is None or suite.target is None):
+        return answering
+    owner = suite.path or f"suite {shorten(suite.metadata.name)}"
+    if answering is None:
+        raise InvalidFile(f"{owner}: nothing answers its prompts: name a role, or write a 'target' into the suite")
+    raise InvalidFile(f"{owner}: its 'target' answers its prompts: leave the role out, or the target")
+
+
+def _runner(
+    answering: Agent | Role | Target,
+    model_override: llm.Model | None,
+    how: dict[str, Any],
+    get_model: Callable[[str], MockLLMModel] | None = None,
+) -> RepeatingRunner:
+    __tracebackhide__ = True
+    if isinstance(answering, Target):
+        return TargetRunner(target=answering, **how)
+    agent = _agent_of(answering, not how["dry_run"] and model_override is None)
+    return CaseRunner(agent=agent, model_override=model_override, get_model=get_model, **how)
 
 
 def _check_numbers(repeat: int | None, threshold: float | None, retry: int, jobs: int) -> None:
@@ -220,13 +253,13 @@ Events = Iterator[tuple[int, CaseResult | None]]
 """The position of a case with None when it starts, and with its result when it is done."""
 
 
-def _one_by_one(runner: CaseRunner, cases: Sequence[TestCase], waiting: Iterator[int]) -> Events:
+def _one_by_one(runner: RepeatingRunner, cases: Sequence[TestCase], waiting: Iterator[int]) -> Events:
     for position in waiting:
         yield position, None
         yield position, runner.run(cases[position])
 
 
-def _at_once(runner: CaseRunner, cases: Sequence[TestCase], waiting: Iterator[int], jobs: int) -> Events:
+def _at_once(runner: RepeatingRunner, cases: Sequence[TestCase], waiting: Iterator[int], jobs: int) -> Events:
     """In threads that end with the process: an interrupt need not wait for the cases under way."""
     done: queue.SimpleQueue[Any] = queue.SimpleQueue()
     running = 0

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PrivateAttr
 
+from llm_mock.behaviour.scripted_replies import ScriptedReply
 from llm_mock.suites.assertion_types.base import StrictModel
 from llm_mock.suites.assertion_types.functions import PythonAssertion as PythonAssertion
 from llm_mock.suites.assertion_types.models import LLMJudgeAssertion as LLMJudgeAssertion
@@ -25,6 +26,7 @@ from llm_mock.suites.assertion_types.texts import IContainsAssertion as IContain
 from llm_mock.suites.assertion_types.texts import JSONAssertion as JSONAssertion
 from llm_mock.suites.assertion_types.texts import RegexAssertion as RegexAssertion
 from llm_mock.suites.assertion_types.texts import StartsWithAssertion as StartsWithAssertion
+from llm_mock.suites.target import Target as Target
 from llm_mock.support.numbers import MOST_REPETITIONS
 from llm_mock.support.validation import Text, Whole
 
@@ -59,6 +61,9 @@ class Turn(StrictModel):
     expected_output: str | None = None
     """What the model answers in a dry run; a live run does not look at it."""
     expected_output_file: str | None = None
+    replies: tuple[ScriptedReply, ...] = ()
+    """What the models answer the application in a dry run of a suite with a `target`: each once, unless it says
+    `times`, and all must be asked for. Without any they answer `expected_output`, if there is one."""
     assertions: tuple[Assertion, ...] = ()
 
 
@@ -122,6 +127,8 @@ class TestSuiteDefinition(StrictModel):
     apiVersion: Literal["initrunner/v1", "llm-mock/v1"]
     kind: Literal["TestSuite"]
     metadata: Metadata
+    target: Target | None = None
+    """The application that answers the prompts; by default the agent of a role does, which the run names."""
     defaults: Defaults = Defaults()
     cases: tuple[TestCase, ...] = ()
     _path: Path | None = PrivateAttr(default=None)

@@ -153,7 +153,7 @@ def test_the_other_files_go_on_where_one_is_wrong(project: pytest.Pytester) -> N
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("suites/*.yaml", "*llm_mock_suites: 'suites/[*].yaml' must be GLOB = ROLE*"),
+        ("suites/*.yaml =", "*llm_mock_suites: 'suites/[*].yaml =' must be GLOB = ROLE*"),
         ("nowhere/*.yaml = role.yaml", "*llm_mock_suites: no file in * fits 'nowhere/[*].yaml'*"),
         ("suites/*.yaml = other.yaml", "*llm_mock_suites: there is no role *other.yaml*"),
         ("/*.yaml = role.yaml", "*llm_mock_suites: '/[*].yaml' is no glob*"),
@@ -164,6 +164,36 @@ def test_an_ini_that_names_nothing_is_a_usage_error(line: str, message: str, pro
     result = project.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([message])
+
+
+def test_a_case_with_a_target_runs_the_application_under_the_mock_of_its_test(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_suites = suites/*.yaml\n")
+    write(
+        pytester,
+        "suites/app.py",
+        "import llm\n\ndef answer(prompt):\n    return llm.get_model('m').prompt(prompt).text()\n",
+    )
+    head = "apiVersion: llm-mock/v1\nkind: TestSuite\nmetadata: {name: app}\n"
+    cases = """cases:
+  - {name: fits, prompt: Hi, repeat: 2, replies: [{text: Hello}], assertions: [{type: equals, value: Hello}]}
+  - {name: differs, prompt: Hi, replies: [{prompt: Ho, text: Hello}]}
+  - {name: unused, prompt: Hi, repeat: 2, threshold: 0.5, replies: [{text: Hello}, {text: too much}]}
+"""
+    write(pytester, "suites/app.yaml", head + 'target: {function: "app.py:answer"}\n' + cases)
+    write(pytester, "suites/nobody.yaml", head + "cases: [{name: c, prompt: Hi}]\n")
+    result = pytester.runpytest("--llm-mock-report=calls.json", "--continue-on-collection-errors")
+    result.assert_outcomes(passed=1, failed=2, errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*nobody.yaml: nothing answers its prompts: name a role, or write a 'target' into the suite*",
+            "*  asked: m  'Hi'  → raised: No reply was configured for this call*",
+            "*the prompt 'Hi' is not one that contains 'Ho'*",
+            "*Write one into the 'replies' of the case.*",
+        ]
+    )
+    tests = json.loads((pytester.path / "calls.json").read_text())["tests"]
+    (fits,) = (test for test in tests if test["id"].endswith("::fits"))
+    assert [call["response"]["text"] for call in fits["calls"]] == ["Hello", "Hello"]
 
 
 def test_a_role_that_is_wrong_is_an_error_of_its_suites(project: pytest.Pytester) -> None:

@@ -244,7 +244,7 @@ def test_a_model_that_cannot_be_asked_is_told_with_a_remedy(
     "arguments",
     [
         ["test", "role.yaml", "--dry-run"],
-        ["test", "-s", "tests.yaml"],
+        ["test", "-s", "tests.yaml", "--model", "m"],
         ["test", "role.yaml", "-s", "tests.yaml", "--threshold", "1.1"],
         ["test", "role.yaml", "-s", "tests.yaml", "--repeat", "0"],
         ["test", "role.yaml", "-s", "tests.yaml", "--jobs", "0"],

@@ -62,7 +62,7 @@ def test_the_json_says_all_about_a_live_run(project: Project, mock_llm_responses
     assert suite.pop("duration_s") >= case.pop("duration_s") >= attempt.pop("duration_s") >= turn.pop("duration_s") > 0
     assert suite == {
         **{"suite": "greeting-tests", "file": "tests.yaml", "role": "hello-world", "model": MODEL, "dry_run": False},
-        **{"total": 1, "passed": 1, "failed": 0, "skipped": 0, "stopped": None, "cost_usd": 0.024},
+        **{"total": 1, "passed": 1, "failed": 0, "skipped": 0, "stopped": None, "cost_usd": 0.024, "target": None},
     }
     assert case == {
         **{"name": "says-hello", "file": "tests.yaml", "line": 7, "tags": ["fast"], "status": "passed"},
@@ -72,7 +72,8 @@ def test_the_json_says_all_about_a_live_run(project: Project, mock_llm_responses
     assert (called["name"], called["arguments"], called["error"]) == ("history", {"account": "alice"}, None)
     assert called["result"]
     assert turn == {
-        **{"prompt": "Hi there!", "output": "Hello there", "input_tokens": 20, "output_tokens": 4, "cost_usd": 0.024}
+        **{"prompt": "Hi there!", "output": "Hello there", "input_tokens": 20, "output_tokens": 4, "cost_usd": 0.024},
+        "asked": [],
     }
     assert [(each["type"], each["status"], each["turn"]) for each in attempt.pop("assertions")] == [
         ("contains", "passed", 0),

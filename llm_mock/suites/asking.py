@@ -1,0 +1,163 @@
+"""Asks the application that is the target of a suite: calls it, runs it, or sends it a request."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import json
+import os
+import subprocess
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Coroutine, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from llm_mock.errors import LLMMockError
+from llm_mock.suites.assertion_types.base import reported, reported_error
+from llm_mock.suites.assertion_types.python_functions import loaded_function, raised_at
+from llm_mock.suites.target import PROMPT, Target
+from llm_mock.support.interpolation import interpolated, map_texts
+from llm_mock.support.json_paths import value_at
+from llm_mock.support.text import exit_status, shorten, shorten_name
+
+SHOWN_ERROR = 2_000
+"""Characters of what a command said when it failed, from the end."""
+LARGEST_ANSWER = 20_000_000
+"""Bytes of the answer of an endpoint."""
+
+
+class TargetFailed(LLMMockError):
+    """The application gave no output; the message says why."""
+
+
+class TargetMissing(TargetFailed):
+    """The application cannot be asked, whatever the case is."""
+
+
+def ask_function(reference: str, prompt: str, folder: Path) -> str:
+    """What a function, sync or async, makes of a prompt."""
+    try:
+        function = loaded_function(reference, folder)
+    except LLMMockError as error:
+        raise TargetMissing(f"{shorten_name(reference)}{error}") from None
+    try:
+        returned = function(prompt)
+        if inspect.iscoroutine(returned):
+            returned = _awaited(returned)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever the application raises, such as SystemExit, the other cases go on
+        where = raised_at(error, function)[1]
+        raise TargetFailed(f"{shorten_name(reference)} raised {reported_error(error)}{where}") from None
+    return _text_of(returned, reference)
+
+
+def _awaited(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """What a coroutine gives, also where an event loop runs in this thread already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    given: list[Any] = []
+
+    def run() -> None:
+        try:
+            given.append((asyncio.run(coroutine), None))
+        except BaseException as error:
+            given.append((None, error))
+
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(run,))
+    thread.start()
+    thread.join()
+    value, error = given[0]
+    if error is not None:
+        raise error
+    return value
+
+
+def _text_of(returned: Any, reference: str) -> str:
+    """What a function returned as text: JSON where it is none."""
+    if isinstance(returned, str):
+        return returned
+    if hasattr(returned, "model_dump_json"):
+        return str(returned.model_dump_json())
+    if returned is None:
+        raise TargetFailed(f"{shorten_name(reference)} returned None. Is a return statement missing?")
+    try:
+        return json.dumps(returned, ensure_ascii=False)
+    except (TypeError, ValueError):
+        kind = type(returned).__name__
+        raise TargetFailed(
+            f"{shorten_name(reference)} returned an object of type {kind}: return a text, or what JSON can hold"
+        ) from None
+
+
+def run_command(
+    words: Sequence[str], prompt: str, folder: Path, timeout: float, environment: Mapping[str, str] | None
+) -> str:
+    """What a command prints; None as the environment is that of this process."""
+    filled = [word.replace(PROMPT, prompt) for word in words]
+    is_word = any(PROMPT in word for word in words)
+    stdin: dict[str, Any] = {"stdin": subprocess.DEVNULL} if is_word else {"input": prompt.encode()}
+    try:
+        ended = subprocess.run(
+            filled, capture_output=True, cwd=folder, env=environment, timeout=timeout, check=False, **stdin
+        )
+    except subprocess.TimeoutExpired:
+        raise TargetFailed(f"the command {shorten(words[0])} did not end within {timeout:g} s") from None
+    except OSError as error:
+        raise TargetMissing(f"the command {shorten(words[0])} cannot be started: {error.strerror}") from None
+    except ValueError as error:
+        raise TargetFailed(f"the command {shorten(words[0])} cannot be given the prompt: {error}") from None
+    if ended.returncode:
+        said = ended.stderr.decode(errors="replace").strip() or "(nothing)"
+        *before, last = said.splitlines()
+        status, more = exit_status(ended.returncode), f"\n{said[-SHOWN_ERROR:]}" if before else ""
+        raise TargetFailed(f"the command {shorten(words[0])} ended {status}, and said: {last[:SHOWN_ERROR]}{more}")
+    output: str = ended.stdout.decode(errors="replace").replace("\r\n", "\n").removesuffix("\n")
+    return output
+
+
+def ask_endpoint(target: Target, prompt: str, dry_run: bool) -> str:
+    """What an HTTP endpoint answers."""
+    url = target.url or ""
+    if dry_run and not target.mocked:
+        raise TargetMissing(
+            f"a dry run does not ask {shorten_name(url)}, as its models may be real. Start it so that "
+            "`llm-mock serve replies.yaml` answers them, and say mocked: true in the target; or run without --dry-run"
+        )
+    body = json.dumps(map_texts(target.body, lambda text: text.replace(PROMPT, prompt))).encode()
+    headers = {name: interpolated(value, _of_environment) for name, value in target.headers.items()}
+    request = urllib.request.Request(url, body, {"Content-Type": "application/json", **headers}, method="POST")
+    try:
+        with urllib.request.urlopen(request, timeout=target.timeout) as response:
+            answer: bytes = response.read(LARGEST_ANSWER)
+    except urllib.error.HTTPError as error:
+        with error:
+            said = error.read(LARGEST_ANSWER).decode(errors="replace")
+        raise TargetFailed(f"{shorten_name(url)} answered {error.code} {error.reason}: {reported(said)}") from None
+    except urllib.error.URLError as error:
+        raise TargetMissing(f"{shorten_name(url)} cannot be reached: {reported(str(error.reason))}") from None
+    except (OSError, ValueError) as error:
+        raise TargetFailed(f"{shorten_name(url)} gave no answer: {reported_error(error)}") from None
+    return answer.decode(errors="replace")
+
+
+def _of_environment(name: str) -> str:
+    if name not in os.environ:
+        raise TargetMissing(f"the header needs the environment variable {name}, which is not set")
+    return os.environ[name]
+
+
+def part_of(output: str, path: str) -> str:
+    """The text, or the JSON, at a path of an output."""
+    try:
+        value = value_at(json.loads(output), path)
+    except ValueError:
+        raise TargetFailed(f"the target's output {path} is looked for in JSON, and it gave {shorten(output)}") from None
+    except LLMMockError as error:
+        raise TargetFailed(f"the target's output {path}: {error}") from None
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,112 @@
+"""The mock that answers the models of an application as a case says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from llm_mock.behaviour.scripted_replies import matchers_of, reply_of
+from llm_mock.boundaries import TESTING_VARIABLE, starting
+from llm_mock.boundaries.http import attach as http
+from llm_mock.boundaries.http import keys
+from llm_mock.boundaries.http.server import MockServer
+from llm_mock.boundaries.llm.attach import attach
+from llm_mock.boundaries.llm.get_model import MockGetModel
+from llm_mock.boundaries.llm.user_folder import USER_FOLDER_VARIABLE
+from llm_mock.core.active import activate, active, pointer
+from llm_mock.core.explaining import HOW_TO_CONFIGURE, HOW_TO_USE
+from llm_mock.core.model_names import ANY_MODEL
+from llm_mock.core.records import call_line, calls_made
+from llm_mock.core.settings import Settings
+from llm_mock.suites.schema import Turn
+from llm_mock.support.temporary import TemporaryFolder
+
+
+class ScriptedMock:
+    """A mock for one run of a case, on top of that of the test, if there is one. Calls without a reply are refused.
+
+    Args:
+        processes: whether the application is another process: it is answered by a server, too, whatever its language.
+    """
+
+    def __init__(self, processes: bool) -> None:
+        parent = active()
+        settings = parent.settings if parent is not None else Settings(autospec=True)
+        self.mock = MockGetModel(parent=parent, at_boundary=True, settings=settings._replace(strict=True))
+        self._server = MockServer(lambda: self.mock) if processes else None
+        self._seen = self._noted = 0
+
+    def script(self, turn: Turn) -> None:
+        """From now on the models answer as a turn says."""
+        self._seen = len(self.mock.calls)
+        for scripted in turn.replies:
+            self.mock.responses.add(
+                scripted.model, reply_of(scripted), times=scripted.times or 1, **matchers_of(scripted)
+            )
+        if turn.expected_output is not None:
+            self.mock.responses.set(ANY_MODEL, turn.expected_output)
+
+    def environment(self) -> dict[str, str]:
+        """The environment of the application."""
+        self.mock.server_environment = self._server.environment_of if self._server else None
+        return self.mock.environment()
+
+    def problem_of_turn(self, succeeded: bool) -> str | None:
+        """What was wrong with the calls of a turn, or with replies that were not asked for; None for nothing."""
+        if problems := self.mock.problems[self._noted :]:
+            self._noted += len(problems)
+            return problems[0].replace(HOW_TO_CONFIGURE, "Write one into the 'replies' of the case.")
+        unused = self.mock.unused_replies() if succeeded else None
+        if unused is None:
+            return None
+        advice = unused.replace(HOW_TO_USE, "Remove it from the 'replies' of the case, or correct what it wants.")
+        return f"{advice}\n{calls_made(self.mock.calls)}"
+
+    def asked(self) -> tuple[str, ...]:
+        """The calls of the turn, each on a line."""
+        return tuple(map(call_line, self.mock.calls[self._seen :]))
+
+    def close(self) -> None:
+        """The case is over: the mock of the test is told of the calls, and processes are told nothing any more."""
+        if self._server is not None:
+            self._server.close()
+        if self.mock.parent is not None:
+            log = self.mock.history.log
+            for call in self.mock.calls:
+                self.mock.parent.history.receive(log.for_another_process(call) if log is not None else call)
+        if self.mock.folder is not None:
+            self.mock.folder.remove()
+
+
+@contextmanager
+def mocking_process(scripted: ScriptedMock) -> Iterator[None]:
+    """Let a mock answer the models of this process, and of those that it starts, within pytest or without."""
+    previous = pointer()
+    if previous is not None:
+        activate(scripted.mock)
+        try:
+            yield
+        finally:
+            activate(previous)
+        return
+    attach()
+    http.attach()
+    keys.attach()
+    starting.attach()
+    with TemporaryFolder("user") as folder:
+        variables = {**keys.missing_keys(), TESTING_VARIABLE: "1", USER_FOLDER_VARIABLE: str(folder)}
+        before = {name: os.environ.get(name) for name in variables}
+        os.environ.update(variables)
+        handing_over = starting.set_handing_over(True)
+        activate(scripted.mock)
+        try:
+            yield
+        finally:
+            activate(None)
+            starting.set_handing_over(handing_over)
+            for name, value in before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value

@@ -1,0 +1,113 @@
+"""Runs one case with the application that is the target of its suite."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from llm_mock.agents.result import AgentResult
+from llm_mock.agents.result import Turn as AgentTurn
+from llm_mock.boundaries.llm.parts import usage
+from llm_mock.suites.asking import TargetFailed, TargetMissing, ask_endpoint, ask_function, part_of, run_command
+from llm_mock.suites.assertions import RunContext, evaluate_assertions
+from llm_mock.suites.repeating import RepeatingRunner
+from llm_mock.suites.results import AssertionResult, Attempt, TurnResult
+from llm_mock.suites.schema import TestCase, Turn
+from llm_mock.suites.scripted_mock import ScriptedMock, mocking_process
+from llm_mock.suites.target import Target
+from llm_mock.support.redaction import redacted
+from llm_mock.support.text import error_text
+
+_one_at_a_time = threading.Lock()
+"""In a dry run the functions of this process are all answered by the mock that is active in it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetRunner(RepeatingRunner):
+    """Runs cases with one target. In a dry run its models are answered as each case says."""
+
+    target: Target
+    judge: str | None = None
+
+    @property
+    def label(self) -> str:
+        return self.target.label
+
+    @property
+    def model_id(self) -> None:
+        return None
+
+    def _attempt(self, case: TestCase) -> Attempt:
+        start = time.perf_counter()
+        turns: list[TurnResult] = []
+        assertions: list[AssertionResult] = []
+        error, missing = None, False
+        with self._mock() as mock:
+            for number, turn in enumerate(case.all_turns):
+                try:
+                    result = self._turn(turn, mock)
+                except Exception as problem:
+                    error, missing = _reason(problem), isinstance(problem, TargetMissing)
+                    result = TurnResult(turn.prompt or "", "")
+                if mock is not None:
+                    found = mock.problem_of_turn(error is None)
+                    error, result = found or error, replace(result, asked=mock.asked())
+                turns.append(result)
+                if error is not None:
+                    break
+                assertions += [replace(found, turn=number) for found in self._evaluate(turn, result)]
+        return Attempt(
+            tuple(turns),
+            () if error is not None else tuple(assertions),
+            None if error is None else str(redacted(error)),
+            "",
+            time.perf_counter() - start,
+            missing,
+        )
+
+    @contextmanager
+    def _mock(self) -> Iterator[ScriptedMock | None]:
+        """What answers the models; None in a live run, and where the application runs elsewhere."""
+        if not self.dry_run or self.target.url is not None:
+            yield None
+            return
+        here = self.target.function is not None
+        mock = ScriptedMock(processes=not here)
+        with _one_at_a_time if here else nullcontext(), mocking_process(mock) if here else nullcontext():
+            try:
+                yield mock
+            finally:
+                mock.close()
+
+    def _turn(self, turn: Turn, mock: ScriptedMock | None) -> TurnResult:
+        prompt, target, folder = turn.prompt or "", self.target, self.folder or Path()
+        if mock is not None:
+            mock.script(turn)
+        environment = mock.environment() if mock is not None and target.command is not None else None
+        start = time.perf_counter()
+        if target.function is not None:
+            output = ask_function(target.function, prompt, folder)
+        elif target.command is not None:
+            output = run_command(target.command, prompt, folder, target.timeout, environment)
+        else:
+            output = ask_endpoint(target, prompt, self.dry_run)
+        took = time.perf_counter() - start
+        text = output if target.output is None else part_of(output, target.output)
+        return TurnResult(prompt, text, cost=Decimal(0) if self.dry_run else None, duration=took)
+
+    def _evaluate(self, turn: Turn, result: TurnResult) -> list[AssertionResult]:
+        answer: Any = AgentTurn(result.output, (), usage(0, 0), result.duration)
+        run = AgentResult(self.label, "", result.prompt, (answer,), True, duration=result.duration)
+        return evaluate_assertions(
+            turn.assertions, result.output, RunContext(run, self.dry_run, None, self.judge, self.folder)
+        )
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, TargetFailed) else error_text(error)

@@ -1,0 +1,252 @@
+"""Suites whose target is an application: a function, a command, an HTTP endpoint."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+
+from llm_mock.suites import load_suite, run_suite
+from llm_mock.support.json_paths import value_at
+from tests.suites.conftest import Project, statuses
+
+APP = """
+import sys
+import llm
+
+def answer(prompt):
+    kind = llm.get_model("gpt-4o-mini").prompt("Classify: " + prompt).text()
+    if kind == "crash":
+        raise ValueError("no such kind")
+    if kind == "refund":
+        text = llm.get_model("gpt-4o").prompt("Write a refund", system="be kind").text()
+        return {"team": "billing", "say": text}
+    return {"team": "front", "say": kind}
+
+async def shout(prompt):
+    return (await llm.get_async_model("gpt-4o").prompt(prompt).text()).upper()
+
+def silent(prompt):
+    pass
+
+if __name__ == "__main__":
+    try:
+        print(answer(sys.stdin.read())["say"])
+    except ValueError as error:
+        sys.exit(f"ValueError: {error}")
+"""
+HEAD = "apiVersion: llm-mock/v1\nkind: TestSuite\nmetadata: {name: app}\n"
+CASES = """
+cases:
+  - name: refund-${who}
+    prompt: money back for ${who}
+    rows: [{who: Ada}, {who: Bob}]
+    tags: [process]
+    replies:
+      - {model: gpt-4o-mini, prompt: "for ${who}", text: refund}
+      - {model: gpt-4o, system: kind, text: "Sorry, ${who}"}
+    assertions: [{type: contains, value: "Sorry, ${who}"}]
+  - name: as-expected
+    prompt: Hi
+    expected_output: Hello
+    assertions: [{type: equals, value: Hello}]
+  - name: conversation
+    turns:
+      - {prompt: Hi, replies: [{text: one}], assertions: [{type: equals, value: one}]}
+      - {prompt: Ho, replies: [{text: two}], assertions: [{type: equals, value: two}]}
+  - name: unused
+    tags: [process]
+    prompt: Hi
+    replies: [{text: Hello}, {model: gpt-4o, text: never}]
+  - name: unfit
+    tags: [process]
+    prompt: Hi
+    replies: [{text: refund}]
+  - name: crash
+    tags: [process]
+    prompt: Hi
+    replies: [{text: crash}]
+  - name: wrong
+    tags: [process]
+    prompt: Hi
+    replies: [{text: Hello}]
+    assertions: [{type: contains, value: Bye}]
+"""
+FUNCTION = 'target: {function: "app.py:answer", output: say}\n'
+COMMAND = f"target: {{command: [{sys.executable}, app.py]}}\n"
+PASSED = {"refund-Ada", "refund-Bob", "as-expected", "conversation"}
+
+
+@pytest.fixture
+def application(project: Project) -> Project:
+    """A project with an application and suites that have it as their target."""
+    project.write("app.py", APP)
+    project.write("function.yaml", HEAD + FUNCTION + CASES)
+    project.write("command.yaml", HEAD + COMMAND + CASES)
+    return project
+
+
+@pytest.mark.parametrize(
+    ("kind", "chosen", "passed"),
+    [("function", ["-j", "3"], PASSED), ("command", ["--tag", "process", "-j", "2"], {"refund-Ada", "refund-Bob"})],
+)
+def test_replies_answer_the_models_and_assertions_check_what_the_application_made_of_it(
+    application: Project, kind: str, chosen: list[str], passed: set[str]
+) -> None:
+    ended = application.command(
+        "test", "-s", f"{kind}.yaml", "--dry-run", *chosen, "-o", "out.json", "-o", "out.md", "-o", "out.html"
+    )
+    assert ended.exit_code == 1
+    found = statuses(ended.output)
+    assert {name for name, status in found.items() if status == "PASS"} == passed
+    assert "One queued reply was not asked for:" in ended.output
+    assert "Remove it from the 'replies' of the case" in ended.output
+    assert "No reply was configured for this call:\n      gpt-4o  'Write a refund'" in ended.output
+    assert "Write one into the 'replies' of the case." in ended.output
+    assert "ValueError: no such kind" in ended.output
+    assert "  asked: gpt-4o-mini  'Classify: Hi'  → 'Hello'\n  output: Hello\n  ✗ Output does not" in ended.output
+    suite = json.loads(Path("out.json").read_text())["suites"][0]
+    assert suite["target"] == suite["role"]
+    assert suite["model"] is None
+    assert suite["cases"][0]["attempts"][0]["turns"][0]["asked"][1] == "gpt-4o  'Write a refund'  → 'Sorry, Ada'"
+    assert Path("out.md").read_text().count("Target ") == 1
+
+
+def test_an_async_function_is_awaited_also_where_a_loop_runs(application: Project) -> None:
+    import asyncio
+
+    application.write(
+        "async.yaml",
+        HEAD + 'target: {function: "app.py:shout"}\n'
+        "cases: [{name: c, prompt: Hi, replies: [{text: hello}], assertions: [{type: equals, value: HELLO}]}]",
+    )
+
+    async def run() -> Any:
+        return run_suite(None, load_suite("async.yaml"), dry_run=True)
+
+    assert run_suite(None, load_suite("async.yaml"), dry_run=True).all_passed
+    assert asyncio.run(run()).all_passed
+
+
+@pytest.mark.parametrize(
+    ("target", "problem"),
+    [
+        ('{function: "app.py:silent"}', "app.py:silent returned None. Is a return statement missing?"),
+        ('{function: "app.py:answr"}', "app.py:answr: app.py has no function 'answr'; did you mean"),
+        ("{command: [no-such-command]}", "the command 'no-such-command' cannot be started: No such file"),
+        (f"{{command: [{sys.executable}, -c, 'exit(\"oh no\")']}}", "ended with exit code 1, and said: oh no"),
+        (f"{{command: [{sys.executable}, -c, 'print(1)'], output: a}}", "the target's output a: there is no 'a' in $"),
+        (f"{{command: [{sys.executable}, -c, 'print(\"{{\")'], output: a}}", "is looked for in JSON, and it gave '{'"),
+        ("{url: 'http://127.0.0.1:9/', mocked: true}", "http://127.0.0.1:9/ cannot be reached"),
+        ("{url: 'http://127.0.0.1:9/'}", "a dry run does not ask http://127.0.0.1:9/, as its models may be real"),
+    ],
+)
+def test_a_target_that_gives_no_output_says_why(application: Project, target: str, problem: str) -> None:
+    application.write("t.yaml", f"{HEAD}target: {target}\ncases: [{{name: c, prompt: Hi}}]")
+    result = run_suite(None, load_suite("t.yaml"), dry_run=True)
+    assert problem in (result.case_results[0].error or "")
+
+
+@pytest.mark.parametrize(
+    ("head", "case", "problem"),
+    [
+        ("target: {}", "", "4: target: needs one of function, command and url, and has none of them"),
+        ('target: {function: "a.py:f", url: "http://a"}', "", "and has function and url"),
+        ('target: {function: "a.py:f", body: 1}', "", "body belongs to a url"),
+        ('target: {function: "a.py:f", output: "a..b"}', "", "'a..b' is no path of keys and positions"),
+        ('target: {function: "../a.py:f"}', "", "lies outside of the suite's folder"),
+        (
+            "target: {url: 'http://a'}",
+            "replies: [{text: a}]",
+            "replies cannot be handed to an application that runs els",
+        ),
+        ("", "replies: [{text: a}]", "replies are for the models of a 'target'"),
+        ("target: {command: [a]}", "replies: [{model: a}]", "6: case 'c': reply 1: says nothing"),
+        ("target: {command: [a]}", "expected_output: a, replies: [{text: a}]", "exclude each other"),
+        (
+            "target: {command: [a]}",
+            "assertions: [{type: tool_calls, calls: []}]",
+            "6: case 'c': tool_calls is about what",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_target_is_told_with_its_line(
+    application: Project, head: str, case: str, problem: str
+) -> None:
+    application.write("t.yaml", f"{HEAD}{head}\ncases:\n  - {{name: c, prompt: Hi, {case}}}\n")
+    ended = application.command("validate", "t.yaml")
+    assert ended.exit_code == 1
+    assert problem in ended.output
+    assert "t.yaml:" in ended.output
+
+
+def test_a_suite_has_a_role_or_a_target(application: Project) -> None:
+    ended = application.command("test", "role.yaml", "-s", "function.yaml", "--dry-run")
+    assert "function.yaml: its 'target' answers its prompts: leave the role out, or the target" in ended.output
+    ended = application.command("test", "-s", "tests.yaml", "--dry-run")
+    assert "tests.yaml: nothing answers its prompts: name a role, or write a 'target' into the suite" in ended.output
+
+
+def test_a_live_run_runs_the_application_for_real(application: Project) -> None:
+    application.write("live.py", "def answer(prompt):\n    return prompt.upper()\n")
+    application.write(
+        "live.yaml",
+        HEAD + 'target: {function: "live.py:answer"}\ncases:\n'
+        "  - {name: c, prompt: Hi, replies: [{text: not used}],"
+        " assertions: [{type: equals, value: HI}, {type: max_latency, value: 5}]}",
+    )
+    ended = application.command("test", "-s", "live.yaml", "-v")
+    assert ended.exit_code == 0
+    assert "✓ Took" in ended.output
+    assert "token" not in ended.output
+
+
+@pytest.fixture
+def endpoint() -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            body = json.dumps({"choices": [{"text": asked["messages"][0].upper() + self.headers["X-Key"]}]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args: Any) -> None:
+            """Nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/chat"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_an_endpoint_is_sent_the_body_and_its_output_is_found_by_a_path(
+    project: Project, endpoint: str, dry_run: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEY_OF_APP", "-k1")
+    project.write(
+        "http.yaml",
+        f"{HEAD}target:\n  url: {endpoint}\n  body: {{messages: ['{{prompt}}!']}}\n  mocked: true\n"
+        "  headers: {X-Key: '${KEY_OF_APP}'}\n  output: $.choices[0].text\n"
+        "cases: [{name: c, prompt: Hi, assertions: [{type: equals, value: HI!-k1}]}]",
+    )
+    assert run_suite(None, load_suite("http.yaml"), dry_run=dry_run).all_passed
+
+
+@pytest.mark.parametrize(
+    ("path", "found"), [("a", {"b": [1, 2]}), ("$.a.b[1]", 2), ("a.b.0", 1), ('$["a"]["b"][-1]', 2)]
+)
+def test_a_path_leads_to_a_part_of_json(path: str, found: Any) -> None:
+    assert value_at({"a": {"b": [1, 2]}}, path) == found
