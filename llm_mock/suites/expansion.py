@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import pydantic
 
 from llm_mock.behaviour.scripted_replies import ScriptedReply
 from llm_mock.errors import InvalidFile, LLMMockError
+from llm_mock.suites.case_files import CaseFiles
 from llm_mock.suites.schema import Assertion, Defaults, TestCase, TestSuiteDefinition, Turn
 from llm_mock.support import yaml_files
 from llm_mock.support.interpolation import NAME, interpolated, map_texts, references_in, whole_reference
@@ -44,7 +45,7 @@ def expand(
 
     The names of its files are relative to the folder; they must lie in it, or in `files_in`.
     """
-    files = _Files(folder, files_in or folder)
+    files = CaseFiles(folder, files_in or folder)
     problems = [*_bad_variables(("defaults", "variables"), suite.defaults.variables)]
     made: list[tuple[int, TestCase]] = []
     size = _Size()
@@ -60,26 +61,6 @@ def expand(
     problems += _bad_names(made)
     cases = tuple(case for _, case in made)
     return suite.model_copy(update={"defaults": Defaults(), "cases": cases}), list(dict.fromkeys(problems))
-
-
-class _Files(NamedTuple):
-    """The files that cases name: relative to a folder, and in one that may be another."""
-
-    folder: Path
-    allowed: Path
-
-    def read(self, name: str) -> str:
-        path = self.folder / name
-        try:
-            is_allowed = path.resolve().is_relative_to(self.allowed.resolve())
-        except (OSError, RuntimeError, ValueError):  # what cannot be read, either
-            is_allowed = True
-        if not is_allowed:
-            raise InvalidFile(
-                f"{name} lies outside of {self.allowed}: put it there, or allow a folder that has both, "
-                "by --files-in FOLDER or ini llm_mock_files_in"
-            )
-        return yaml_files.read(path).replace("\r\n", "\n").removesuffix("\n")
 
 
 class _Size:
@@ -163,14 +144,15 @@ def _text_of(value: Any) -> str:
 class _Expansion:
     """What becomes of one case, and what is wrong with it."""
 
-    def __init__(self, position: int, case: TestCase, defaults: Defaults, files: _Files, size: _Size) -> None:
+    def __init__(self, position: int, case: TestCase, defaults: Defaults, files: CaseFiles, size: _Size) -> None:
         self._where: Place = ("cases", position)
         self._defaults = defaults
         self._files = files
         self._size = size
         self.problems = list(_bad_shape(self._where, case))
         turns = tuple(self._with_files((*self._where, "turns", n), turn) for n, turn in enumerate(case.turns))
-        self._case = self._with_files(self._where, case).model_copy(update={"turns": turns})
+        case = self._with_files(self._where, case).model_copy(update={"turns": turns})
+        self._case = case if case.rows_file is None else self._with_rows(case, case.rows_file)
 
     def cases(self) -> list[TestCase]:
         """The case, or one for each of its rows."""
@@ -193,6 +175,18 @@ class _Expansion:
             if name is not None and getattr(turn, key) is None:
                 texts |= {key: self._content((*where, f"{key}_file"), name), f"{key}_file": None}
         return turn.model_copy(update=texts)
+
+    def _with_rows(self, case: TestCase, name: str) -> TestCase:
+        """The case with the rows of its file, or files."""
+        where, rows = (*self._where, "rows_file"), []
+        try:
+            for path, line, row in self._files.rows(name):
+                self._size.add(len(row) * SIZE_OF_PART)
+                rows.append(row)
+                self.problems += [(where, f"{path}:{line}: {text}") for _, text in _bad_variables((), row)]
+        except InvalidFile as error:
+            self.problems.append((where, f"rows_file: {shorten_name(str(error), 500)}"))
+        return case.model_copy(update={"rows": tuple(rows), "rows_file": None})
 
     def _content(self, where: Place, name: str) -> str:
         try:
@@ -287,6 +281,7 @@ def _bad_shape(where: Place, case: TestCase) -> Iterator[Problem]:
             yield (*where, key), f"{key!r} belongs to each of the turns where there are 'turns'"
     else:
         yield from _bad_choice(where, case, outputs)
+    yield from _bad_choice(where, case, ("rows", "rows_file"))
     for number, turn in enumerate(case.turns):
         there = (*where, "turns", number)
         yield from _bad_choice(there, turn, ("prompt", "prompt_file"), needed=True)

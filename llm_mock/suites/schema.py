@@ -95,6 +95,8 @@ class TestCase(Turn):
     Where a case has no variables at all, nothing is replaced."""
     rows: Annotated[tuple[Mapping[str, Any], ...], Field(min_length=1)] = ()
     """Variables of several cases, which this one is made into: `name[first value]`, or what `${…}` in `name` gives."""
+    rows_file: Text | None = None
+    """Instead of `rows`: a file of them beside the suite (`.csv`, `.jsonl`, `.yaml`), or a glob of such files."""
     repeat: Repeat | None = None
     """How often the case is run; by default once."""
     threshold: Threshold | None = None
