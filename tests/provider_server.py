@@ -5,10 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from tests.openai_server import served
+from tests.openai_server import QuietServer, served
 
 __all__ = ["ProviderServer", "served"]
 
@@ -17,10 +17,8 @@ THOUGHT, TEXT, ARGUMENTS = "It is July. ", "Sunny, and 21 °C: ü.", '{"city": "
 Events = list[tuple[str | None, Any]]
 
 
-class ProviderServer(ThreadingHTTPServer):
+class ProviderServer(QuietServer):
     """Answers by the last word of what is asked: `think`, `tool`, `fail`, `crash`, `echo`; else with a text."""
-
-    daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)

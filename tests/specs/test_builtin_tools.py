@@ -8,7 +8,7 @@ import json
 import math
 import socket
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -19,15 +19,13 @@ from llm_mock.errors import HostNotAllowed, LLMMockError
 from llm_mock.specs import builtin_tools
 from llm_mock.specs.allowed_hosts import ANY, LOOPBACK, AllowedHosts
 from llm_mock.specs.builtin_tools import BuiltinTools
-from tests.openai_server import served
+from tests.openai_server import QuietServer, served
 
 # --- HTTP -----------------------------------------------------------------------------------------------------------
 
 
-class WebServer(ThreadingHTTPServer):
+class WebServer(QuietServer):
     """Answers by the path, and remembers what it was asked."""
-
-    daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
