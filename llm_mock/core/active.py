@@ -101,9 +101,15 @@ def set_passthrough(model_ids: Sequence[str]) -> Sequence[str]:
     return previous
 
 
+def any_passes_through() -> bool:
+    """Whether some model runs for real beside the mock."""
+    return bool(_State.passthrough)
+
+
 def passes_through(model_id: str) -> bool:
     """Whether a model runs for real beside the mock."""
-    return any(fnmatch.fnmatchcase(model_id, pattern) for pattern in _State.passthrough)
+    patterns = _State.passthrough
+    return bool(patterns) and any(fnmatch.fnmatchcase(model_id, pattern) for pattern in patterns)
 
 
 def refuse_where_wanted(model_id: str, mock: Mock) -> None:

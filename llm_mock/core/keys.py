@@ -20,7 +20,7 @@ class PassedKey(str):
     @classmethod
     def of(cls, key: str) -> PassedKey:
         """What is recorded for a key."""
-        return cls.of_digest(_digest(key))
+        return _passed(key)
 
     @classmethod
     def of_digest(cls, digest: str) -> PassedKey:
@@ -39,6 +39,11 @@ class PassedKey(str):
 
     def __hash__(self) -> int:
         return hash(self.digest)
+
+
+@functools.lru_cache(maxsize=16)
+def _passed(key: str) -> PassedKey:
+    return PassedKey.of_digest(_digest(key))
 
 
 @functools.lru_cache(maxsize=16)

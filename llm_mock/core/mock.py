@@ -173,7 +173,8 @@ class Mock:
 
     def is_unknown(self, model_id: str) -> bool:
         """Whether the model was made unknown by `set_unknown`, here or in a parent."""
-        here = any(fits(name, model_id) for name in self.responses.script.unknown)
+        unknown = self.responses.script.unknown
+        here = bool(unknown) and any(fits(name, model_id) for name in unknown)
         return here or (self.parent is not None and self.parent.is_unknown(model_id))
 
     def named(self) -> set[str]:

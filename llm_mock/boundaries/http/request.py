@@ -92,7 +92,7 @@ class HTTPRequest(Request):
         self.native = self
         self.system = system
         self.tools = tools
-        self.options = plain(options or {})
+        self.options = plain(options) if options else {}
         self.passed = False
         self.conversation_id = None
         self.api, self.stream, self.tool_choice, self.body = api, stream, tool_choice, body or {}
@@ -149,15 +149,15 @@ class HTTPRequest(Request):
 
     def on_the_wire(self) -> dict[str, Any]:
         """What the record says beyond what every call has."""
-        said = {
-            "api": self.api,
-            "provider": self.provider,
-            "sdk": self.sdk,
-            "stream": self.stream,
-            "tool_choice": self.tool_choice,
-            "fingerprint": self.fingerprint,
-        }
-        return {name: value for name, value in said.items() if value is not None}
+        said: dict[str, Any] = {"api": self.api, "provider": self.provider}
+        if self.sdk is not None:
+            said["sdk"] = self.sdk
+        said["stream"] = self.stream
+        if self.tool_choice is not None:
+            said["tool_choice"] = self.tool_choice
+        if self.fingerprint is not None:
+            said["fingerprint"] = self.fingerprint
+        return said
 
     def failed(self, error: BaseException, begun: bool) -> dict[str, Any]:
         """What the record says of an error."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 from collections.abc import Callable
 from typing import Any
@@ -211,3 +212,13 @@ def test_the_fixtures_and_markers_of_others_win(pytester: pytest.Pytester) -> No
     )
     options = [option for plugin in plugins for option in ("-p", plugin.replace("pytest_recording", "recording"))]
     pytester.runpytest_subprocess(*options).assert_outcomes(passed=3)
+
+
+@pytest.mark.parametrize("ask", [by_openai, by_async_openai])
+def test_a_mocked_call_costs_nothing_of_httpcore(
+    ask: Callable[[], Any], mock_llm_responses: MockGetModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mock_llm_responses.set("gpt-4o", "Hi!")
+    for library in ("httpcore", "httpcore2"):
+        monkeypatch.setattr(importlib.import_module(library), "Request", None)
+    assert ask() == "Hi!"

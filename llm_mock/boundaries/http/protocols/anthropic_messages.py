@@ -94,7 +94,7 @@ class AnthropicMessages:
         started = {**_usage(exchange), "output_tokens": 1}
         begun = {**_head(exchange), "content": [], "stop_reason": None, "stop_sequence": None, "usage": started}
         yield _event("message_start", message=begun)
-        yield _event("ping")
+        yield PING
         index = -1
         block: tuple[str, Any] | None = None
         for piece in exchange.pieces(stream=True):
@@ -117,7 +117,7 @@ class AnthropicMessages:
         yield from _closing(index, block[0])
         delta = {"stop_reason": _stop_reason(exchange), "stop_sequence": None}
         yield _event("message_delta", delta=delta, usage={"output_tokens": exchange.output_tokens})
-        yield _event("message_stop")
+        yield MESSAGE_STOP
 
     def error_body(self, error: WireError) -> dict[str, Any]:
         """The body of an error."""
@@ -156,6 +156,9 @@ def _tool_use_id(call_id: str) -> str:
 
 def _event(kind: str, **fields: Any) -> bytes:
     return server_sent_event({"type": kind, **fields}, kind)
+
+
+PING, MESSAGE_STOP = _event("ping"), _event("message_stop")
 
 
 def _block(piece: str | Event) -> tuple[tuple[str, Any] | None, dict[str, Any], dict[str, Any] | None]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from llm_mock.boundaries.attaching import replace
 from llm_mock.boundaries.for_real import for_real
-from llm_mock.boundaries.http.door import guarded_provider, response_to_async
+from llm_mock.boundaries.http.door import guarded_provider
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.client_clock import ClientClock
@@ -36,6 +36,7 @@ async def _connect(
     provider = guarded_provider(request.url.raw_host or "", request.url.port)
     if provider is None:
         return await original(connector, request, *args, **kwargs)
+    from llm_mock.boundaries.http.asking import response_to_async
     from llm_mock.boundaries.http.client_clock import ClientClock
     from llm_mock.boundaries.http.errors import ConnectionFails
 

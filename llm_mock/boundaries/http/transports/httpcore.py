@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from llm_mock.boundaries.attaching import replace
 from llm_mock.boundaries.for_real import for_real
-from llm_mock.boundaries.http.door import guarded_provider, response_to, response_to_async, sleep
+from llm_mock.boundaries.http.door import guarded_provider
 
-if TYPE_CHECKING:
-    from llm_mock.boundaries.http.client_clock import ClientClock
-
-EXCEPTIONS = {"connect": "ConnectError", "dropped": "RemoteProtocolError", "timeout": "ReadTimeout"}
+_attached: set[Any] = set()
 
 
 def attach(httpcore: ModuleType) -> None:
@@ -29,6 +25,12 @@ def attach(httpcore: ModuleType) -> None:
         signature = inspect.signature(getattr(pool, name))
         replace(pool, name, functools.partial(replacement, httpcore))
         getattr(pool, name).__signature__ = signature  # respx asks for it, and does not look behind wrappers
+        _attached.add(getattr(pool, name))
+
+
+def is_attached(pool: Any, name: str) -> bool:
+    """Whether requests to a pool come here by its method of that name: no test has mocked that in its turn."""
+    return getattr(type(pool), name, None) in _attached
 
 
 def _handle_request(httpcore: Any, original: Callable[[Any, Any], Any], pool: Any, request: Any) -> Any:
@@ -36,21 +38,17 @@ def _handle_request(httpcore: Any, original: Callable[[Any, Any], Any], pool: An
     provider = guarded_provider(request.url.host.decode("ascii"), request.url.port)
     if provider is None:
         return original(pool, request)
-    from llm_mock.boundaries.http.errors import ConnectionFails
+    from llm_mock.boundaries.http.transports.httpcore_wire import answered, pieces, response_of
 
     body = b"".join(request.stream)
-    clock = _clock(request)
-    try:
-        response = response_to(_sent(request, body), provider, clock)
-    except ConnectionFails as error:
-        raise _exception(httpcore, error) from None
+    response, clock = answered(httpcore, request, _sent(request, body), provider)
     if not isinstance(response, tuple):
         request.stream = _Again(body)
         with for_real(), _sending(request, response):
             received = original(pool, request)
         return received if response is None else _recorded(received, response)
-    content = response.body if isinstance(response.body, bytes) else _pieces(httpcore, clock.pieces(response.body))
-    return _response(httpcore, response, content)
+    content = response.body if isinstance(response.body, bytes) else pieces(httpcore, clock.pieces(response.body))
+    return response_of(httpcore, response, content=content)
 
 
 async def _handle_async_request(
@@ -60,23 +58,17 @@ async def _handle_async_request(
     provider = guarded_provider(request.url.host.decode("ascii"), request.url.port)
     if provider is None:
         return await original(pool, request)
-    from llm_mock.boundaries.http.errors import ConnectionFails
+    from llm_mock.boundaries.http.transports.httpcore_wire import answered_async, pieces_async, response_of
 
     body = b"".join([piece async for piece in request.stream])
-    clock = _clock(request)
-    try:
-        response = await response_to_async(_sent(request, body), provider, clock)
-    except ConnectionFails as error:
-        raise _exception(httpcore, error) from None
+    response, clock = await answered_async(httpcore, request, _sent(request, body), provider)
     if not isinstance(response, tuple):
         request.stream = _Again(body)
         with for_real(), _sending(request, response):
             received = await original(pool, request)
         return received if response is None else _recorded(received, response)
-    content = (
-        response.body if isinstance(response.body, bytes) else _pieces_async(httpcore, clock.pieces(response.body))
-    )
-    return _response(httpcore, response, content)
+    content = response.body if isinstance(response.body, bytes) else pieces_async(httpcore, clock.pieces(response.body))
+    return response_of(httpcore, response, content=content)
 
 
 class _Again:
@@ -138,51 +130,7 @@ class _Recorded:
 
 
 def _sent(request: Any, body: bytes) -> Any:
-    from llm_mock.boundaries.http.wire import WireRequest
+    from llm_mock.boundaries.http.transports.httpcore_wire import wire_request
 
-    path, _, query = request.url.target.decode("ascii", "replace").partition("?")
-    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in request.headers}
-    return WireRequest(request.method.decode("ascii"), request.url.host.decode("ascii"), path, query, headers, body)
-
-
-def _clock(request: Any) -> ClientClock:
-    from llm_mock.boundaries.http.client_clock import ClientClock
-
-    return ClientClock(request.extensions.get("timeout", {}).get("read"))
-
-
-def _exception(httpcore: Any, error: Any) -> Exception:
-    exception: Exception = getattr(httpcore, EXCEPTIONS[error.kind])(str(error))
-    return exception
-
-
-def _response(httpcore: Any, response: Any, content: Any) -> Any:
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers]
-    extensions = {"http_version": b"HTTP/1.1"}
-    return httpcore.Response(response.status, headers=headers, content=content, extensions=extensions)
-
-
-def _pieces(httpcore: Any, body: Iterable[Any]) -> Iterator[bytes]:
-    from llm_mock.boundaries.http.errors import ConnectionFails
-
-    try:
-        for piece in body:
-            if isinstance(piece, bytes):
-                yield piece
-            else:
-                time.sleep(piece)
-    except ConnectionFails as error:
-        raise _exception(httpcore, error) from None
-
-
-async def _pieces_async(httpcore: Any, body: Iterable[Any]) -> AsyncIterator[bytes]:
-    from llm_mock.boundaries.http.errors import ConnectionFails
-
-    try:
-        for piece in body:
-            if isinstance(piece, bytes):
-                yield piece
-            else:
-                await sleep(piece)
-    except ConnectionFails as error:
-        raise _exception(httpcore, error) from None
+    url = request.url
+    return wire_request(request.method.decode("ascii"), url.host, url.target, request.headers, body)

@@ -1,21 +1,27 @@
-"""httpx and httpx2: the SSL context of a client, which takes longer to make than many calls, is made once.
+"""httpx and httpx2: what the mock answers is answered here, before httpcore, which costs time of its own.
 
-A mocked call makes no connection, so clients can share it. Only the one that a client makes by default is shared:
-with `verify` or `cert`, or from `create_ssl_context`, an application gets its own. One that somebody changed is
-shared no further, or a test that turns verification off would do so for those after it.
+All else goes on to httpcore, where `httpcore.py` looks at it: what is recorded or passes through, and what a test has
+mocked there.
+
+The SSL context of a client, which takes longer to make than many calls, is made once, as a mocked call makes no
+connection. Only the one that a client makes by default is shared: with `verify` or `cert`, or from
+`create_ssl_context`, an application gets its own. One that somebody changed is shared no further, or a test that turns
+verification off would do so for those after it.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import ssl
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from types import ModuleType
 from typing import Any
 
 from llm_mock.boundaries.attaching import replace
-from llm_mock.boundaries.http.door import answers
+from llm_mock.boundaries.http.door import answers, guarded_provider, is_sent_for_real
+from llm_mock.boundaries.http.transports import httpcore
 from llm_mock.boundaries.http.wanted import Wanted
 
 VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")
@@ -26,10 +32,63 @@ _shared: dict[Any, tuple[ssl.SSLContext, object]] = {}
 
 
 def attach(httpx: ModuleType) -> None:
-    """Have the clients of an `httpx` module share their default context, while the mock answers."""
+    """Answer the requests of an `httpx` module that go to providers, and have its clients share their SSL context."""
     transports = sys.modules.get(f"{httpx.__name__}._transports.default")
     if hasattr(transports, "create_ssl_context"):
         replace(transports, "create_ssl_context", _create_ssl_context)
+    if hasattr(transports, "ResponseStream"):
+        replace(httpx.HTTPTransport, "handle_request", functools.partial(_handle_request, httpx, transports))
+        answer = functools.partial(_handle_async_request, httpx, transports)
+        replace(httpx.AsyncHTTPTransport, "handle_async_request", answer)
+
+
+def _handle_request(
+    httpx: Any, transports: Any, original: Callable[[Any, Any], Any], transport: Any, request: Any
+) -> Any:
+    __tracebackhide__ = True
+    provider = _provider(transport, "handle_request", request)
+    if provider is None:
+        return original(transport, request)
+    from llm_mock.boundaries.http.transports import httpcore_wire as wire
+
+    url = request.url
+    sent = wire.wire_request(request.method, url.raw_host, url.raw_path, request.headers.raw, request.read())
+    response: Any
+    response, clock = wire.answered(httpx, request, sent, provider)
+    if isinstance(response.body, bytes):
+        stream = httpx.ByteStream(response.body)
+    else:
+        stream = transports.ResponseStream(wire.pieces(httpx, clock.pieces(response.body)))
+    return wire.response_of(httpx, response, stream=stream)
+
+
+async def _handle_async_request(
+    httpx: Any, transports: Any, original: Callable[[Any, Any], Awaitable[Any]], transport: Any, request: Any
+) -> Any:
+    __tracebackhide__ = True
+    provider = _provider(transport, "handle_async_request", request)
+    if provider is None:
+        return await original(transport, request)
+    from llm_mock.boundaries.http.transports import httpcore_wire as wire
+
+    url = request.url
+    sent = wire.wire_request(request.method, url.raw_host, url.raw_path, request.headers.raw, await request.aread())
+    response: Any
+    response, clock = await wire.answered_async(httpx, request, sent, provider)
+    if isinstance(response.body, bytes):
+        stream = httpx.ByteStream(response.body)
+    else:
+        stream = transports.AsyncResponseStream(wire.pieces_async(httpx, clock.pieces(response.body)))
+    return wire.response_of(httpx, response, stream=stream)
+
+
+def _provider(transport: Any, name: str, request: Any) -> str | None:
+    """The provider that a request goes to, where the mock answers it for sure, and here; else None."""
+    url = request.url
+    provider = guarded_provider(url.raw_host.decode("ascii"), url.port)
+    if provider is None or is_sent_for_real() or not httpcore.is_attached(getattr(transport, "_pool", None), name):
+        return None
+    return provider
 
 
 def _create_ssl_context(

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from llm_mock.boundaries.attaching import replace
 from llm_mock.boundaries.for_real import for_real
-from llm_mock.boundaries.http.door import guarded_provider, response_to
+from llm_mock.boundaries.http.door import guarded_provider
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.client_clock import ClientClock
@@ -39,6 +39,7 @@ def _urlopen(
     provider = guarded_provider(host, port)
     if provider is None or pool.ConnectionCls.__module__.startswith("vcr."):
         return original(pool, method, url, body, headers, retries, *args, **kwargs)
+    from llm_mock.boundaries.http.asking import response_to
     from llm_mock.boundaries.http.errors import ConnectionFails
 
     content = _bytes(body)

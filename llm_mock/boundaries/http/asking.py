@@ -1,0 +1,63 @@
+"""With what a request is answered: what every HTTP library asks, sync or async, once `door.py` says that it is."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from llm_mock.boundaries.http.answering import Asked, read, refuse, respond, respond_async
+from llm_mock.boundaries.http.door import sleep
+from llm_mock.boundaries.http.wanted import Wanted
+from llm_mock.core.active import active, passes_through
+
+if TYPE_CHECKING:
+    from llm_mock.boundaries.http.client_clock import ClientClock
+    from llm_mock.boundaries.http.recording import WireRecording
+    from llm_mock.boundaries.http.wire import WireRequest, WireResponse
+
+
+def response_to(sent: WireRequest, provider: str, clock: ClientClock) -> WireResponse | WireRecording | None:
+    """The response to a request.
+
+    Where the library is to send it that is None, as its model passes through, or what takes in the real response.
+
+    Args:
+        sent: the request.
+        provider: as `provider_of` names it.
+        clock: how long the client waits for the response.
+
+    Raises:
+        ConnectionFails: the connection is to fail, or the client does not wait as long.
+    """
+    asked = _asked(sent, provider)
+    if not isinstance(asked, Asked):
+        return asked
+    response = respond(asked, active())
+    if response.delay:
+        for seconds in clock.waits(response.delay):
+            time.sleep(seconds)
+    return response
+
+
+async def response_to_async(
+    sent: WireRequest, provider: str, clock: ClientClock
+) -> WireResponse | WireRecording | None:
+    """The asynchronous twin of `response_to`."""
+    asked = _asked(sent, provider)
+    if not isinstance(asked, Asked):
+        return asked
+    response = await respond_async(asked, active())
+    if response.delay:
+        for seconds in clock.waits(response.delay):
+            await sleep(seconds)
+    return response
+
+
+def _asked(sent: WireRequest, provider: str) -> Asked | WireResponse | None:
+    mock = active()
+    asked = read(sent, provider, mock)
+    if not isinstance(asked, Asked):
+        return asked
+    if passes_through(asked.request.model_id):
+        return None
+    return refuse(sent, asked, mock) if Wanted.mode == "refuse" else asked
