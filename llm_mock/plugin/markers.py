@@ -62,7 +62,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         own = list(item.iter_markers())
         markers = {marker.name for marker in own}
-        if wrong := wrong_markers(own, config):
+        if own and (wrong := wrong_markers(own, config)):
             item.stash[WRONG_MARKERS] = wrong
             continue
         if "llm_live" in markers:

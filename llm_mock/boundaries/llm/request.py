@@ -62,7 +62,9 @@ class LLMRequest(Request):
 
     def characters(self) -> int:
         """How many characters the messages have."""
-        return versions.characters_of(self.native, self._conversation)
+        if self._conversation or self.tool_results or self.attachments or versions.given_messages(self.native):
+            return versions.characters_of(self.native, self._conversation)
+        return len(self.prompt) + len(self.system)
 
     def given_messages(self) -> list[dict[str, Any]]:
         """The messages that the application gave itself, where no conversation did."""
