@@ -21,6 +21,7 @@ from llm_mock.suites.assertion_types.runs import ToolCallsAssertion as ToolCalls
 from llm_mock.suites.assertion_types.texts import ContainsAllAssertion as ContainsAllAssertion
 from llm_mock.suites.assertion_types.texts import ContainsAnyAssertion as ContainsAnyAssertion
 from llm_mock.suites.assertion_types.texts import ContainsAssertion as ContainsAssertion
+from llm_mock.suites.assertion_types.texts import ContainsJSONAssertion as ContainsJSONAssertion
 from llm_mock.suites.assertion_types.texts import EqualsAssertion as EqualsAssertion
 from llm_mock.suites.assertion_types.texts import IContainsAssertion as IContainsAssertion
 from llm_mock.suites.assertion_types.texts import JSONAssertion as JSONAssertion
@@ -39,6 +40,7 @@ Assertion = Annotated[
     | StartsWithAssertion
     | RegexAssertion
     | JSONAssertion
+    | ContainsJSONAssertion
     | ToolCallsAssertion
     | MaxTokensAssertion
     | MaxLatencyAssertion

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 _JSON = json.JSONDecoder(strict=False)
+_BEGINNING = re.compile(r"[\[{]")
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON value")
+
+
+_STRICT = json.JSONDecoder(parse_constant=_no_constant)
 
 
 class FoundObject(NamedTuple):
@@ -16,6 +25,16 @@ class FoundObject(NamedTuple):
     data: dict[str, Any]
     start: int
     end: int
+
+
+def json_values_in(text: str) -> Iterator[Any]:
+    """The JSON objects and lists in a text, in order; not those inside of others."""
+    position = 0
+    while (found := _BEGINNING.search(text, position)) is not None:
+        position = found.end()
+        with contextlib.suppress(ValueError, RecursionError):
+            value, position = _STRICT.raw_decode(text, found.start())
+            yield value
 
 
 def json_objects_in(text: str, key: str) -> Iterator[FoundObject]:

@@ -13,12 +13,14 @@ from pydantic import ConfigDict, Field
 
 from llm_mock.suites.assertion_types.base import SHOWN, BaseAssertion, Outcome, RunContext, quoted, reported_error
 from llm_mock.support import schemas
+from llm_mock.support.json_in_text import json_values_in
 from llm_mock.support.redaction import redacted
 from llm_mock.support.text import shorten_name
 
 SomeText = Annotated[str, Field(min_length=1)]
 """Not the empty text, which is in every output."""
 Texts = Annotated[tuple[SomeText, ...], Field(min_length=1)]
+_FENCED = re.compile(r"\s*```[^\n]*\n.*```\s*", re.DOTALL)
 _NO_ANCHORS = re.compile(r"\\[^AZbB]|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P?<\w")
 """Parts of a pattern that hold no place fast, though they may look so."""
 
@@ -142,12 +144,11 @@ def _matches_everything(pattern: str) -> bool:
     return not (re.search(r"\^|\\A", places) and re.search(r"\$|\\Z", places))
 
 
-class JSONAssertion(BaseAssertion):
-    """The output is JSON, and fits a JSON schema if one is given."""
+class _WithSchema(BaseAssertion):
+    """Holds JSON against a JSON schema, if one is given."""
 
     model_config = ConfigDict(populate_by_name=True)
 
-    type: Literal["json", "not_json"] = "json"
     json_schema: dict[str, Any] | None = Field(default=None, alias="schema")
 
     @pydantic.field_validator("json_schema")
@@ -157,10 +158,19 @@ class JSONAssertion(BaseAssertion):
             raise ValueError(f"is no JSON schema: {problem}")
         return schema
 
+
+class JSONAssertion(_WithSchema):
+    """The output is JSON, and fits a JSON schema if one is given."""
+
+    type: Literal["json", "not_json"] = "json"
+
     def check(self, output: str, context: RunContext) -> Outcome:
         try:
             value = json.loads(output, parse_constant=_no_constant)
         except json.JSONDecodeError as error:
+            if _FENCED.fullmatch(output):
+                advice = "assert contains_json where it may, or ask the model for JSON alone"
+                return Outcome(False, f"Output is not JSON: it stands in a code fence; {advice}")
             return Outcome(False, f"Output is not JSON: {error.msg} at line {error.lineno} column {error.colno}")
         except ValueError as error:
             return Outcome(False, f"Output is not JSON: {error}")
@@ -169,20 +179,37 @@ class JSONAssertion(BaseAssertion):
         return Outcome(True, "Output is JSON") if self.json_schema is None else _fits(self.json_schema, value)
 
 
+class ContainsJSONAssertion(_WithSchema):
+    """A JSON object or list is in the output, as in a code fence or a sentence, and fits a schema if one is given."""
+
+    type: Literal["contains_json", "not_contains_json"] = "contains_json"
+
+    def check(self, output: str, context: RunContext) -> Outcome:
+        first: Outcome | None = None
+        for value in json_values_in(output):
+            if self.json_schema is None:
+                return Outcome(True, "Output contains JSON")
+            outcome = _fits(self.json_schema, value, "JSON in the output")
+            if outcome.holds:
+                return Outcome(True, "Output contains JSON that fits the schema")
+            first = first or outcome
+        return first or Outcome(False, f"Output contains no JSON object or list: {quoted(output)}")
+
+
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON value")
 
 
-def _fits(json_schema: dict[str, Any], value: Any) -> Outcome:
+def _fits(json_schema: dict[str, Any], value: Any, what: str = "Output") -> Outcome:
     try:
         problems = list(schemas.violations(json_schema, value, called="", strict=True))
     except (ArithmeticError, RecursionError, ValueError) as error:  # a schema without end, an invalid address
-        return Outcome(None, f"Output cannot be checked by the schema: {reported_error(error)}")
+        return Outcome(None, f"{what} cannot be checked by the schema: {reported_error(error)}")
     if not problems:
         return Outcome(True, "Output is JSON that fits the schema")
     listed = "; ".join(shorten_name(problem.lstrip(".: "), 200) for problem in problems[:3])
     more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
-    return Outcome(False, f"Output breaks the schema: {listed}{more}")
+    return Outcome(False, f"{what} breaks the schema: {listed}{more}")
 
 
 def _all_quoted(texts: Sequence[str]) -> str:
