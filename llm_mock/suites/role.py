@@ -31,6 +31,10 @@ PLUGINS = {
 """The plugin of `llm` that has the models of a provider."""
 
 
+NO_MODEL = "no model"
+"""The model of a role that names none; a dry run needs none."""
+
+
 @dataclass(frozen=True)
 class Role:
     """What a role file says."""
@@ -88,6 +92,9 @@ def resolve_model(role: Role) -> Role:
 
     __tracebackhide__ = True
     names = role.model_ids or (role.agent.asks.model,)
+    if names == (NO_MODEL,):
+        wanted = "write spec.model: with the id of one, or choose one with --model"
+        raise InvalidFile(f"{role.path}:{role.model_line}: the role names no model: {wanted}; a dry run needs none")
     for name in names:
         try:
             return _with_model(role, llm.get_model(name))
@@ -119,7 +126,7 @@ def _agent(document: Document, file: RoleFile) -> Agent:
     spec = file.spec
     servers = [_server(document, position, tool) for position, tool in enumerate(spec.tools)]
     return Agent(
-        Provider(spec.model.ids[0], spec.model.options),
+        Provider([*spec.model.ids, NO_MODEL][0], spec.model.options),
         mcp_servers=[server for server in servers if isinstance(server, MCPServer)],
         cli_servers=[server for server in servers if isinstance(server, CLIServer)],
         skill=_skill(document, spec.skill),

@@ -17,10 +17,16 @@ from llm_mock.support.yaml_files import Document
 
 TOOL_TYPES = ("mcp", "cli")
 """The types of tools that are run here."""
+OTHER_KINDS = {"Flow": "a flow", "Team": "a team", "Compose": "a composition", "Pipeline": "a pipeline"}
+"""Kinds of files of InitRunner that have no counterpart."""
+FLAT = (
+    "this is a flat agent of InitRunner (name, model, prompt), which is not read here: write it as a role, with "
+    "apiVersion: initrunner/v1, kind: Agent, metadata: {name} and spec: {role, model}, where role is the prompt"
+)
 _REQUIRED = (
     ((), ("apiVersion", "kind", "metadata", "spec")),
     (("metadata",), ("name",)),
-    (("spec",), ("role", "model")),
+    (("spec",), ("role",)),
 )
 _OF_STDIO = ("command", "args", "env", "cwd")
 _OF_HTTP = ("url", "headers")
@@ -40,7 +46,7 @@ class _Metadata(_Part):
 
 class Model(_Part):
     provider: str | None
-    name: Text
+    name: Text | None
     temperature: Annotated[Number, Field(ge=0)] | None = None
     max_tokens: Annotated[Whole, Field(ge=1)] | None = None
 
@@ -51,11 +57,13 @@ class Model(_Part):
             return {"provider": None, "name": data}
         if not isinstance(data, Mapping):
             raise ValueError("give the id of a model, or a mapping with provider and name")
-        return data
+        return data if {"provider", "name"} & {*data} else {**data, "provider": None, "name": None}
 
     @property
     def ids(self) -> list[str]:
-        """The names under which `llm` may know it, the likeliest first."""
+        """The names under which `llm` may know it, the likeliest first; none where the file names no model."""
+        if self.name is None:
+            return []
         if not self.provider:
             return [self.name]
         of_provider = f"{self.provider}/{self.name}"
@@ -107,7 +115,7 @@ class _Guardrails(_Part):
 
 class _Spec(_Part):
     role: str
-    model: Model
+    model: Model = Model(provider=None, name=None)
     tools: tuple[Tool, ...] = ()
     guardrails: _Guardrails = _Guardrails()
     skill: str | None = None
@@ -120,6 +128,20 @@ class RoleFile(_Part):
     spec: _Spec
 
 
+def not_ours(kind: Any) -> str | None:
+    """What to say of a kind of file of InitRunner's that has no counterpart here; None for any other."""
+    what = OTHER_KINDS.get(kind) if isinstance(kind, str) else None
+    return (
+        what
+        and f"kind is {kind!r}, which is {what} of InitRunner: only its roles (Agent) and suites (TestSuite) run here"
+    )
+
+
+def is_flat(data: Any) -> bool:
+    """Whether this is what a flat agent of InitRunner's holds."""
+    return isinstance(data, dict) and {"name", "prompt"} <= {*data} and not {"apiVersion", "kind", "spec"} & {*data}
+
+
 def check_envelope(document: Document) -> None:
     """Refuse what is no role, in words that say what it is instead."""
     __tracebackhide__ = True
@@ -127,11 +149,13 @@ def check_envelope(document: Document) -> None:
     if not isinstance(data, dict):
         held = "is empty" if data is None else f"holds a {'list' if isinstance(data, list) else 'single value'}"
         raise document.error(f"the file {held}; a role has the keys apiVersion, kind, metadata and spec")
+    if is_flat(data):
+        raise document.error(FLAT)
     kind = data.get("kind", "Agent")
     if kind == "TestSuite":
         raise document.error("this is a suite (kind: TestSuite), not a role (kind: Agent)", ("kind",))
     if kind != "Agent":
-        raise document.error(f"kind is {shorten(kind)}; a role has kind: Agent", ("kind",))
+        raise document.error(not_ours(kind) or f"kind is {shorten(kind)}; a role has kind: Agent", ("kind",))
     problems = [str(problem) for location, keys in _REQUIRED for problem in _missing(document, location, keys)]
     if problems:
         raise InvalidFile("\n".join(problems))

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
+import pydantic
 from pydantic import Field, PrivateAttr
 
 from llm_mock.behaviour.scripted_replies import ScriptedReply
+from llm_mock.suites import initrunner
 from llm_mock.suites.assertion_types.base import StrictModel
 from llm_mock.suites.assertion_types.functions import PythonAssertion as PythonAssertion
 from llm_mock.suites.assertion_types.models import LLMJudgeAssertion as LLMJudgeAssertion
@@ -17,7 +19,9 @@ from llm_mock.suites.assertion_types.models import Threshold
 from llm_mock.suites.assertion_types.runs import MaxCostAssertion as MaxCostAssertion
 from llm_mock.suites.assertion_types.runs import MaxLatencyAssertion as MaxLatencyAssertion
 from llm_mock.suites.assertion_types.runs import MaxTokensAssertion as MaxTokensAssertion
+from llm_mock.suites.assertion_types.runs import ReasoningBudgetAssertion as ReasoningBudgetAssertion
 from llm_mock.suites.assertion_types.runs import ToolCallsAssertion as ToolCallsAssertion
+from llm_mock.suites.assertion_types.runs import ToolNamesAssertion as ToolNamesAssertion
 from llm_mock.suites.assertion_types.texts import ContainsAllAssertion as ContainsAllAssertion
 from llm_mock.suites.assertion_types.texts import ContainsAnyAssertion as ContainsAnyAssertion
 from llm_mock.suites.assertion_types.texts import ContainsAssertion as ContainsAssertion
@@ -42,6 +46,8 @@ Assertion = Annotated[
     | JSONAssertion
     | ContainsJSONAssertion
     | ToolCallsAssertion
+    | ToolNamesAssertion
+    | ReasoningBudgetAssertion
     | MaxTokensAssertion
     | MaxLatencyAssertion
     | MaxCostAssertion
@@ -136,6 +142,12 @@ class TestSuiteDefinition(StrictModel):
     defaults: Defaults = Defaults()
     cases: tuple[TestCase, ...] = ()
     _path: Path | None = PrivateAttr(default=None)
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _of_initrunner(cls, data: Any) -> Any:
+        is_theirs = isinstance(data, Mapping) and data.get("apiVersion") == initrunner.API_VERSION
+        return initrunner.translated(data) if is_theirs else data
 
     @property
     def path(self) -> Path | None:

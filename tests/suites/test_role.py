@@ -213,7 +213,8 @@ def test_a_mistake_is_told_with_its_line(more: str, message: str, write: Write) 
     [
         ("initrunner/v1", "initrunner/v2", "1: apiVersion: should be 'initrunner/v1' or 'llm-mock/v1', not"),
         ("kind: Agent", "kind: TestSuite", "2: this is a suite (kind: TestSuite), not a role (kind: Agent)"),
-        ("kind: Agent", "kind: Compose", "2: kind is 'Compose'; a role has kind: Agent"),
+        ("kind: Agent", "kind: Compose", "2: kind is 'Compose', which is a composition of InitRunner"),
+        ("kind: Agent", "kind: Robot", "2: kind is 'Robot'; a role has kind: Agent"),
         ("kind: Agent", "kind: [Agent]", '2: kind is ["Agent"]; a role has kind: Agent'),
         ("  role: You", "  rol: You", "7: 'role' is missing in spec; did you mean it by 'rol' (line 8)?"),
         ("spec:", "sepc:", "1: 'spec' is missing; did you mean it by 'sepc' (line 7)?"),

@@ -14,6 +14,8 @@ from llm_mock.suites.assertion_types.base import BaseAssertion, Outcome, RunCont
 from llm_mock.support.text import dollars, shorten, shorten_name, suggestion
 from llm_mock.support.validation import Number, Text, Whole
 
+_REASONING = ("reasoning_tokens", "thoughtsTokenCount", "thoughts_token_count", "thinking_tokens")
+
 
 class _RunAssertion(BaseAssertion):
     """What a run must be like."""
@@ -78,6 +80,58 @@ class ToolCallsAssertion(_RunAssertion):
         if not finding:
             return Outcome(False, f"Tool calls: {finding.reason}")
         return Outcome(True, f"{finding.reason[:1].upper()}{finding.reason[1:]}")
+
+
+class ToolNamesAssertion(_RunAssertion):
+    """The names of the tools that were called. Unlike `tool_calls` it may name some that the agent does not offer."""
+
+    skipped_dry = "only a real model chooses the tools that it calls"
+
+    type: Literal["tool_names", "not_tool_names"] = "tool_names"
+    names: tuple[Text, ...]
+    mode: Literal["exactly", "at_least", "no_others", "in_order", "strict"] = "at_least"
+    """`at_least`: each of these was called. `no_others`: none but these was. `exactly`: both. However often, all three;
+    `in_order` and `strict` are those of `tool_calls`."""
+
+    @pydantic.model_validator(mode="after")
+    def _can_fail(self) -> ToolNamesAssertion:
+        if not self.names and self.mode in ("at_least", "in_order"):
+            raise ValueError(f"no names, mode {self.mode}: no run could fail; name some, or change the mode")
+        return self
+
+    def _check_run(self, result: AgentResult) -> Outcome:
+        if self.mode in ("in_order", "strict"):
+            finding = result.tool_calls_match(self.names, self.mode)
+            return Outcome(bool(finding), f"Tool calls: {finding.reason}")
+        called = result.tool_names_called
+        missing = [name for name in self.names if name not in called and self.mode != "no_others"]
+        more = [name for name in called if name not in self.names and self.mode != "at_least"]
+        problems = [f"{shorten_name(name)} was not called" for name in missing[:1]]
+        problems += [f"{shorten_name(name)} was not expected" for name in more[:1]]
+        listed = shorten_name(", ".join(called), 120) or "none"
+        return Outcome(not problems, f"Tools called: {listed}{''.join(f'; {problem}' for problem in problems)}")
+
+
+class ReasoningBudgetAssertion(_RunAssertion):
+    """The answer took at most so many reasoning tokens; a model that tells of none is within any budget."""
+
+    skipped_dry = "only a real model reasons"
+
+    type: Literal["reasoning_budget"] = "reasoning_budget"
+    max_reasoning_tokens: Annotated[Whole, Field(ge=0)]
+
+    def _check_run(self, result: AgentResult) -> Outcome:
+        tokens = sum(_reasoning_tokens(turn.usage.details) for turn in result.turns)
+        limit = self.max_reasoning_tokens
+        return _limited(f"Took {tokens:,} reasoning tokens", f"{limit:,}", tokens <= limit)
+
+
+def _reasoning_tokens(details: Any) -> int:
+    """The reasoning tokens that the details of a usage tell, as the plugins of `llm` name them."""
+    if not isinstance(details, dict):
+        return 0
+    own = [value for name, value in details.items() if name in _REASONING and isinstance(value, int)]
+    return sum(own) + sum(map(_reasoning_tokens, details.values()))
 
 
 class MaxTokensAssertion(_RunAssertion):

@@ -1,0 +1,166 @@
+"""Suites and roles in the forms of InitRunner's later versions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("tenacity")
+
+from llm.models import Usage
+
+from llm_mock.agents import AgentResult, ToolCallRecord, Turn
+from llm_mock.commands.validate import validated
+from llm_mock.errors import InvalidFile
+from llm_mock.suites import load_suite, run_suite
+from llm_mock.suites.assertions import RunContext, evaluate_assertion
+from llm_mock.suites.role import load_role, resolve_model
+
+SUITE = """\
+apiVersion: initrunner/v1
+kind: TestSuite
+metadata:
+  name: later-forms
+cases:
+  - name: search
+    prompt: What is new?
+    expected_output: Nothing.
+    tags: [search]
+    assertions:
+      - {type: contains, value: nothing, case_insensitive: true}
+      - {type: max_tokens, limit: 500}
+      - {type: max_latency, limit_ms: 1500}
+      - {type: tool_calls, expected: [web_search]}
+      - {type: tool_calls, expected: [web_search, fetch], mode: superset}
+      - {type: tool_calls, expected: [web_search], mode: exact}
+      - {type: tool_order, sequence: [web_search, fetch]}
+      - {type: tool_order, sequence: [web_search], strict: true}
+      - {type: llm_judge, criteria: [It is short, It is polite], model: "openai:gpt-4o-mini"}
+      - {type: reasoning_budget, max_reasoning_tokens: 100}
+"""
+
+
+def assertion(text: str, tmp_path: Path) -> Any:
+    """The assertion that a line of a suite is read as."""
+    path = tmp_path / "suite.yaml"
+    path.write_text(SUITE[: SUITE.index("      - {type: contains")] + f"      - {{{text}}}\n")
+    return load_suite(path).cases[0].assertions[0]
+
+
+def run_that_called(*names: str, details: dict[str, Any] | None = None) -> RunContext:
+    calls = tuple(ToolCallRecord(name, {}, "ok") for name in names)
+    return RunContext(AgentResult("a", "m", "p", (Turn("Done", calls, Usage(1, 1, details)),), True))
+
+
+def test_a_suite_of_later_forms_runs_dry_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "suite.yaml"
+    path.write_text(SUITE)
+    (role := tmp_path / "role.yaml").write_text(ENVELOPE.format(model=""))
+    result = run_suite(load_role(role), load_suite(path), dry_run=True)
+    (case,) = result.case_results
+    assert case.status == "passed", case
+    assert [each.passed for each in case.shown.assertions] == [True, *[None] * 9]
+
+
+@pytest.mark.parametrize(
+    ("text", "called", "passes"),
+    [
+        ("type: tool_calls, expected: [a, b]", "aabc", True),
+        ("type: tool_calls, expected: [a, b], mode: subset", "a", False),
+        ("type: tool_calls, expected: [a, b], mode: superset", "aa", True),
+        ("type: tool_calls, expected: [a, b], mode: superset", "ac", False),
+        ("type: tool_calls, expected: [a, b], mode: exact", "bab", True),
+        ("type: tool_calls, expected: [a, b], mode: exact", "a", False),
+        ("type: tool_order, sequence: [a, b]", "acb", True),
+        ("type: tool_order, sequence: [a, b]", "ba", False),
+        ("type: tool_order, sequence: [a, b], strict: true", "acb", False),
+        ("type: tool_calls, calls: [a, b], mode: superset", "a", False),  # our form, which has our meaning
+        ("type: tool_calls, calls: [a, b], mode: subset", "a", True),
+    ],
+)
+def test_their_modes_have_their_meaning(text: str, called: str, passes: bool, tmp_path: Path) -> None:
+    assert evaluate_assertion(assertion(text, tmp_path), "Done", run_that_called(*called)).passed is passes
+
+
+def test_values_have_our_units(tmp_path: Path) -> None:
+    assert assertion("type: max_tokens, limit: 500", tmp_path).value == 500
+    assert assertion("type: max_latency, limit_ms: 1500", tmp_path).value == 1.5
+    judge = assertion('type: llm_judge, criteria: [Short, Polite], model: "anthropic:claude"', tmp_path)
+    assert (judge.criteria, judge.model) == ("Short\nPolite", "anthropic/claude")
+
+
+@pytest.mark.parametrize(
+    ("details", "passes"),
+    [
+        (None, True),
+        ({"completion_tokens_details": {"reasoning_tokens": 101}}, False),
+        ({"thoughtsTokenCount": 7}, True),
+    ],
+)
+def test_a_reasoning_budget_is_of_what_the_model_tells(details: Any, passes: bool, tmp_path: Path) -> None:
+    budget = assertion("type: reasoning_budget, max_reasoning_tokens: 100", tmp_path)
+    assert evaluate_assertion(budget, "Done", run_that_called(details=details)).passed is passes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("type: max_tokens, limit: many", "type: max_latency, limit_ms: -5", "type: tool_calls, expected: 3"),
+        *(
+            "type: tool_calls, expected: []",
+            "type: tool_calls, expected: [a], mode: some",
+            "type: llm_judge, criteria: [3]",
+            "type: [a]",
+        ),
+    ],
+)
+def test_what_is_wrong_in_their_form_is_told_with_its_line(text: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidFile, match=r"suite\.yaml:11: "):
+        assertion(text, tmp_path)
+
+
+def test_their_forms_are_theirs_alone(tmp_path: Path) -> None:
+    path = tmp_path / "suite.yaml"
+    path.write_text(SUITE.replace("initrunner/v1", "llm-mock/v1"))
+    with pytest.raises(InvalidFile, match="limit"):
+        load_suite(path)
+
+
+ENVELOPE = """\
+apiVersion: initrunner/v1
+kind: Agent
+metadata: {{name: helper}}
+spec:
+  role: You help.
+{model}
+"""
+
+
+@pytest.mark.parametrize(("model", "options"), [("", {}), ("  model: {temperature: 0.2}", {"temperature": 0.2})])
+def test_a_role_without_a_model_runs_dry_and_says_live_what_is_missing(
+    model: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    (path := tmp_path / "role.yaml").write_text(ENVELOPE.format(model=model))
+    role = load_role(path)
+    assert (role.agent.asks.options, role.warning) == (options, None)
+    (suite := tmp_path / "suite.yaml").write_text(SUITE)
+    assert run_suite(role, load_suite(suite), dry_run=True).case_results[0].status == "passed"
+    with pytest.raises(InvalidFile, match=r"role\.yaml:\d: the role names no model: write spec\.model"):
+        resolve_model(role)
+
+
+@pytest.mark.parametrize("kind", ["Flow", "Team", "Compose"])
+def test_kinds_without_a_counterpart_are_named(kind: str, tmp_path: Path) -> None:
+    (path := tmp_path / "other.yaml").write_text(f"apiVersion: initrunner/v1\nkind: {kind}\nmetadata: {{name: n}}\n")
+    for read in (load_role, lambda path: validated(path, None)):
+        with pytest.raises(InvalidFile, match=rf"other\.yaml:2: kind is '{kind}', which is a .* of InitRunner"):
+            read(path)
+
+
+def test_a_flat_agent_is_named_as_what_it_is(tmp_path: Path) -> None:
+    (path := tmp_path / "flat.yaml").write_text("name: helper\nmodel: openai:gpt-5-mini\nprompt: You help.\n")
+    for read in (load_role, lambda path: validated(path, None)):
+        with pytest.raises(InvalidFile, match=r"flat\.yaml:1: this is a flat agent of InitRunner"):
+            read(path)
