@@ -15,7 +15,10 @@ REFUSED = (400, 401, 403, 404, 422)
 """The statuses with which a provider will refuse the same request again."""
 EARLY = 0.9
 """Which part of a wait counts as all of it: clocks differ a little."""
-SLEPT_BY = "Where the application waits by a function that the test replaces, give waits=False."
+SLEPT_BY = (
+    "Where the application waits by a function that the test replaces, or asks the same several times at once on "
+    "purpose, give waits=False."
+)
 
 Request = list[CallRecord]
 """The attempts to have one request answered, in order: each but the last one failed."""
