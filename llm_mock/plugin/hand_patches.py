@@ -22,13 +22,13 @@ class HandPatches:
     """The patches of `unittest.mock`, and so of pytest-mock, that a test has entered."""
 
     def __init__(self) -> None:
-        self._names: dict[str, None] = {}
+        self.names: dict[str, None] = {}
         self._attached_to: Any = None
         self._enter: Any = None
 
     def begin(self) -> None:
         """A test begins: forget the patches of the one before."""
-        self._names.clear()
+        self.names.clear()
         if self._attached_to is None and (module := sys.modules.get("unittest.mock")):
             patch: Any = vars(module)["_patch"]
             self._attached_to, self._enter = patch, enter = patch, patch.__enter__
@@ -36,7 +36,7 @@ class HandPatches:
             def noting(entered: Any) -> Any:
                 replacement = enter(entered)
                 if entered.attribute in GETTERS and _is_of_llm(entered.temp_original):
-                    self._names[f"{getattr(entered.target, '__name__', entered.target)}.{entered.attribute}"] = None
+                    self.names[f"{getattr(entered.target, '__name__', entered.target)}.{entered.attribute}"] = None
                 return replacement
 
             patch.__enter__ = noting
@@ -59,10 +59,10 @@ class HandPatches:
 
     @property
     def _said(self) -> str:
-        return f"This test patches {' and '.join(self._names)} by hand"
+        return f"This test patches {' and '.join(self.names)} by hand"
 
     def _unused(self) -> list[StandingReply]:
-        mock: Any = active_if_made() if self._names else None
+        mock: Any = active_if_made() if self.names else None
         if mock is None:
             return []
         from llm_mock.core.explaining import unused_replies
