@@ -260,11 +260,11 @@ def test_a_cassette_of_an_sdk_is_recorded_once_and_replayed(
         project.runpytest().assert_outcomes(passed=1)
     project.runpytest().assert_outcomes(passed=1)
     assert len(server.requests) == 1
-    project.makepyfile(app=ASK.replace("Hello", "Hullo"))
+    project.makepyfile(app=ASK.replace("Hello", "Good evening"))
     result = project.runpytest("--llm-mock-record=none")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["The nearest of its 1 calls is number 1; what differs:", "*-prompt: Hello", "*+prompt: Hullo"]
+        ["The nearest of its 1 calls is number 1; what differs:", "*-prompt: Hello", "*+prompt: Good evening"]
     )
 
 
