@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import anthropic
@@ -83,10 +84,10 @@ def async_messages(url: str, text: str, stream: bool) -> Any:
 
 
 def gemini(url: str, text: str, stream: bool) -> Any:
-    client = genai.Client(api_key=KEY, http_options={"base_url": url})
-    if stream:
-        return list(client.models.generate_content_stream(model="gemini-3-pro", contents=text))
-    return client.models.generate_content(model="gemini-3-pro", contents=text, config={"temperature": 0.5})
+    with closing(genai.Client(api_key=KEY, http_options={"base_url": url})) as client:
+        if stream:
+            return list(client.models.generate_content_stream(model="gemini-3-pro", contents=text))
+        return client.models.generate_content(model="gemini-3-pro", contents=text, config={"temperature": 0.5})
 
 
 def async_gemini(url: str, text: str, stream: bool) -> Any:

@@ -249,11 +249,10 @@ def test_a_cassette_of_an_sdk_is_recorded_once_and_replayed(
             import llm, pytest
             import app
 
-            CLIENT = app.openai.OpenAI(base_url="{server.url}/v1", api_key="{KEY}", max_retries=0)
-
             @pytest.mark.llm_mock_cassette
             def test_it(mock_llm_calls):
-                assert app.ask(CLIENT) == "{TEXT}"
+                with app.openai.OpenAI(base_url="{server.url}/v1", api_key="{KEY}", max_retries=0) as client:
+                    assert app.ask(client) == "{TEXT}"
                 assert mock_llm_calls.calls[0]["response"] == "{TEXT}"
             """
         )
