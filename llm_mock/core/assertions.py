@@ -49,9 +49,7 @@ class CallAssertions:
         """
         __tracebackhide__ = True
         if self._calls:
-            raise AssertionError(
-                f"Expected no call of {self._whose}, got {len(self._calls)}.\n{calls_made(self._calls)}"
-            )
+            raise AssertionError(self._got("no call"))
 
     def assert_called_once(self) -> None:
         """Assert that there was one call, and no other. A failed one is a call, too.
@@ -62,9 +60,7 @@ class CallAssertions:
         __tracebackhide__ = True
         self._assert_called()
         if len(self._calls) > 1:
-            raise AssertionError(
-                f"Expected 1 call of {self._whose}, got {len(self._calls)}.\n{calls_made(self._calls)}"
-            )
+            raise AssertionError(self._got("1 call"))
 
     def assert_resilient(self, *, attempts: int = 5, gave_up: bool = False, waits: bool = True) -> None:
         """Assert that the client coped well with what it met over HTTP, as far as the wire shows.

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import libcst as cst
 
-from llm_mock.migrate.syntax import dotted, small, text_of
+from llm_mock.migrate.syntax import dotted, text_of
 
 MOCKS = {"Mock": False, "MagicMock": False, "NonCallableMock": False, "AsyncMock": True}
 """The classes of `unittest.mock`, and whether what they make is awaited."""
@@ -141,9 +141,3 @@ def _parameter_names(node: cst.BaseExpression) -> list[str]:
     if isinstance(node, (cst.List, cst.Tuple)):
         return [text_of(element.value) or "" for element in node.elements]
     return [name.strip() for name in (text_of(node) or "").split(",")]
-
-
-def returned_expression(body: list[cst.BaseStatement]) -> cst.BaseExpression | None:
-    """What a body returns that is one `return`."""
-    only = small(body[0]) if len(body) == 1 else None
-    return only.value if isinstance(only, cst.Return) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import cast
 
 import libcst as cst
@@ -138,9 +138,6 @@ class _Substitution(cst.CSTTransformer):
     def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
         return self.values.get(original_node.value, updated_node)
 
-    def visit_Attribute_attr(self, node: cst.Attribute) -> None:
-        self._hidden = node.attr
-
     def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.BaseExpression:
         return updated_node.with_changes(attr=original_node.attr)
 
@@ -151,8 +148,3 @@ class _Substitution(cst.CSTTransformer):
 def substituted(node: cst.BaseExpression, values: Mapping[str, cst.BaseExpression]) -> cst.BaseExpression:
     """An expression with names replaced."""
     return cast("cst.BaseExpression", node.visit(_Substitution(values))) if names_in(node) & values.keys() else node
-
-
-def is_used(name: str, nodes: Collection[cst.CSTNode]) -> bool:
-    """Whether one of the nodes mentions a name."""
-    return any(name in names_in(node) for node in nodes)

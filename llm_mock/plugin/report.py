@@ -158,9 +158,10 @@ class ReportWriter:
             self._tests.sort(key=lambda test: positions.get(test["id"], len(positions)))
         data = as_json(self._document())
         for path in self._paths:
+            is_page = path.suffix.lower() != ".json"
             try:
-                write_atomically(path, data if path.suffix.lower() == ".json" else as_page(data))
-                self._lines.append(f"LLM report: {path.as_uri() if path.suffix.lower() != '.json' else path}")
+                write_atomically(path, as_page(data) if is_page else data)
+                self._lines.append(f"LLM report: {path.as_uri() if is_page else path}")
             except OSError as error:  # the outcome of the run is that of its tests
                 self._lines.append(_not_written(path, error))
 

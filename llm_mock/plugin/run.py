@@ -20,6 +20,7 @@ from llm_mock.core.active import Pending, activate, is_live, pointer, set_live, 
 from llm_mock.core.threads import set_test
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.options import boolean, choice, settings_of
+from llm_mock.support.environment import set_environment
 from llm_mock.support.redaction import KNOWN
 from llm_mock.support.temporary import TemporaryFolder
 
@@ -138,7 +139,7 @@ class TestRun:
         set_wanted(*self._previous_http)
         user_folder.set_user_folder(self._previous_folder)
         starting.set_handing_over(self._previous_handing_over)
-        _set_environment(self._environment)
+        set_environment(self._environment)
         if self._folder is not None:
             self._folder.remove()
 
@@ -156,13 +157,13 @@ class TestRun:
     def live(self) -> Iterator[None]:
         """Leave `llm` alone for a while: real models, with the user's own folder and keys."""
         mocked = {name: os.environ.get(name) for name in self._environment}
-        _set_environment({**self.user_environment, TESTING_VARIABLE: "0"})
+        set_environment({**self.user_environment, TESTING_VARIABLE: "0"})
         set_live(True)
         try:
             yield
         finally:
             set_live(False)
-            _set_environment(mocked)
+            set_environment(mocked)
 
 
 def mock_of_test() -> Iterator[Pending]:
@@ -188,14 +189,6 @@ def _new_mock(**settings: Any) -> MockGetModel:
     from llm_mock.boundaries.llm.get_model import MockGetModel
 
     return MockGetModel(at_boundary=True, **settings)
-
-
-def _set_environment(values: Mapping[str, str | None]) -> None:
-    for name, value in values.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
 
 
 def _process_ends_with_the_run() -> bool:

@@ -20,6 +20,7 @@ from llm_mock.core.model_names import ANY_MODEL
 from llm_mock.core.records import call_line, calls_made
 from llm_mock.core.settings import Settings
 from llm_mock.suites.schema import Turn
+from llm_mock.support.environment import set_environment
 from llm_mock.support.temporary import TemporaryFolder
 
 
@@ -105,8 +106,4 @@ def mocking_process(scripted: ScriptedMock) -> Iterator[None]:
         finally:
             activate(None)
             starting.set_handing_over(handing_over)
-            for name, value in before.items():
-                if value is None:
-                    os.environ.pop(name, None)
-                else:
-                    os.environ[name] = value
+            set_environment(before)

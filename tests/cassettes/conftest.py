@@ -10,7 +10,7 @@ import pytest
 
 from llm_mock import MockGetModel
 from llm_mock.boundaries.http.wanted import Wanted
-from llm_mock.cassettes import Cassette
+from llm_mock.cassettes import Cassette, CassetteConfig
 from llm_mock.cassettes.record_modes import RecordMode
 from llm_mock.core.active import activate
 from tests.provider_server import ProviderServer, served
@@ -24,9 +24,9 @@ class Run:
         self.problems: list[str] = []
         self.calls: list[Any] = []
 
-    def __call__(self, mode: RecordMode, use: Callable[[], Any]) -> Any:
+    def __call__(self, mode: RecordMode, use: Callable[[], Any], **config: Any) -> Any:
         mock = MockGetModel(at_boundary=True)
-        cassette = mock.cassette = self.cassette = Cassette(self.path, mode)
+        cassette = mock.cassette = self.cassette = Cassette(self.path, mode, CassetteConfig(**config))
         previous = activate(mock)
         try:
             return use()

@@ -12,14 +12,13 @@ from typing import Any
 import llm
 import pytest
 
-from llm_mock import MockGetModel
 from llm_mock.boundaries.llm import names
 from llm_mock.boundaries.llm.versions import stream_event_class
-from llm_mock.cassettes import Cassette, CassetteConfig
-from llm_mock.cassettes.record_modes import RecordMode
-from llm_mock.core.active import activate, active
+from llm_mock.cassettes import Cassette
+from llm_mock.core.active import active
 from llm_mock.errors import CassetteMiss, InvalidFile, LLMMockError
 from llm_mock.support.redaction.known import Known
+from tests.cassettes.conftest import Run
 
 Execute = Callable[[Any, Any], Iterator[Any]]
 PNG = b"\x89PNG\r\n\x1a\n0000"
@@ -49,30 +48,6 @@ class AsyncEcho(llm.AsyncModel):
     async def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> AsyncGenerator[str, None]:
         await asyncio.sleep(0)
         yield f"{prompt.prompt} of {id(prompt)}"
-
-
-@dataclasses.dataclass
-class Run:
-    """A run with the cassette of `path`."""
-
-    path: Path
-    problems: list[str] = dataclasses.field(default_factory=list)
-
-    def __call__(self, use: Callable[[], Any], mode: RecordMode, **config: Any) -> Any:
-        mock = MockGetModel(at_boundary=True)
-        cassette = mock.cassette = Cassette(self.path, mode, CassetteConfig(**config))
-        previous = activate(mock)
-        try:
-            return use()
-        finally:
-            activate(previous)
-            cassette.save(passed=True)
-            self.problems = [*mock.problems, *filter(None, [cassette.lost()])]
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
-    return Run(tmp_path / "cassette.yaml")
 
 
 def never(prompt: Any, response: Any) -> Iterator[str]:
@@ -106,8 +81,8 @@ def test_stream_events_are_replayed_one_by_one_with_all_that_they_carry(run: Run
         response: Any = Scripted(executed).prompt("Hi")
         return [dataclasses.asdict(event) for event in response.stream_events()], response.messages()
 
-    recorded = run(lambda: use(execute), "once")
-    assert run(lambda: use(never), "none") == recorded
+    recorded = run("once", lambda: use(execute))
+    assert run("none", lambda: use(never)) == recorded
     assert len(recorded[0]) == len(events) + 1
 
 
@@ -124,14 +99,14 @@ def test_attachments_that_come_back_are_kept_and_those_sent_are_known_by_their_h
         response = Scripted(executed).prompt("Draw", attachments=[llm.Attachment(type="image/png", content=sent)])
         return response.text(), response.attachments
 
-    recorded = run(lambda: use(execute), "once")
+    recorded = run("once", lambda: use(execute))
 
-    assert run(lambda: use(never), "none") == recorded
+    assert run("none", lambda: use(never)) == recorded
     assert len(run.path.read_bytes()) < 2000
     assert len(list(run.path.parent.iterdir())) == (1 if size < 1000 else 2)
     with pytest.raises(CassetteMiss, match="sha256"):
-        run(lambda: use(never, PNG + b"another"), "none")
-    run(lambda: use(lambda prompt, response: iter(["no picture"])), "rewrite")
+        run("none", lambda: use(never, PNG + b"another"))
+    run("rewrite", lambda: use(lambda prompt, response: iter(["no picture"])))
     assert list(run.path.parent.iterdir()) == [run.path]
 
 
@@ -140,7 +115,7 @@ def test_the_content_of_an_attachment_that_was_changed_is_noticed(run: Run) -> N
         response.attachments.append(llm.Attachment(type="image/png", content=bytes(50_000)))
         yield "a picture"
 
-    run(lambda: Scripted(execute).prompt("Draw").text(), "once")
+    run("once", lambda: Scripted(execute).prompt("Draw").text())
     beside = next(path for path in run.path.parent.iterdir() if path != run.path)
     beside.write_bytes(b"changed")
     with pytest.raises(
@@ -182,7 +157,7 @@ def test_what_cannot_be_recorded_is_a_problem_of_the_test_and_the_other_calls_ar
             assert Scripted(execute).prompt("Hi").text() == "Hello"
         assert Scripted(execute).prompt("Ho").text() == "Hello"
 
-    run(use, "once")
+    run("once", use)
     assert len(run.problems) == 1
     assert message in run.problems[0]
     assert [call.request.prompt for call in Cassette(run.path).calls] == ["Ho"]
@@ -199,7 +174,7 @@ def test_an_exception_is_raised_again_after_the_chunks_that_came_before_it(run: 
             list(chunks)
         return str(caught.value), caught.value.errno
 
-    assert run(lambda: use(execute), "once") == run(lambda: use(never), "none")
+    assert run("once", lambda: use(execute)) == run("none", lambda: use(never))
 
 
 def test_reading_on_where_the_recorded_application_stopped_is_an_error(run: Run) -> None:
@@ -209,9 +184,9 @@ def test_reading_on_where_the_recorded_application_stopped_is_an_error(run: Run)
     def start() -> str:
         return str(next(iter(Scripted(execute).prompt("Count"))))
 
-    assert run(start, "once") == run(start, "none") == "One "
+    assert run("once", start) == run("none", start) == "One "
     with pytest.raises(CassetteMiss, match="the application stopped reading here"):
-        run(lambda: Scripted(never).prompt("Count").text(), "none")
+        run("none", lambda: Scripted(never).prompt("Count").text())
 
 
 def test_the_same_call_made_several_times_gets_its_answers_in_their_order(run: Run) -> None:
@@ -223,8 +198,8 @@ def test_the_same_call_made_several_times_gets_its_answers_in_their_order(run: R
     def use(executed: Execute) -> list[str]:
         return [Scripted(executed).prompt("Again").text() for _ in range(3)]
 
-    assert run(lambda: use(execute), "once") == ["first", "second", "third"]
-    assert run(lambda: use(never), "none") == ["first", "second", "third"]
+    assert run("once", lambda: use(execute)) == ["first", "second", "third"]
+    assert run("none", lambda: use(never)) == ["first", "second", "third"]
 
 
 def test_calls_made_at_once_are_recorded_in_the_order_in_which_they_began(run: Run) -> None:
@@ -232,28 +207,28 @@ def test_calls_made_at_once_are_recorded_in_the_order_in_which_they_began(run: R
         prompts = [AsyncEcho().prompt(str(number)) for number in range(20)]
         return await asyncio.gather(*(prompt.text() for prompt in prompts))
 
-    recorded = run(lambda: asyncio.run(use()), "once")
+    recorded = run("once", lambda: asyncio.run(use()))
 
-    assert run(lambda: asyncio.run(use()), "none") == recorded
+    assert run("none", lambda: asyncio.run(use())) == recorded
     assert [call.request.prompt for call in Cassette(run.path).calls] == [str(number) for number in range(20)]
 
 
 def test_a_text_that_was_edited_by_hand_is_played_in_one_piece(run: Run) -> None:
-    run(lambda: Scripted(lambda prompt, response: iter(["Hel", "lo"])).prompt("Hi").text(), "once")
+    run("once", lambda: Scripted(lambda prompt, response: iter(["Hel", "lo"])).prompt("Hi").text())
     run.path.write_text(run.path.read_text().replace("text: Hello", "text: Good morning"))
-    assert run(lambda: list(Scripted(never).prompt("Hi")), "none") == ["Good morning"]
+    assert run("none", lambda: list(Scripted(never).prompt("Hi"))) == ["Good morning"]
 
 
 def test_new_episodes_never_asks_again_for_what_is_there(run: Run) -> None:
     def echo(prompt: Any, response: Any) -> Iterator[str]:
         yield f"Answer {prompt.prompt}"
 
-    run(lambda: Scripted(echo).prompt("One").text(), "new_episodes")
+    run("new_episodes", lambda: Scripted(echo).prompt("One").text())
 
     def use() -> list[str]:
         return [Scripted(never).prompt("One").text(), Scripted(echo).prompt("Two").text()]
 
-    assert run(use, "new_episodes") == ["Answer One", "Answer Two"]
+    assert run("new_episodes", use) == ["Answer One", "Answer Two"]
     assert [call.request.prompt for call in Cassette(run.path).calls] == ["One", "Two"]
 
 
@@ -264,13 +239,13 @@ def test_any_text_survives_the_file(run: Run, text: str) -> None:
     def use(executed: Execute) -> str:
         return Scripted(executed).prompt(text, system=text).text()
 
-    assert run(lambda: use(lambda prompt, response: iter([text])), "once") == text
-    assert run(lambda: use(never), "none") == text
+    assert run("once", lambda: use(lambda prompt, response: iter([text]))) == text
+    assert run("none", lambda: use(never)) == text
 
 
 def test_a_text_that_no_file_can_hold_is_a_clear_error(run: Run) -> None:
     with pytest.raises(Exception, match=r"could not be written: .*surrogates not allowed"):
-        run(lambda: Scripted(lambda prompt, response: iter(["\ud800"])).prompt("Hi").text(), "once")
+        run("once", lambda: Scripted(lambda prompt, response: iter(["\ud800"])).prompt("Hi").text())
     assert not run.path.exists()
 
 
@@ -284,25 +259,25 @@ def ask(text: str, executed: Execute = echo, **arguments: Any) -> str:
 
 def test_what_was_redacted_by_a_pattern_is_no_wildcard(run: Run) -> None:
     redact = (r"customer-\d+",)
-    run(lambda: ask("Who is customer-1?"), "once", redact=redact)
-    assert run(lambda: ask("Who is customer-2?", never), "none", redact=redact) == "You said: Who is [redacted]?"
+    run("once", lambda: ask("Who is customer-1?"), redact=redact)
+    assert run("none", lambda: ask("Who is customer-2?", never), redact=redact) == "You said: Who is [redacted]?"
     with pytest.raises(CassetteMiss):
-        run(lambda: ask("Who is the president?", never), "none", redact=redact)
+        run("none", lambda: ask("Who is the president?", never), redact=redact)
 
 
 def test_a_secret_of_the_machine_on_which_it_was_recorded_may_be_another_one_elsewhere(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_TOKEN", "only-known-here")
-    run(lambda: ask("Use only-known-here, or only-known-here!"), "once")
+    run("once", lambda: ask("Use only-known-here, or only-known-here!"))
     assert "only-known-here" not in run.path.read_text()
     monkeypatch.setenv("SOME_TOKEN", "another")
-    assert run(lambda: ask("Use another, or another!", never), "none").startswith("You said: Use [redacted secret], or")
+    assert run("none", lambda: ask("Use another, or another!", never)).startswith("You said: Use [redacted secret], or")
     monkeypatch.delenv("SOME_TOKEN")
-    run(lambda: ask("Use nothing, or nothing!", never), "none")
+    run("none", lambda: ask("Use nothing, or nothing!", never))
     for other in ("Use , or another!", "Use another, or another", 'Use "x", or "y"', "Use them " * 10_000):
         with pytest.raises(CassetteMiss):
-            run(lambda other=other: ask(other, never), "none")
+            run("none", lambda other=other: ask(other, never))
 
 
 STORED, PROVIDERS_KEY = "Lw6yQf1aZm4oXc8pRj3e", "sk-proj-AbCdEf4hIjKlMnOp7rSt"
@@ -318,7 +293,7 @@ def test_a_prompt_with_secrets_is_found_on_any_machine(
     for known, mode, executed in ((known_at_first, "once", echo), (known_later, "none", never)):
         machine = Known({"SOME_TOKEN": STORED} if known else {})
         monkeypatch.setattr("llm_mock.cassettes.cassette.KNOWN", machine)
-        assert run(partial(ask, prompt, executed), mode).startswith("You said: ")
+        assert run(mode, partial(ask, prompt, executed)).startswith("You said: ")
         assert run.problems == []
     assert PROVIDERS_KEY not in run.path.read_text()
     assert not known_at_first or STORED not in run.path.read_text()
@@ -330,17 +305,17 @@ def test_a_secret_that_comes_in_pieces_is_not_recorded_and_the_other_pieces_are(
     def use(executed: Execute) -> list[str]:
         return list(Scripted(executed).prompt("Hi"))
 
-    assert run(lambda: use(lambda prompt, response: iter(pieces)), "once") == pieces
-    replayed = run(lambda: use(never), "none")
+    assert run("once", lambda: use(lambda prompt, response: iter(pieces))) == pieces
+    replayed = run("none", lambda: use(never))
     assert [piece for piece in replayed if piece] == ["It ", "is [redacted]", ", so", " there."]
 
 
 def test_a_variable_that_only_the_replaying_machine_has_changes_nothing(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run(lambda: ask("Explain postgres to me"), "once")
+    run("once", lambda: ask("Explain postgres to me"))
     monkeypatch.setenv("DB_PASSWORD", "postgres")
-    assert run(lambda: ask("Explain postgres to me", never), "none") == "You said: Explain postgres to me"
+    assert run("none", lambda: ask("Explain postgres to me", never)) == "You said: Explain postgres to me"
 
 
 @needs_events
@@ -358,10 +333,10 @@ def test_a_history_that_the_application_gives_itself_counts(run: Run) -> None:
         response: Any = Scripted(executed).prompt(messages=messages)
         return str(response.text())
 
-    run(lambda: use("French"), "once")
-    assert run(lambda: use("French", never), "none") == "You said: "
+    run("once", lambda: use("French"))
+    assert run("none", lambda: use("French", never)) == "You said: "
     with pytest.raises(CassetteMiss, match=r"Translate to Klingon[\s\S]*sha256"):
-        run(lambda: use("Klingon", never), "none")
+        run("none", lambda: use("Klingon", never))
 
 
 def test_an_answer_that_is_still_referenced_is_kept_as_far_as_it_was_read(run: Run) -> None:
@@ -374,7 +349,7 @@ def test_an_answer_that_is_still_referenced_is_kept_as_far_as_it_was_read(run: R
     def count(prompt: Any, response: Any) -> Iterator[str]:
         yield from ("One ", "two ", "three")
 
-    assert run(lambda: use(count), "once") == run(lambda: use(never), "none") == "One "
+    assert run("once", lambda: use(count)) == run("none", lambda: use(never)) == "One "
     assert run.problems == []
 
 
@@ -388,7 +363,7 @@ def test_a_call_that_was_cancelled_while_it_was_recorded_is_a_problem(run: Run) 
         with pytest.raises(asyncio.TimeoutError):
             await asyncio.wait_for(Slow().prompt("Hi").text(), 0.001)
 
-    run(lambda: asyncio.run(use()), "once")
+    run("once", lambda: asyncio.run(use()))
     assert len(run.problems) == 1
     assert "ended with CancelledError while it was recorded, which a cassette cannot hold" in run.problems[0]
 
@@ -404,7 +379,7 @@ def test_options_that_only_the_real_model_refuses_are_a_problem_of_the_recording
     real = names._real_listings.get(names.MODELS)
     names._real_listings[names.MODELS] = lambda: llm_models
     try:
-        run(use, "once")
+        run("once", use)
     finally:
         if real is not None:
             names._real_listings[names.MODELS] = real
@@ -422,10 +397,10 @@ def test_options_that_only_the_real_model_refuses_are_a_problem_of_the_recording
 def test_what_goes_wrong_in_a_replay_fails_the_test_although_the_application_goes_on(
     run: Run, old: str, new: str, message: str
 ) -> None:
-    run(lambda: ask("Hi"), "once")
+    run("once", lambda: ask("Hi"))
     run.path.write_text(run.path.read_text().replace(old, new))
     with pytest.raises(LLMMockError):
-        run(lambda: ask("Hi", never), "none")
+        run("none", lambda: ask("Hi", never))
     assert message in run.problems[0]
 
 
@@ -434,7 +409,7 @@ def test_a_function_that_normalizes_wrongly_fails_the_test_although_the_applicat
         raise KeyError("date")
 
     with pytest.raises(KeyError):
-        run(lambda: ask("Hi"), "once", normalize=wrong)
+        run("once", lambda: ask("Hi"), normalize=wrong)
     assert "could not be looked up in the cassette: KeyError: 'date'. Is the function normalize" in run.problems[0]
 
 
@@ -450,7 +425,7 @@ def test_arguments_of_tools_are_replayed_as_they_were_whatever_they_are_called(r
     def order(cookie: str, password: str) -> str:
         return cookie
 
-    assert run(lambda: use(call), "once") == run(lambda: use(never), "none")
+    assert run("once", lambda: use(call)) == run("none", lambda: use(never))
 
 
 def test_a_cassette_that_is_a_link_stays_one(run: Run, tmp_path: Path) -> None:
@@ -458,7 +433,7 @@ def test_a_cassette_that_is_a_link_stays_one(run: Run, tmp_path: Path) -> None:
     shared.parent.mkdir()
     shared.touch()
     run.path.symlink_to(shared)
-    run(lambda: ask("Hi"), "rewrite")
+    run("rewrite", lambda: ask("Hi"))
     assert run.path.is_symlink()
     assert "You said: Hi" in shared.read_text()
 

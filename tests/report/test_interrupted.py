@@ -79,26 +79,12 @@ def test_a_test_that_failed_before_it_was_interrupted_stays_failed(pytester: pyt
     assert [test["outcome"] for test in reported(pytester)] == ["passed", "failed"]
 
 
-RERUN = """
-import llm, pytest
-
+FAILS_AT_FIRST = """
 runs = []
 
 def run(passes):
     runs.append(1)
-    assert len(runs) > passes, f"run {{len(runs)}}"
-
-@pytest.fixture
-def broken():
-    {setup}
-    yield
-    {teardown}
-
-def test_before(): ...
-
-def test_it(broken):
-    llm.get_model("m").prompt("Hi").text()
-    {call}
+    assert len(runs) > passes, f"run {len(runs)}"
 """
 
 
@@ -111,14 +97,16 @@ def test_a_test_that_runs_again_is_one_test_with_its_reruns(
     for phase in phases:
         for passes in (2, 9):
             code = {each: f"run({passes})" if each == phase else "pass" for each in phases}
-            pytester.path.joinpath(f"test_{phase}_{passes}.py").write_text(RERUN.format(**code))
+            pytester.path.joinpath(f"test_{phase}_{passes}.py").write_text(FAILS_AT_FIRST + MODULE.format(**code))
     found = {test["id"]: test for test in reported(pytester, "--reruns", "2", *workers)}
-    assert len(found) == 12
+    assert len(found) == 18
     for phase in phases:
         for passes, outcome in ((2, "passed"), (9, "failed")):
-            before, test = (found[f"test_{phase}_{passes}.py::test_{name}"] for name in ("before", "it"))
+            before, test, after = (
+                found[f"test_{phase}_{passes}.py::test_{name}"] for name in ("before", "it", "after")
+            )
             failed = outcome if outcome == "passed" or phase == "call" else "error"
-            assert (test["outcome"], before["outcome"]) == (failed, "passed")
+            assert (test["outcome"], before["outcome"], after["outcome"]) == (failed, "passed", "passed")
             assert ["run 1" in run["message"] for run in test["reruns"]] == [True, False]
             assert "run 2" in test["reruns"][1]["message"]
             made = 3 if phase != "setup" else int(outcome == "passed")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator
@@ -10,6 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.behaviour.provider_errors import ReceivedError
+from llm_mock.boundaries.http.pieces import ToolCallsInPieces
+from llm_mock.boundaries.http.protocols.protocol import json_or_text
 from llm_mock.boundaries.http.protocols.responses_items import remember
 from llm_mock.boundaries.http.readers.texts import Texts
 from llm_mock.boundaries.http.routing import reader_of
@@ -52,7 +53,7 @@ class WireRecording:
         self._data, self._received = b"", 0
         self._events: list[Any] = []
         self._body: Any = None
-        self._calls: dict[str | None, list[str]] = {}
+        self._calls = ToolCallsInPieces()
         self._problem: Exception | None = None
         self._inflate: Any = None
         self.delay = Wait(0)
@@ -148,7 +149,7 @@ class WireRecording:
         if self._status >= 400:
             url = f"https://{self._sent.host}{self._sent.path}"
             return ReceivedError(self._status, self._headers, text, url, self._sdk_error())
-        self._body = _json_or_text(text)
+        self._body = json_or_text(text)
         self._take_texts(self._body)
         return None
 
@@ -164,7 +165,7 @@ class WireRecording:
             lines = event.decode(errors="replace").splitlines()
             data = [line[5:].removeprefix(" ") for line in lines if line.startswith("data:")]
             if data:
-                body = _json_or_text("\n".join(data))
+                body = json_or_text("\n".join(data))
                 self._take_texts(body)
                 self._events.append(body)
 
@@ -173,15 +174,14 @@ class WireRecording:
             remember(self._request, body)
         for piece in self._texts.take_out(body):
             self._call.take(piece)
-            if not isinstance(piece, str) and piece.type.startswith("tool_call_"):
-                made = self._calls.setdefault(piece.tool_call_id, ["", ""])
-                made[piece.type == "tool_call_args"] += piece.chunk
+            if not isinstance(piece, str):
+                self._calls.take(piece)
 
     def _outcome(self) -> Outcome:
         if self._problem is not None:
             raise NotRecordable(str(self._problem) or type(self._problem).__name__)
         reader = self._reader
-        calls = [BrokenToolCall(name, text or "{}", call_id) for call_id, (name, text) in self._calls.items()]
+        calls = [BrokenToolCall(call.name, call.arguments or "{}", call.id or None) for call in self._calls.texts()]
         answered = self._status and self._status < 400
         return Outcome(
             tool_calls=calls,
@@ -194,10 +194,3 @@ class WireRecording:
             attributes={},
             http={"api": self._request.api, "streamed": self._streamed, "headers": self._headers} if answered else None,
         )
-
-
-def _json_or_text(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text

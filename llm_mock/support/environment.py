@@ -1,0 +1,15 @@
+"""The environment of this process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+
+def set_environment(values: Mapping[str, str | None]) -> None:
+    """Set environment variables; one that is None is taken out."""
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
