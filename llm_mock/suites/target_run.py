@@ -78,12 +78,14 @@ class TargetRunner(RepeatingRunner):
             yield None
             return
         here = self.target.function is not None
-        mock = ScriptedMock(processes=not here)
-        with _one_at_a_time if here else nullcontext(), mocking_process(mock) if here else nullcontext():
-            try:
-                yield mock
-            finally:
-                mock.close()
+        with _one_at_a_time if here else nullcontext():
+            # Only now no other case's mock is active, on top of which this one would be.
+            mock = ScriptedMock(processes=not here)
+            with mocking_process(mock) if here else nullcontext():
+                try:
+                    yield mock
+                finally:
+                    mock.close()
 
     def _turn(self, turn: Turn, mock: ScriptedMock | None) -> TurnResult:
         prompt, target, folder = turn.prompt or "", self.target, self.folder or Path()

@@ -250,3 +250,14 @@ def test_an_endpoint_is_sent_the_body_and_its_output_is_found_by_a_path(
 )
 def test_a_path_leads_to_a_part_of_json(path: str, found: Any) -> None:
     assert value_at({"a": {"b": [1, 2]}}, path) == found
+
+
+def test_cases_at_once_have_no_reply_of_each_other(project: Project) -> None:
+    project.write("app.py", APP)
+    cases = [
+        f"  - {{name: known-{n}, prompt: Hi, expected_output: Hello}}\n  - {{name: not-{n}, prompt: Hi}}\n"
+        for n in range(20)
+    ]
+    project.write("many.yaml", f"{HEAD}{FUNCTION}cases:\n{''.join(cases)}")
+    found = run_suite(None, load_suite(project.path / "many.yaml"), dry_run=True, jobs=40).case_results
+    assert {result.case.name for result in found if result.passed} == {f"known-{n}" for n in range(20)}
