@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
@@ -230,19 +231,31 @@ def test_a_stream_that_is_read_no_further_is_recorded_so_far(run: Run, provider:
     assert "the application stopped reading here" in run.problems[0]
 
 
-def test_a_conversation_with_a_tool_is_found_turn_by_turn(run: Run, provider: ProviderServer) -> None:
-    def converse() -> list[Any]:
-        with openai.OpenAI(base_url=f"{provider.url}/v1", api_key=KEY, max_retries=0) as client:
-            first = client.responses.create(model="gpt-5", input="A tool")
-            result = {"type": "function_call_output", "call_id": first.output[0].call_id, "output": "warm"}
-            second = client.responses.create(model="gpt-5", input=[result], previous_response_id=first.id, stream=True)
-            ended = list(second)[-1].response
-            third = client.responses.create(model="gpt-5", input="Sure?", previous_response_id=ended.id)
-            return [said(each) for each in (first, ended, third)]
+def converse(url: str) -> list[Any]:
+    with openai.OpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0) as client:
+        first = client.responses.create(model="gpt-5", input="A tool")
+        result = {"type": "function_call_output", "call_id": first.output[0].call_id, "output": "warm"}
+        second = client.responses.create(model="gpt-5", input=[result], previous_response_id=first.id, stream=True)
+        ended = list(second)[-1].response
+        third = client.responses.create(model="gpt-5", input="Sure?", previous_response_id=ended.id)
+        return [said(each) for each in (first, ended, third)]
 
-    recorded = run("all", converse)
+
+def test_a_conversation_with_a_tool_is_found_turn_by_turn(run: Run, provider: ProviderServer) -> None:
+    recorded = run("all", lambda: converse(provider.url))
     assert run.problems == []
-    assert run("none", converse) == recorded
+    assert run("none", lambda: converse(provider.url)) == recorded
+    assert [call["turn"] for call in run.calls] == [1, 2, 3]
+
+
+def test_a_conversation_is_found_after_pytester_has_dropped_modules(
+    run: Run, provider: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("all", lambda: converse(provider.url))
+    for name in [name for name in sys.modules if name.startswith("llm_mock.boundaries.http.")]:
+        if name.rpartition(".")[2] in ("recording", "responses_items", "openai_responses"):
+            monkeypatch.delitem(sys.modules, name)
+    run("all", lambda: converse(provider.url))
     assert [call["turn"] for call in run.calls] == [1, 2, 3]
 
 

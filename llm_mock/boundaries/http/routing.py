@@ -36,20 +36,22 @@ ERRORS = {"anthropic": "anthropic_messages", "google": "gemini", "mistral": "mis
 
 def protocol_of(sent: WireRequest, provider: str) -> Protocol | None:
     """The protocol by which a request asks a model for an answer; None where it does not."""
-    return _protocol_at(sent.path, provider) if sent.method == "POST" else None
-
-
-@functools.lru_cache(maxsize=256)
-def _protocol_at(path: str, provider: str) -> Protocol | None:
-    name = next((name for ending, name in CONVERSATIONS if ending.search(path)), None)
-    if name == "openai_chat":
-        name = DIALECTS.get(provider, name)
+    name = _protocol_at(sent.path, provider) if sent.method == "POST" else None
     return None if name is None else protocol_module(name)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)
+def _protocol_at(path: str, provider: str) -> str | None:
+    name = next((name for ending, name in CONVERSATIONS if ending.search(path)), None)
+    return DIALECTS.get(provider, name) if name == "openai_chat" else name
+
+
 def protocol_module(name: str) -> Protocol:
-    """The protocol of a module of `protocols`."""
+    """The protocol of a module of `protocols`.
+
+    It is not kept: pytester, with each of its tests, drops the modules that were imported in it, and a kept one would
+    know nothing of what those imported after it remember.
+    """
     module: Any = importlib.import_module(f"{__package__}.protocols.{name}")
     return cast("Protocol", module.PROTOCOL)
 
