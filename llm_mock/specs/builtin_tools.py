@@ -33,6 +33,7 @@ class BuiltinTools:
 
     def __init__(self, allowed_hosts: AllowedHosts) -> None:
         self._allowed_hosts = allowed_hosts
+        self._stored: dict[str, Any] = {}
 
     async def http_get(self, url: Url, headers: dict[str, Any] | None = None) -> dict[str, Any]:
         """Make an HTTP GET request.
@@ -66,6 +67,30 @@ class BuiltinTools:
         passed = _equal(actual, expected)
         message = message or ("" if passed else f"{shorten(actual)} is not {shorten(expected)}")
         return {"passed": passed, "actual": actual, "expected": expected, "message": message}
+
+    async def store_value(self, name: str, value: Any) -> dict[str, Any]:
+        """Keep a value under a name until the test ends. Returns stored (the name) and value."""
+        self._stored[name] = value
+        return {"stored": name, "value": value}
+
+    async def get_value(self, name: str, default: Any = None) -> dict[str, Any]:
+        """Give the value that store_value kept, or else the default. Returns name, value and found."""
+        return {"name": name, "value": self._stored.get(name, default), "found": name in self._stored}
+
+    async def list_values(self) -> dict[str, Any]:
+        """List the names under which store_value kept values. Returns keys and count."""
+        return {"keys": [*self._stored], "count": len(self._stored)}
+
+    async def assert_contains(
+        self, container: str | list[Any] | dict[str, Any], item: Any, message: str = ""
+    ) -> dict[str, Any]:
+        """Look whether a text has a part, a list an item, or an object a key. Returns passed and message."""
+        if isinstance(container, list):
+            passed = any(_equal(each, item) for each in container)
+        else:
+            passed = isinstance(item, str) and item in container
+        message = message or ("" if passed else f"{shorten(item)} is not in {shorten(container)}")
+        return {"passed": passed, "message": message}
 
     async def assert_true(self, condition: bool, message: str = "") -> dict[str, Any]:
         """Look whether a condition holds. Returns passed and message."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.specs.models import SHOWN_OUTPUT, Step, Verdict
-from llm_mock.specs.steps import WITHIN, calls_of, data_of, problem_of
+from llm_mock.specs.steps import WITHIN, calls_of, data_of, keep, problem_of
 from llm_mock.support.text import shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.specs.drivers import Task
 
-ASSERTIONS = ("assert_equals", "assert_true")
+ASSERTIONS = ("assert_equals", "assert_contains", "assert_true")
 """Tools whose steps must hold; no model can decide otherwise."""
 Matched = tuple[str, Step, ToolCallRecord]
 """The name of a step's result, the step, and the call that the model made for it."""
@@ -24,14 +24,15 @@ def checked(verdict: Verdict, task: Task, calls: Sequence[ToolCallRecord] | None
     """A model's verdict, corrected by what its calls show; its steps are reported.
 
     The `tool_output` of the steps is what the tools really said. What a step saves is saved in the task. A PASS becomes
-    UNCLEAR where a tool was called less often than the steps say, and FAIL where an `assert_equals` or `assert_true` of
-    the steps did not hold. Where the calls are not known (None), nothing is checked.
+    UNCLEAR where a tool was called less often than the steps say, and FAIL where one of the `ASSERTIONS` of the steps
+    did not hold. Where the calls are not known (None), nothing is checked.
     """
     if calls is not None:
         steps = list(calls_of(task.spec.steps))
         matched = list(_matched(steps, calls))
-        saved = {step.save_as: _data(call) for _, step, call in matched if step.save_as and call.error is None}
-        task.saved.update(saved)
+        for _, step, call in matched:
+            if call.error is None:
+                keep(task.saved, step, call.arguments, _data(call))
         verdict = _justified(verdict, steps, calls)
         for result in verdict.steps:
             if found := next((each for each in matched if _means(result.name, each)), None):

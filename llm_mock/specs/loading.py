@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from llm_mock.specs.models import PARTS, Step, TestSpec
-from llm_mock.specs.references import problem_with, references_in
-from llm_mock.specs.steps import Place, every_step
+from llm_mock.specs.references import ANY_STORED, STORED, problem_with, references_in
+from llm_mock.specs.steps import STORE, Place, every_step
 from llm_mock.support import yaml_files
 from llm_mock.support.text import shorten, shorten_name
 
@@ -64,8 +64,16 @@ def _problems(spec: TestSpec) -> Iterator[tuple[Place, str]]:
             yield (part,), f"with every repeat these are {shown} steps; {MOST_STEPS:,} is the most"
         for place, _, step in every_step(getattr(spec, part), (part,)):
             yield from ((place + inner, problem) for inner, problem in _problems_of(step, saved))
-            if step.save_as:
-                saved[step.save_as] = None
+            saved |= dict.fromkeys(_kept(step))
+
+
+def _kept(step: Step) -> Iterator[str]:
+    """The names under which later steps can refer to what a step gives."""
+    if step.save_as:
+        yield step.save_as
+    if step.tool == STORE:
+        name = step.args.get("name")
+        yield ANY_STORED if any(references_in(name)) else f"{STORED}{name}"
 
 
 def _problems_of(step: Step, saved: Collection[str]) -> Iterator[tuple[Place, str]]:

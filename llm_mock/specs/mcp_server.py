@@ -45,7 +45,10 @@ CLEANUP_TIMEOUT = 5.0
 """Seconds that the cleanup of all plugins may take together."""
 BLOCKED_TIMEOUT = 5.5
 """Seconds after which a cleanup that blocks the event loop fails; soon after that the process is killed."""
-BUILT_IN = ("http_get", "http_post", "sleep", "assert_equals", "assert_true", "compare_values")
+BUILT_IN = (
+    *("http_get", "http_post", "sleep", "store_value", "get_value", "list_values"),
+    *("assert_equals", "assert_contains", "assert_true", "compare_values"),
+)
 
 
 def server_with(tools: Mapping[str, ToolFunction]) -> Server[Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import pydantic
-from pydantic import ConfigDict, Field, PrivateAttr
+from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr
 
 from llm_mock.support.numbers import LONGEST, MOST_REPETITIONS, MOST_RETRIES
 from llm_mock.support.text import shorten, shorten_name
@@ -38,14 +38,19 @@ class TestMeta(_Strict):
     """Seconds that the whole test may take."""
 
 
+def _without_prefix(tool: str) -> str:
+    return tool.removeprefix("llm_pytest.")
+
+
 class Step(_Strict):
     """One step: a call of a tool, or steps that are repeated."""
 
     name: Text = ""
-    tool: Text = ""
-    """The name of the tool."""
+    tool: Annotated[Text, AfterValidator(_without_prefix)] = ""
+    """The name of the tool; `llm_pytest.` before it makes no difference."""
     args: dict[str, Any] = {}
-    """Its arguments. `${name}` and `${name.key.0}` stand for results that were saved."""
+    """Its arguments. `${name}` and `${name.key.0}` stand for results that were saved, `${stored.name}` for a value that
+    `store_value` stored."""
     expect: Text = ""
     """What should come of it, in plain language, for the model."""
     analyze: Text = ""

@@ -1,4 +1,4 @@
-"""References to saved results: `${name}`, `${name.key.0}`; `$${name}` is the text `${name}`."""
+"""References to saved results: `${name}`, `${name.key.0}`, `${stored.name}`; `$${name}` is the text `${name}`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from llm_mock.support import interpolation
 from llm_mock.support.interpolation import LARGEST_TEXT
 from llm_mock.support.text import listed, nearest, shorten, shorten_name
 
+STORED = "stored."
+"""How the names of the values begin that `store_value` stored, among those of saved results."""
+ANY_STORED = f"{STORED}*"
+"""Stands for all such names where only a run tells them."""
 _FORM = re.compile(r"[^\W\d]\w*(?:\.[^.\s]+)*")
 
 
@@ -59,17 +63,21 @@ def references_in(value: Any, place: tuple[str | int, ...] = ()) -> Iterator[tup
             yield from references_in(item, (*place, step))
 
 
-def name_in(reference: str) -> str | None:
-    """The name of the result that a reference begins with; None where it is no reference."""
-    return reference.partition(".")[0] if _FORM.fullmatch(reference) else None
+def name_in(reference: str, saved: Collection[str]) -> str | None:
+    """The name of the result, or of the stored value, that a reference begins with; None where it is no reference."""
+    if not _FORM.fullmatch(reference):
+        return None
+    first, *keys = reference.split(".")
+    is_stored = keys and f"{first}." == STORED and first not in saved
+    return f"{STORED}{keys[0]}" if is_stored else first
 
 
 def problem_with(reference: str, saved: Collection[str]) -> str | None:
     """What is wrong with what is between braces; None where it begins with the name of a saved result."""
-    name, written = name_in(reference), f"${{{shorten_name(reference)}}}"
+    name, written = name_in(reference, saved), f"${{{shorten_name(reference)}}}"
     if name is None:
         return f"{written} is no reference such as ${{name.key.0}}; write ${written} if that text is meant"
-    if name in saved:
+    if name in saved or (name.startswith(STORED) and ANY_STORED in saved):
         return None
     there = f"saved by then: {listed([*saved])}" if saved else "nothing is saved by then"
     return (
@@ -81,9 +89,9 @@ def problem_with(reference: str, saved: Collection[str]) -> str | None:
 def _found(reference: str, saved: Mapping[str, Any]) -> Any:
     if problem := problem_with(reference, saved):
         raise UnknownReference(problem)
-    name, *keys = reference.split(".")
+    name = name_in(reference, saved) or reference
     value, done = saved[name], name
-    for key in keys:
+    for key in reference.removeprefix(name).split(".")[1:]:
         if isinstance(value, str):
             with contextlib.suppress(ValueError, RecursionError):
                 value = json.loads(value)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.errors import LLMMockError, TimeIsUp
 from llm_mock.specs.models import SHOWN_OUTPUT, Step, StepResult
-from llm_mock.specs.references import name_in, references_in, resolved
+from llm_mock.specs.references import STORED, name_in, references_in, resolved
 from llm_mock.support.text import call_text, shorten, shorten_name
 
 if TYPE_CHECKING:
@@ -20,8 +20,10 @@ Place = tuple[str | int, ...]
 """Keys and positions that lead to a part of a file."""
 Report = Callable[[StepResult | str], None]
 """Is given each result as it comes, and texts about what else happens."""
-HOLDS = {"assert_equals": "passed", "assert_true": "passed", "compare_values": "equal"}
+HOLDS = {"assert_equals": "passed", "assert_contains": "passed", "assert_true": "passed", "compare_values": "equal"}
 """The tools that succeed where something does not hold, and the field of their output that says whether it does."""
+STORE = "store_value"
+"""The tool whose values `${stored.name}` stands for."""
 WITHIN = " › "  # noqa: RUF001 (where a step stands, as a path)
 
 
@@ -89,7 +91,8 @@ class Steps:
             self._add(name, "skip", "only a model can judge it")
         else:
             # A step of which it was to be the result may have failed, or only a model can do it.
-            names = dict.fromkeys(name_in(reference) or reference for _, reference in references_in(step.args))
+            references = [reference for _, reference in references_in(step.args)]
+            names = dict.fromkeys(name_in(reference, self.saved) or reference for reference in references)
             if missing := [repr(saved) for saved in names if saved not in self.saved]:
                 self._add(name, "skip", f"not run: nothing was saved as {', '.join(missing)}")
             else:
@@ -110,8 +113,7 @@ class Steps:
         if problem is not None:
             self._add(name, "fail", f"{called}: {problem}", output)
             return
-        if step.save_as:
-            self.saved[step.save_as] = output
+        keep(self.saved, step, arguments, output)
         self._add(name, "pass", called, output)
 
     def _attempt(self, step: Step, arguments: dict[str, Any]) -> tuple[Any, str | None]:
@@ -134,6 +136,14 @@ class Steps:
         result = StepResult(name=name, status=status, details=details, tool_output=output)
         self.results.append(result)
         self.report(result)
+
+
+def keep(saved: dict[str, Any], step: Step, arguments: Mapping[str, Any], output: Any) -> None:
+    """Add what later steps can refer to after a call that succeeded: its result, and the value that it stored."""
+    if step.save_as:
+        saved[step.save_as] = output
+    if step.tool == STORE and "name" in arguments:
+        saved[f"{STORED}{arguments['name']}"] = arguments.get("value")
 
 
 def calls_of(steps: Sequence[Step], within: str = "") -> Iterator[tuple[str, Step]]:

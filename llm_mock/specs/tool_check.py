@@ -28,7 +28,12 @@ def tools_of_project(path: Path) -> dict[str, ServerTool]:
 
 def unknown_tool(tool: str, known: Mapping[str, Any]) -> str:
     """What to say of a tool that there is not."""
-    return f"There is no tool {shorten_name(tool)!r}{nearest(tool, known) or '.'} The tools are {listed([*known])}."
+    if tool.endswith("_cleanup"):
+        ends = "cleanup() of a plugin is no tool. It runs by itself when the test ends: leave this step out."
+        return f"There is no tool {shorten_name(tool)!r}: {ends}"
+    with_prefix = next((name for name in known if name.endswith(f"_{tool}") or tool.endswith(f"_{name}")), None)
+    near = f"; did you mean {with_prefix!r}?" if with_prefix else nearest(tool, known)
+    return f"There is no tool {shorten_name(tool)!r}{near or '.'} The tools are {listed([*known])}."
 
 
 def problems_with_tools(spec: TestSpec, tools: Mapping[str, ServerTool]) -> Iterator[tuple[Place, str]]:

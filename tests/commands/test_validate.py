@@ -125,6 +125,8 @@ def test_a_schema_of_something_else_is_wrong_usage() -> None:
 
 def test_tools_and_arguments_that_there_are_not_are_named_with_near_ones(tmp_path: Path) -> None:
     pytest.importorskip("mcp")
+    from llm_mock.specs.mcp_server import BUILT_IN
+
     plugins = tmp_path / "tests" / "llm" / "plugins"
     plugins.mkdir(parents=True)
     (plugins / "shop.py").write_text(
@@ -140,7 +142,7 @@ def test_tools_and_arguments_that_there_are_not_are_named_with_near_ones(tmp_pat
         "- {tool: shop_by}\n- {tool: shop_buy}\nverdict: {pass_if: x, fail_if: y}\n"
     )
     result = validate(path)
-    tools = "The tools are http_get, http_post, sleep, assert_equals, assert_true, compare_values, shop_buy."
+    tools = f"The tools are {', '.join(BUILT_IN)}, shop_buy."
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.replace(f"{path}:", "").splitlines() == [
         f"Error: 2: There is no tool 'slep'; did you mean 'sleep'? {tools}",

@@ -14,7 +14,7 @@ pytest.importorskip("mcp")
 from llm_mock.errors import InvalidFile
 from llm_mock.specs import LLMPlugin
 from llm_mock.specs.allowed_hosts import LOOPBACK
-from llm_mock.specs.mcp_server import all_tools
+from llm_mock.specs.mcp_server import BUILT_IN, all_tools
 from llm_mock.specs.plugin_loading import LoadedPlugin, load_plugins
 from llm_mock.specs.tool_functions import ToolFunction
 
@@ -30,7 +30,7 @@ def load(folder: Path, **sources: str) -> list[LoadedPlugin]:
 
 def tools(folder: Path, **sources: str) -> dict[str, ToolFunction]:
     """The tools of plugins, without the built-in ones."""
-    return dict([*all_tools(LOOPBACK, load(folder, **sources)).items()][6:])
+    return dict([*all_tools(LOOPBACK, load(folder, **sources)).items()][len(BUILT_IN) :])
 
 
 def call(tool: ToolFunction, **arguments: Any) -> Any:
