@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from pydantic_core import to_json
+
 from llm_mock.boundaries.http.pieces import Exchange
 from llm_mock.boundaries.http.protocols.responses_items import remember
 from llm_mock.boundaries.http.readers.texts import Pieces, Texts
 from llm_mock.boundaries.http.routing import reader_of
-from llm_mock.boundaries.http.wire import WireResponse, encode, server_sent_event
+from llm_mock.boundaries.http.wire import WireResponse, server_sent_event
 from llm_mock.core.reply import Received, Reply
 
 NAMED_EVENTS = ("messages", "responses")
@@ -36,7 +38,7 @@ def as_it_came(exchange: Exchange) -> WireResponse | None:
     if request.api == "responses":
         remember(request, body_of(reply))
     if not received.streamed:
-        return _response(received, encode(body_of(reply)).encode())
+        return _response(received, to_json(body_of(reply)))
     headers = {"content-type": "text/event-stream; charset=utf-8", **received.headers}
     return WireResponse(200, list(headers.items()), _events(reply, received))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
+
+from pydantic_core import from_json, to_json
 
 from llm_mock.boundaries import NO_KEY
 from llm_mock.boundaries.http.errors import WireError
@@ -14,10 +15,6 @@ from llm_mock.support.redaction import is_secret_name
 
 KEY_HEADERS = ("x-api-key", "api-key", "x-goog-api-key")
 """Where keys are sent, beside `Authorization: Bearer …`."""
-
-
-encode = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would make one for each event
-"""A JSON value as text."""
 
 
 class WireRequest(NamedTuple):
@@ -57,7 +54,7 @@ class WireRequest(NamedTuple):
             WireError: it is none; with what the providers answer then.
         """
         try:
-            value = json.loads(self.body)
+            value = from_json(self.body)
         except ValueError:
             value = None
         if not isinstance(value, dict):
@@ -77,7 +74,7 @@ class WireResponse(NamedTuple):
 
 def json_response(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> WireResponse:
     """A response with a JSON body."""
-    content = encode(body).encode()
+    content = to_json(body)
     given = {"content-type": "application/json", "content-length": str(len(content)), **(headers or {})}
     return WireResponse(status, list(given.items()), content)
 
@@ -89,5 +86,5 @@ def event_stream(pieces: Iterable[bytes | Wait], headers: Mapping[str, str] | No
 
 def server_sent_event(data: Any, event: str | None = None) -> bytes:
     """One server-sent event; `data` is text, or a JSON value."""
-    text = data if isinstance(data, str) else encode(data)
-    return f"event: {event}\ndata: {text}\n\n".encode() if event else f"data: {text}\n\n".encode()
+    content = data.encode() if isinstance(data, str) else to_json(data)
+    return b"event: %b\ndata: %b\n\n" % (event.encode(), content) if event else b"data: %b\n\n" % content
