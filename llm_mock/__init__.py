@@ -9,6 +9,7 @@ As a pytest plugin it mocks every test, and has these fixtures:
     llm_mock_cassette           real calls, recorded and replayed; llm_mock_cassette_config says how
     llm_mock_misbehaviour       what the models do wrong in this run of the test
     aitest_run, aitest_run_sync run an agent
+    llm_assert, llm_score       have a model judge a text or an image
 
     def test_mail_is_sorted(mock_llm_responses):
         mock_llm_responses.set("gpt-4o-mini", "mail-sorter")

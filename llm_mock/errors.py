@@ -132,3 +132,7 @@ class TimeIsUp(LLMMockError):
 
 class DriverError(LLMMockError):
     """A plain-language test cannot be judged: its model or command is missing, or failed."""
+
+
+class JudgeError(LLMMockError):
+    """A model that is to judge an answer failed, cannot judge, or gave no verdict."""

@@ -46,6 +46,7 @@ from llm_mock.plugin.fixtures import (
     mock_llm_responses,
 )
 from llm_mock.plugin.hand_patches import HandPatches
+from llm_mock.plugin.judged import llm_assert, llm_score, pytest_assertrepr_compare
 from llm_mock.plugin.legacy import LegacyMockDetector
 from llm_mock.plugin.markers import pytest_collection_modifyitems, pytest_generate_tests
 from llm_mock.plugin.options import choice, pytest_addoption

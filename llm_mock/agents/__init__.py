@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from llm_mock.agents.agent import Agent as Agent
     from llm_mock.agents.agent import Provider as Provider
     from llm_mock.agents.agent import Skill as Skill
+    from llm_mock.agents.assertions import Score as Score
+    from llm_mock.agents.assertions import llm_assert as llm_assert
+    from llm_mock.agents.assertions import llm_score as llm_score
     from llm_mock.agents.result import AgentResult as AgentResult
     from llm_mock.agents.result import ToolCallRecord as ToolCallRecord
     from llm_mock.agents.result import Turn as Turn
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "agent": "Agent Provider Skill",
+    "assertions": "Score llm_assert llm_score",
     "result": "AgentResult ToolCallRecord Turn",
     "result_json": "result_from_json result_to_json",
     "run": "aitest_run aitest_run_sync",

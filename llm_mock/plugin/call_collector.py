@@ -13,6 +13,7 @@ from llm_mock.boundaries.llm.get_model import MockGetModel
 from llm_mock.core.active import active
 from llm_mock.core.call_log import LoggedCall
 from llm_mock.plugin.failures import MESSAGE, TRACEBACK, message_of, traceback_of
+from llm_mock.plugin.judged import judged_since
 from llm_mock.report.calls import PROPERTIES, describe_calls, junit_properties, keep_calls, redacted_calls
 from llm_mock.support.redaction import KNOWN, redacted
 
@@ -84,7 +85,7 @@ class CallCollector:
         if self._junit:
             others = [each for each in item.user_properties if each[0] not in PROPERTIES]
             item.user_properties[:] = others + junit_properties(calls)
-        return self.shipped(calls, item.stash.get(STEPS, [])) if self._detailed else None
+        return self.shipped(calls, item.stash.get(STEPS, []), judged_since()) if self._detailed else None
 
     def _calls_so_far(self) -> list[dict[str, Any]]:
         """The calls of the test that runs, each once."""
@@ -100,8 +101,10 @@ class CallCollector:
             self._mock_of_test = mock
         return self.shipped(self._calls_so_far())
 
-    def shipped(self, calls: list[dict[str, Any]], steps: Sequence[dict[str, Any]] = ()) -> str:
-        """Calls and steps of a test, and the calls outside tests since the last time, as they travel: without secrets.
+    def shipped(
+        self, calls: list[dict[str, Any]], steps: Sequence[dict[str, Any]] = (), checks: Sequence[dict[str, str]] = ()
+    ) -> str:
+        """What is known of a test, and the calls outside tests since the last time, as they travel: without secrets.
 
         Only where a test ran all of its secrets are known.
         """
@@ -110,7 +113,12 @@ class CallCollector:
             for group in self._outside
         ]
         self._outside = []
-        shipped = {"calls": redacted_calls(calls), "steps": redacted(steps), "outside": groups}
+        shipped = {
+            "calls": redacted_calls(calls),
+            "steps": redacted(steps),
+            "checks": redacted(checks),
+            "outside": groups,
+        }
         return json.dumps(shipped, default=_as_json)
 
     @pytest.hookimpl(tryfirst=True)

@@ -172,8 +172,9 @@ class ReportWriter:
         for test, shipped in self._received:
             received = redacted(json.loads(shipped))
             test["calls"] += _continued(received["calls"], len(test["calls"]))
-            if received["steps"]:
-                test["steps"] = received["steps"]
+            for name in ("steps", "checks"):
+                if received[name]:
+                    test[name] = received[name]
             self._outside += [{"worker": test["worker"], **group} for group in received["outside"]]
         return new_document(self._tests, self._outside, redacted(rows(self._run.agents)), time.time() - self._start)
 

@@ -1,0 +1,141 @@
+"""`llm_assert` and `llm_score`: what is asked, what of the answer counts, and what a failure says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import llm
+import pytest
+
+from llm_mock import MockGetModel, Reply, ResponseConfigurator, UnexpectedCall
+from llm_mock.agents import Score, llm_assert, llm_score
+from llm_mock.errors import JudgeError
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def graded(score: float, reason: str = "Because") -> dict[str, Any]:
+    return {"reason": reason, "score": score}
+
+
+def test_what_meets_its_criterion_is_true_with_the_reason(
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+) -> None:
+    mock_llm_responses.set("judge", {"reason": "It says hello.", "met": True})
+    verdict = llm_assert("Hello!", "Is a greeting", judge="judge")
+    assert verdict
+    assert verdict.reason == "It says hello."
+    (call,) = mock_llm_calls.calls
+    assert call["prompt"].startswith("The criteria:\nIs a greeting\n\nThe answer:\n========\nHello!\n")
+    assert call["kwargs"]["schema"] == "Verdict"
+
+
+def test_what_does_not_fails_by_itself_with_answer_criterion_and_reason(
+    mock_llm_responses: ResponseConfigurator,
+) -> None:
+    mock_llm_responses.set("judge", {"reason": "It sends the user\naway.", "met": False})
+    with pytest.raises(AssertionError) as failure:
+        llm_assert("Go away.\nNow!", "Is a greeting", judge="judge")
+    assert str(failure.value) == (
+        "Not met: Is a greeting\n  the judge judge: It sends the user away.\n  answer:\n    Go away.\n    Now!"
+    )
+
+
+def test_an_image_is_judged_with_or_without_a_text(
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+) -> None:
+    mock_llm_responses.set("judge", {"reason": "Four bars", "met": True})
+    image = llm.Attachment(type="image/png", content=PNG)
+    assert llm_assert(image, "Shows four bars", judge="judge")
+    assert llm_assert(["The sales:", image], "Shows four bars", judge="judge")
+    alone, beside = mock_llm_calls.calls
+    assert [call["kwargs"]["attachments"][0]["type"] for call in (alone, beside)] == ["image/png"] * 2
+    assert "========\n(1 attachment)\n========" in alone["prompt"]
+    assert beside["prompt"].endswith("\nThe sales:\n========\n\nWhat is attached belongs to the answer.")
+
+
+def test_a_score_is_a_number_with_its_reason(mock_llm_responses: ResponseConfigurator) -> None:
+    mock_llm_responses.set("judge", graded(0.75, "A little long"))
+    score = llm_score("Dear Sir …", "Is brief", judge="judge")
+    assert score == 0.75
+    assert (score.reason, dict(score.parts), repr(score)) == ("A little long", {}, "<Score 0.75: A little long>")
+
+
+def test_the_score_of_several_criteria_is_their_weighted_mean(
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+) -> None:
+    mock_llm_responses.set("judge", {"tone": graded(1, "Polite"), "facts": graded(0.5, "One is wrong")})
+    criteria = {"tone": "Is polite", "facts": "Is correct"}
+    assert llm_score("Text", criteria, judge="judge") == 0.75
+    score = llm_score("Text", criteria, judge="judge", weights={"facts": 3})
+    assert score == 0.625
+    assert {name: float(part) for name, part in score.parts.items()} == {"tone": 1, "facts": 0.5}
+    assert score.parts["facts"].reason == "One is wrong"
+    assert score.explained() == ["tone 1: Polite", "facts 0.5: One is wrong", "answer: Text"]
+    assert "The criteria:\ntone: Is polite\nfacts: Is correct\n" in mock_llm_calls.calls[0]["prompt"]
+
+
+@pytest.mark.parametrize(
+    ("criteria", "reply"),
+    [
+        ("x", {"reason": "r", "score": 8}),
+        ("x", {"reason": "r"}),
+        ("x", "Good!"),
+        ("x", '{"reason": "r", "score": 0} {"reason": "r", "score": 1}'),
+        ({"a": "x", "b": "y"}, {"a": graded(1)}),
+        ({"a": "x"}, graded(1)),
+    ],
+)
+def test_what_is_no_score_is_an_error_and_never_a_number(
+    criteria: Any, reply: Any, mock_llm_responses: ResponseConfigurator
+) -> None:
+    given = {"data": reply} if isinstance(reply, dict) else {"text": reply}
+    mock_llm_responses.set("judge", Reply(**given, invalid=True))
+    with pytest.raises(JudgeError, match="The model 'judge' that judges gave no verdict, but "):
+        llm_score("Text", criteria, judge="judge")
+
+
+def test_a_judge_that_fails_or_cannot_judge_is_no_verdict(
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+) -> None:
+    mock_llm_responses.set_error("judge", RuntimeError("no power"))
+    with pytest.raises(JudgeError, match="'judge' that judges failed: RuntimeError: no power"):
+        llm_assert("Text", "x", judge="judge")
+    mock_llm_calls.get_model("plain").supports_schema = False
+    with pytest.raises(JudgeError, match="'plain' cannot judge, as it supports no schemas"):
+        llm_assert("Text", "x", judge="plain")
+    with pytest.raises(JudgeError, match=r"No model judges: .*llm_mock_judge.*judge=MODEL"):
+        llm_assert("Text", "x", judge="")
+
+
+@pytest.mark.llm_mock_strict
+def test_a_judge_for_whom_nothing_is_scripted_is_an_unexpected_call(mock_llm_responses: ResponseConfigurator) -> None:
+    mock_llm_responses.set("another", "x")
+    with pytest.raises(UnexpectedCall):
+        llm_assert("Text", "x", judge="judge")
+    mock_llm_responses.reset()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ((PNG, "x"), r"not bytes; an image is llm.Attachment\(content=…\)"),
+        (([3], "x"), "not 3"),
+        (("text", {}), "no criterion"),
+        (("text", {"a b": "x"}), "The name of a criterion is 'a b'"),
+        (("text", {"a": " "}), "The criterion a is ' '; give a text"),
+        (("text", "x", {"a": 1}), "weights has 'a', which is no name of a criterion"),
+        (("text", {"a": "x"}, {"a": 0}), r"weights\['a'\] is 0; give a number above 0"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_a_model_is_asked(
+    arguments: tuple[Any, ...], error: str, mock_llm_calls: MockGetModel
+) -> None:
+    answer, criteria, weights = (*arguments, None)[:3]
+    with pytest.raises((TypeError, ValueError), match=error):
+        llm_score(answer, criteria, judge="judge", weights=weights)
+    assert mock_llm_calls.calls == []
+
+
+def test_a_score_compares_as_a_number() -> None:
+    assert max(Score(0.2, "a", ""), Score(0.4, "b", "")) == pytest.approx(0.4)
