@@ -39,7 +39,7 @@ def validated(path: Path, files_in: Path | None) -> str:
         if problems := list(problems_with_tools(spec, _tools(find_project_root(path), path))):
             raise document.errors(problems)
         return f"plain-language test {spec.test.name!r}, {count(len(spec.steps), 'step')}"
-    if other := not_ours(kind):
+    if other := not_ours(content):
         raise document.error(other, ("kind",))
     raise document.error(NEITHER)
 

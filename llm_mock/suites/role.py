@@ -11,9 +11,10 @@ from typing import Any
 from llm_mock.agents.agent import MAX_TURNS, Agent, Provider, Skill
 from llm_mock.agents.servers import CLIServer, MCPServer
 from llm_mock.errors import InvalidFile, InvalidServer
-from llm_mock.suites.role_file import RoleFile, Tool, check_envelope, ignored_keys
+from llm_mock.suites.role_file import FlatAgent, RoleFile, Tool, check_envelope, ignored_keys, is_flat
 from llm_mock.support import yaml_files
 from llm_mock.support.text import shorten, shorten_name
+from llm_mock.support.validation import Location
 from llm_mock.support.yaml_files import Document
 
 PLUGINS = {
@@ -68,7 +69,8 @@ def load_role(path: str | Path) -> Role:
     What a role file says besides is kept in `Role.ignored`.
 
     Args:
-        path: the file, of `apiVersion: initrunner/v1` or `llm-mock/v1` and `kind: Agent`.
+        path: the file, of `apiVersion: initrunner/v1` or `llm-mock/v1` and `kind: Agent`; or a flat agent of InitRunner,
+            which has `name` and `prompt`.
 
     Raises:
         InvalidFile: it cannot be read or is no role; the message names the line.
@@ -76,10 +78,11 @@ def load_role(path: str | Path) -> Role:
     __tracebackhide__ = True
     document = yaml_files.load(Path(path))
     check_envelope(document)
-    file = document.as_model(RoleFile)
-    model, ignored, line = file.spec.model, tuple(ignored_keys(document, file)), document.line_of(("spec", "model"))
+    file = document.as_model(FlatAgent) if is_flat(document.data) else document.as_model(RoleFile)
+    model, ignored = file.spec.model, tuple(ignored_keys(document, file))
+    line = document.line_of((*file.place, "model"))
     agent = _agent(document, file)
-    return Role(file.metadata.name, agent, document.path, ignored, tuple(model.ids), model.provider, line)
+    return Role(file.name, agent, document.path, ignored, tuple(model.ids), model.provider, line)
 
 
 def resolve_model(role: Role) -> Role:
@@ -93,7 +96,7 @@ def resolve_model(role: Role) -> Role:
     __tracebackhide__ = True
     names = role.model_ids or (role.agent.asks.model,)
     if names == (NO_MODEL,):
-        wanted = "write spec.model: with the id of one, or choose one with --model"
+        wanted = "write a model: with the id of one, or choose one with --model"
         raise InvalidFile(f"{role.path}:{role.model_line}: the role names no model: {wanted}; a dry run needs none")
     for name in names:
         try:
@@ -121,33 +124,33 @@ def _with_model(role: Role, model: Any) -> Role:
     return replace(role, agent=agent, ignored=(*role.ignored, *notes), model_ids=(model.model_id,))
 
 
-def _agent(document: Document, file: RoleFile) -> Agent:
+def _agent(document: Document, file: RoleFile | FlatAgent) -> Agent:
     __tracebackhide__ = True
     spec = file.spec
-    servers = [_server(document, position, tool) for position, tool in enumerate(spec.tools)]
+    servers = [_server(document, (*file.place, "tools", n), tool) for n, tool in enumerate(spec.tools)]
     return Agent(
         Provider([*spec.model.ids, NO_MODEL][0], spec.model.options),
         mcp_servers=[server for server in servers if isinstance(server, MCPServer)],
         cli_servers=[server for server in servers if isinstance(server, CLIServer)],
-        skill=_skill(document, spec.skill),
+        skill=_skill(document, (*file.place, "skill"), spec.skill),
         system_prompt=spec.role,
         max_turns=spec.guardrails.max_request_limit or MAX_TURNS,
-        name=file.metadata.name,
+        name=file.name,
     )
 
 
-def _skill(document: Document, path: str | None) -> Skill | None:
+def _skill(document: Document, where: Location, path: str | None) -> Skill | None:
     __tracebackhide__ = True
     if path is None:
         return None
     place = document.path.parent / path
     if not os.path.exists(place):  # unlike `Path.exists` it takes any text
         wanted = "give the folder of one, or its SKILL.md, relative to the role"
-        raise document.error(f"there is no skill at {str(place)!r}: {wanted}", ("spec", "skill"))
+        raise document.error(f"there is no skill at {str(place)!r}: {wanted}", where)
     return Skill.from_path(place)
 
 
-def _server(document: Document, position: int, tool: Tool) -> MCPServer | CLIServer | None:
+def _server(document: Document, where: Location, tool: Tool) -> MCPServer | CLIServer | None:
     """The server of a tool; None for a tool of another type."""
     __tracebackhide__ = True
     cwd = None if tool.cwd is None else document.path.parent / tool.cwd
@@ -156,7 +159,7 @@ def _server(document: Document, position: int, tool: Tool) -> MCPServer | CLISer
             return _mcp_server(tool, cwd)
         return _cli_server(tool, cwd) if tool.type == "cli" else None
     except InvalidServer as error:
-        raise document.error(str(error), ("spec", "tools", position)) from None
+        raise document.error(str(error), where) from None
 
 
 def _mcp_server(tool: Tool, cwd: Path | None) -> MCPServer:

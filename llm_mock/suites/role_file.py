@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import pydantic
-from pydantic import ConfigDict, Field
+from pydantic import AliasChoices, ConfigDict, Field
 
 from llm_mock.errors import InvalidFile
 from llm_mock.support.text import nearest, shorten, shorten_name
@@ -17,12 +17,16 @@ from llm_mock.support.yaml_files import Document
 
 TOOL_TYPES = ("mcp", "cli")
 """The types of tools that are run here."""
-OTHER_KINDS = {"Flow": "a flow", "Team": "a team", "Compose": "a composition", "Pipeline": "a pipeline"}
+OTHER_KINDS = {
+    "Flow": "a flow",
+    "Team": "a team",
+    "Compose": "a composition",
+    "Pipeline": "a pipeline",
+    "Service": "a service",
+}
 """Kinds of files of InitRunner that have no counterpart."""
-FLAT = (
-    "this is a flat agent of InitRunner (name, model, prompt), which is not read here: write it as a role, with "
-    "apiVersion: initrunner/v1, kind: Agent, metadata: {name} and spec: {role, model}, where role is the prompt"
-)
+_DESCRIBING = ("description", "tags", "author", "team", "version", "dependencies", "bundle", "spec_version")
+"""Keys of a flat agent that describe it only, as `metadata` of a role does."""
 _REQUIRED = (
     ((), ("apiVersion", "kind", "metadata", "spec")),
     (("metadata",), ("name",)),
@@ -81,7 +85,7 @@ class Tool(_Part):
     command: str = ""
     cwd: str | None = None
     env: dict[str, str] = {}
-    timeout: Seconds = 60.0
+    timeout: Annotated[Seconds, Field(validation_alias=AliasChoices("timeout", "timeout_seconds"))] = 60.0
     # of MCP servers
     transport: str = "stdio"
     args: tuple[str, ...] = ()
@@ -126,20 +130,62 @@ class RoleFile(_Part):
     kind: Literal["Agent"]
     metadata: _Metadata
     spec: _Spec
+    place: ClassVar[tuple[str, ...]] = ("spec",)
+    """Where the spec stands in the file."""
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
 
 
-def not_ours(kind: Any) -> str | None:
-    """What to say of a kind of file of InitRunner's that has no counterpart here; None for any other."""
+class FlatAgent(_Spec):
+    """A flat agent of InitRunner: what a role has in its spec stands at the top, beside the name."""
+
+    name: Text
+    role: str = Field(alias="prompt")
+    place: ClassVar[tuple[str, ...]] = ()
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _short_forms(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        given = {key: value for key, value in data.items() if key not in _DESCRIBING}
+        if isinstance(given.get("tools"), list):
+            given["tools"] = [_long_form(tool) for tool in given["tools"]]
+        if isinstance(given.get("model"), str) and ":" in given["model"]:
+            provider, _, name = given["model"].partition(":")
+            given["model"] = {"provider": provider, "name": name}
+        return given
+
+    @property
+    def spec(self) -> _Spec:
+        return self
+
+
+def _long_form(tool: Any) -> Any:
+    """A tool that may be written as its type alone, or as `type: what else it has`."""
+    if isinstance(tool, Mapping) and len(tool) == 1 and "type" not in tool:
+        ((kind, given),) = tool.items()
+        return {**given, "type": kind} if isinstance(given, Mapping) else {"type": kind}
+    return {"type": tool} if isinstance(tool, str) else tool
+
+
+def not_ours(data: Any) -> str | None:
+    """What to say of a file of InitRunner's that has no counterpart here; None for any other."""
+    kind = data.get("kind") if isinstance(data, dict) else None
     what = OTHER_KINDS.get(kind) if isinstance(kind, str) else None
-    return (
-        what
-        and f"kind is {kind!r}, which is {what} of InitRunner: only its roles (Agent) and suites (TestSuite) run here"
-    )
+    if what:
+        is_other = f"kind is {kind!r}, which is {what} of InitRunner"
+    elif kind is None and isinstance(data, dict) and {"name", "agents"} <= {*data}:
+        is_other = "this has several agents, as a team or a flow of InitRunner"
+    else:
+        return None
+    return f"{is_other}: only its roles (Agent) and suites (TestSuite) run here"
 
 
 def is_flat(data: Any) -> bool:
     """Whether this is what a flat agent of InitRunner's holds."""
-    return isinstance(data, dict) and {"name", "prompt"} <= {*data} and not {"apiVersion", "kind", "spec"} & {*data}
+    others = {"apiVersion", "kind", "spec", "agents"}
+    return isinstance(data, dict) and {"name", "prompt"} <= {*data} and not others & {*data}
 
 
 def check_envelope(document: Document) -> None:
@@ -150,12 +196,14 @@ def check_envelope(document: Document) -> None:
         held = "is empty" if data is None else f"holds a {'list' if isinstance(data, list) else 'single value'}"
         raise document.error(f"the file {held}; a role has the keys apiVersion, kind, metadata and spec")
     if is_flat(data):
-        raise document.error(FLAT)
+        return
     kind = data.get("kind", "Agent")
     if kind == "TestSuite":
         raise document.error("this is a suite (kind: TestSuite), not a role (kind: Agent)", ("kind",))
+    if other := not_ours(data):
+        raise document.error(other, ("kind",))
     if kind != "Agent":
-        raise document.error(not_ours(kind) or f"kind is {shorten(kind)}; a role has kind: Agent", ("kind",))
+        raise document.error(f"kind is {shorten(kind)}; a role has kind: Agent", ("kind",))
     problems = [str(problem) for location, keys in _REQUIRED for problem in _missing(document, location, keys)]
     if problems:
         raise InvalidFile("\n".join(problems))
@@ -175,17 +223,18 @@ def _missing(document: Document, location: Sequence[str], keys: Sequence[str]) -
         yield document.error(f"{key!r} is missing{where}{meant}", location)
 
 
-def ignored_keys(document: Document, file: RoleFile) -> Iterator[str]:
+def ignored_keys(document: Document, file: RoleFile | FlatAgent) -> Iterator[str]:
     """Of each key that has no effect its place. What `metadata` says besides the name describes the role only."""
     spec = file.spec
-    parts: dict[tuple[str, ...], _Part] = {(): file, ("spec",): spec}
-    parts |= {("spec", name): getattr(spec, name) for name in ("model", "guardrails")}
+    parts: dict[tuple[str, ...], _Part] = {(): file, file.place: spec}
+    parts |= {(*file.place, name): getattr(spec, name) for name in ("model", "guardrails")}
     for location, part in parts.items():
         yield from _without_effect(document, location, part.model_extra or (), type(part).model_fields)
     for position, tool in enumerate(spec.tools):
-        place = ("spec", "tools", position)
+        place = (*file.place, "tools", position)
         if tool.type not in TOOL_TYPES:
-            yield f"spec.tools[{position}] of type {shorten_name(tool.type)} (line {document.line_of(place)})"
+            named = f"{'.'.join(place[:-1])}[{position}]"
+            yield f"{named} of type {shorten_name(tool.type)} (line {document.line_of(place)})"
             continue
         others = {*tool.model_fields_set, *(tool.model_extra or ())}.difference(tool.effective)
         yield from _without_effect(document, place, others, tool.effective)

@@ -147,11 +147,11 @@ def test_a_role_without_a_model_runs_dry_and_says_live_what_is_missing(
     assert (role.agent.asks.options, role.warning) == (options, None)
     (suite := tmp_path / "suite.yaml").write_text(SUITE)
     assert run_suite(role, load_suite(suite), dry_run=True).case_results[0].status == "passed"
-    with pytest.raises(InvalidFile, match=r"role\.yaml:\d: the role names no model: write spec\.model"):
+    with pytest.raises(InvalidFile, match=r"role\.yaml:\d: the role names no model: write a model:"):
         resolve_model(role)
 
 
-@pytest.mark.parametrize("kind", ["Flow", "Team", "Compose"])
+@pytest.mark.parametrize("kind", ["Flow", "Team", "Compose", "Service"])
 def test_kinds_without_a_counterpart_are_named(kind: str, tmp_path: Path) -> None:
     (path := tmp_path / "other.yaml").write_text(f"apiVersion: initrunner/v1\nkind: {kind}\nmetadata: {{name: n}}\n")
     for read in (load_role, lambda path: validated(path, None)):
@@ -159,8 +159,52 @@ def test_kinds_without_a_counterpart_are_named(kind: str, tmp_path: Path) -> Non
             read(path)
 
 
-def test_a_flat_agent_is_named_as_what_it_is(tmp_path: Path) -> None:
-    (path := tmp_path / "flat.yaml").write_text("name: helper\nmodel: openai:gpt-5-mini\nprompt: You help.\n")
+FLAT = """\
+name: helper
+description: It helps.
+spec_version: 3
+model: anthropic:claude-sonnet
+prompt: You help.
+tools:
+- datetime
+- filesystem: {root: .}
+- mcp:
+    command: uvx notes
+    timeout_seconds: 5
+guardrails:
+  max_request_limit: 7
+  timeout_seconds: 30
+"""
+
+
+def test_a_flat_agent_is_a_role(tmp_path: Path) -> None:
+    (path := tmp_path / "flat.yaml").write_text(FLAT)
+    assert validated(path, None) == "role 'helper'"
+    role = load_role(path)
+    agent, (server,) = role.agent, role.agent.mcp_servers
+    assert (role.name, role.model_ids) == ("helper", ("anthropic/claude-sonnet", "claude-sonnet"))
+    assert (agent.system_prompt, agent.max_turns, server.call_timeout) == ("You help.", 7, 5)
+    assert role.warning == (
+        f"{path}: ignored, as this has no effect here: guardrails.timeout_seconds (line 14), "
+        "tools[0] of type datetime (line 7), tools[1] of type filesystem (line 8)."
+    )
+    path.write_text(FLAT[: FLAT.index("tools:")])
+    (suite := tmp_path / "suite.yaml").write_text(SUITE)
+    assert run_suite(load_role(path), load_suite(suite), dry_run=True).case_results[0].status == "passed"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("name: helper\nprompt: [1]\n", "2: prompt: should be text"),
+        ("name: helper\nprompt: p\ntools: [{mcp: {args: [a]}}]\n", "3: a tool of type mcp needs a 'command'"),
+        ("name: helper\nagents: {a: {prompt: p}}\n", "1: this has several agents, as a team or a flow of InitRunner: "),
+        ("name: helper\nprompt: p\nskill: nowhere\n", "3: there is no skill at "),
+    ],
+)
+def test_what_is_wrong_with_a_flat_agent_is_told_with_its_line(text: str, problem: str, tmp_path: Path) -> None:
+    (path := tmp_path / "flat.yaml").write_text(text)
     for read in (load_role, lambda path: validated(path, None)):
-        with pytest.raises(InvalidFile, match=r"flat\.yaml:1: this is a flat agent of InitRunner"):
+        with pytest.raises(InvalidFile) as raised:
             read(path)
+        assert str(raised.value).startswith(f"{path}:{problem}")
