@@ -8,6 +8,7 @@ from pathlib import Path
 from llm_mock.commands.terminal import Table, Terminal, Text
 from llm_mock.cost.prices import available
 from llm_mock.suites.failure import failed_case, said
+from llm_mock.suites.pass_rates import pass_at_k_texts, percent
 from llm_mock.suites.results import CaseResult, SuiteResult
 from llm_mock.support.text import count, dollars, short_seconds
 
@@ -41,21 +42,24 @@ def _table(terminal: Terminal, results: Sequence[CaseResult], verbose: bool) -> 
     if skipped:
         table.add_column("Checked", no_wrap=True)
     if repeated:
-        table.add_column("Pass rate", no_wrap=True)
+        for heading in ("Pass rate", "95% interval", "pass@k"):
+            table.add_column(heading, no_wrap=True)
     if verbose:
         table.add_column("Details", overflow="fold")
     for result in results:
         name = Text(terminal.line(result.case.name))
         checks = [Text("{} of {}".format(*result.checks))] if skipped else []
-        rate = [Text(_pass_rate(result))] if repeated else []
+        rate = list(map(Text, _pass_rate(result))) if repeated else []
         details = [_details(terminal, result)] if verbose else []
         table.add_row(name, Text(*STATUS[result.status]), short_seconds(result.duration), *checks, *rate, *details)
     return table
 
 
-def _pass_rate(result: CaseResult) -> str:
-    passed = sum(attempt.status != "failed" for attempt in result.attempts)
-    return f"{100 * result.pass_rate:.0f}% ({passed}/{len(result.attempts)})"
+def _pass_rate(result: CaseResult) -> tuple[str, str, str]:
+    """How often a case passed, within which bounds that may be by chance, and how often at least one of k runs does."""
+    rate = result.rate
+    interval = " to ".join(map(percent, rate.interval)) if rate.runs > 1 else ""
+    return f"{percent(rate.share)} ({rate.passed}/{rate.runs})", interval, "\n".join(pass_at_k_texts(rate.pass_at_k))
 
 
 def _details(terminal: Terminal, result: CaseResult) -> Text:
@@ -76,6 +80,9 @@ def _show_footer(terminal: Terminal, result: SuiteResult) -> None:
     passed = result.all_passed
     verdict = "All tests passed" if passed else f"Some tests {'failed' if result.failed else 'were not run'}"
     terminal.print(Text.assemble(f"{counts} ", (f"{terminal.signs[passed]} {verdict}", STYLES[passed])))
+    if texts := pass_at_k_texts(result.pass_at_k):
+        mean = f"pass rate {percent(result.pass_at_k[1])}, {', '.join(texts)}"
+        terminal.print(f"Mean of the repeated cases: {mean}", "dim")
     if not result.dry_run and result.target is None:
         tokens = sum(attempt.tokens for case in result.case_results for attempt in case.attempts)
         no_prices = result.cost is None and not available()

@@ -63,7 +63,8 @@ class Terminal:
         """Show a table; in a pipe it is so wide that nothing of a column is cut off that may not be wrapped."""
         if self.is_pipe:
             for column in (each for each in table.columns if each.no_wrap):
-                column.min_width = max(cell_len(str(cell)) for cell in (column.header, *column.cells))
+                cells = (str(cell) for cell in (column.header, *column.cells))
+                column.min_width = max(cell_len(line) for cell in cells for line in cell.split("\n"))
             unlimited = self._console.options.update(max_width=sys.maxsize)
             least = self._console.measure(table, options=unlimited).minimum
             self._console.width = max(PIPE_WIDTH, _columns(), least)

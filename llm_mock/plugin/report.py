@@ -14,6 +14,7 @@ from llm_mock.agents.summary import rows
 from llm_mock.plugin.call_collector import SHIPPED, CallCollector
 from llm_mock.plugin.failures import MESSAGE, TRACEBACK, message_of
 from llm_mock.plugin.run import TestRun
+from llm_mock.plugin.stash import PASS_RATE
 from llm_mock.report.document import as_json, new_document, new_test
 from llm_mock.report.page import as_page
 from llm_mock.support.files import check_writable, write_atomically
@@ -100,6 +101,8 @@ class ReportWriter:
         key = report.nodeid, getattr(worker, "id", None)
         test = self._begin(key) if report.when == "setup" or key not in self._running else self._running[key]
         _add_phase(test, report)
+        if rate := dict(report.user_properties).get(PASS_RATE):
+            test["pass_rate"] = rate
         if report.when not in ("setup", "call") and test["outcome"] != "rerun":
             del self._running[key]
         if shipped := getattr(report, SHIPPED, None):

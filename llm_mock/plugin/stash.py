@@ -14,3 +14,5 @@ UNUSED_RECORDINGS = pytest.StashKey[list[str]]()
 """Of the configuration: what to say of recorded calls that were not asked for."""
 RECORDINGS = pytest.StashKey[dict[str, int]]()
 """Of the configuration: the cassettes that were written, with how many calls were recorded in each."""
+PASS_RATE = "pass_rate"
+"""Of a test, among its properties: how often a repeated case of a suite passed, as text."""

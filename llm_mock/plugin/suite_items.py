@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from llm_mock.core.active import active
+from llm_mock.plugin.stash import PASS_RATE
 from llm_mock.plugin.yaml_items import TestFailed, YAMLFile, YAMLItem
 
 if TYPE_CHECKING:
@@ -109,6 +110,8 @@ class SuiteItem(YAMLItem):
         result = run_case(
             role, self.case, folder=self.path.parent, dry_run=not self.live, get_model=mock and mock.get_model
         )
+        if len(result.attempts) > 1:
+            self.user_properties.append((PASS_RATE, str(result.rate)))
         if result.status == "failed":
             raise TestFailed(failed_case(result, self.shown_path))
         if result.status == "skipped":

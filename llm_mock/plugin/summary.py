@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from llm_mock.plugin.run import RUN
-from llm_mock.plugin.stash import RECORDINGS, UNUSED_RECORDINGS
+from llm_mock.plugin.stash import PASS_RATE, RECORDINGS, UNUSED_RECORDINGS
 
 BUDGET_OF_RUN = "llm_mock_budget_of_run"
 OUTSIDE_TESTS = "outside of tests"
@@ -76,12 +76,23 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
         terminalreporter.section("Recorded LLM calls that were not asked for")
         terminalreporter.write_line("\n".join([*sorted(unused), REMOVE_UNUSED]))
+    if config.getini("llm_mock_suites") and (rates := _pass_rates(terminalreporter)):
+        terminalreporter.section("Repeated cases")
+        terminalreporter.write_line("\n".join(rates))
     if (agents := config.stash[RUN].agents) and config.get_verbosity() >= 0:
         from llm_mock.agents import summary
 
         terminalreporter.section("Agents of the run")
         terminalreporter.write_line(summary.table(agents))
     _write_totals(terminalreporter, config)
+
+
+def _pass_rates(terminalreporter: pytest.TerminalReporter) -> list[str]:
+    """How often each repeated case of a suite passed, in the order of their names."""
+    reports = (report for reports in terminalreporter.stats.values() for report in reports)
+    ended = (report for report in reports if getattr(report, "when", None) == "call")
+    found = ((report.nodeid, dict(report.user_properties).get(PASS_RATE)) for report in ended)
+    return sorted(f"  {test}  {rate}" for test, rate in found if rate)
 
 
 def _write_totals(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -4,9 +4,11 @@ It is `{"version": 1, "suites": [suite, …]}`; what is added later is added bes
 what is not known or not there; durations are seconds, costs US dollars.
 
 - A suite: `suite` (its name), `file`, `role` (or the target), `target` (null of a role), `model`, `dry_run`,
-  `total`, `passed`, `failed`, `skipped`, `stopped` (why cases were not run), `duration_s`, `cost_usd`, `cases`.
+  `total`, `passed`, `failed`, `skipped`, `stopped` (why cases were not run), `duration_s`, `cost_usd`,
+  `pass_at_k` (of its repeated cases, the mean), `cases`.
 - A case: `name`, `file`, `line`, `tags`, `status` (`passed`, `failed`, `skipped` or `not run`), `pass_rate` and
-  `threshold` (0 to 1), `retried`, `duration_s`, `attempts`.
+  `threshold` (0 to 1), `repeats` (null of one that was run once), `retried`, `duration_s`, `attempts`.
+- Repeats: `runs`, `passed`, `interval_95` (Wilson's: the lower and the upper bound), `pass_at_k` (a value for each k).
 - An attempt: `status`, `error`, `duration_s`, `tokens`, `cost_usd`, `turns`, `assertions`.
 - A turn: `prompt`, `output`, `tool_calls` (`name`, `arguments`, `result`, `error`, `duration_s`), `input_tokens`,
   `output_tokens`, `cost_usd`, `duration_s`, `asked` (what a target asked models in a dry run: lines for people).
@@ -22,6 +24,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from llm_mock.suites.pass_rates import PassRate
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, SuiteResult, TurnResult
 from llm_mock.suites.schema import TestCase
 from llm_mock.support.text import escaped_json
@@ -61,6 +64,7 @@ def _suite(suite: FinishedSuite) -> dict[str, Any]:
         **{name: getattr(result, name) for name in ("total", "passed", "failed", "skipped", "stopped")},
         "duration_s": round(result.duration, 6),
         "cost_usd": _dollars(result.cost),
+        "pass_at_k": _rounded(result.pass_at_k),
         "cases": [
             *(_case(file, case.case, case) for case in result.case_results),
             *(_case(file, case) for case in result.not_run),
@@ -78,10 +82,25 @@ def _case(file: str | None, case: TestCase, result: CaseResult | None = None) ->
         "status": result.status if result else "not run",
         "pass_rate": result.pass_rate if result else None,
         "threshold": result.threshold if result else case.threshold,
+        "repeats": described_rate(result.rate) if result and len(result.attempts) > 1 else None,
         "retried": result.retried if result else 0,
         "duration_s": round(result.duration, 6) if result else 0.0,
         "attempts": [_attempt(attempt) for attempt in result.attempts] if result else [],
     }
+
+
+def described_rate(rate: PassRate) -> dict[str, Any]:
+    """What several runs of a case say, as JSON values."""
+    return {
+        "runs": rate.runs,
+        "passed": rate.passed,
+        "interval_95": [round(bound, 6) for bound in rate.interval],
+        "pass_at_k": _rounded(rate.pass_at_k),
+    }
+
+
+def _rounded(values: dict[int, float]) -> dict[str, float]:
+    return {str(k): round(value, 6) for k, value in values.items()}
 
 
 def _attempt(attempt: Attempt) -> dict[str, Any]:
@@ -154,6 +173,12 @@ def explanation(suite: dict[str, Any], case: dict[str, Any]) -> str:
         )
     )
     return "\n".join(filter(None, (remark(suite, case), *lines)))
+
+
+def repeats_text(case: dict[str, Any]) -> str | None:
+    """How often a case passed that was run several times; None of another one."""
+    repeats = case["repeats"]
+    return None if repeats is None else str(PassRate(repeats["passed"], repeats["runs"]))
 
 
 def explaining_attempt(case: dict[str, Any]) -> dict[str, Any]:

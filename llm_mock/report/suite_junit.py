@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 from xml.etree import ElementTree
 
-from llm_mock.report.suite_document import explanation, remark, tokens
+from llm_mock.report.suite_document import explanation, remark, repeats_text, tokens
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -43,7 +43,8 @@ def _add_case(parent: ElementTree.Element, suite: dict[str, Any], case: dict[str
         parent, "testcase", classname=suite["suite"], name=case["name"], time=f"{case['duration_s']:.3f}", **place
     )
     if case["attempts"]:
-        _add_properties(element, {"tokens": tokens(case), **_cost(case)})
+        repeats = {} if case["repeats"] is None else {"pass_rate": repeats_text(case)}
+        _add_properties(element, {"tokens": tokens(case), **_cost(case), **repeats})
     text = remark(suite, case)
     if text is not None:
         kind = "failure" if case["status"] == "failed" else "skipped"

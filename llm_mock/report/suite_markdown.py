@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from llm_mock.report.suite_document import explanation, tokens
+from llm_mock.report.suite_document import explanation, repeats_text, tokens
 from llm_mock.support.text import count, dollars, escaped, short_seconds
 
 SIGNS = {"passed": "✅ PASS", "failed": "❌ FAIL", "skipped": "⏭️ SKIP", "not run": "⏭️ not run"}
@@ -31,11 +31,14 @@ def _suite(suite: dict[str, Any]) -> Iterator[str]:
     passed = checked + suite["skipped"] == suite["total"] and not suite["failed"]
     yield f"### {'✅' if passed else '❌'} {_inert(suite['suite'])}: {suite['passed']}/{checked} passed\n"
     yield f"{_about(suite)}\n"
+    repeated = any(case["repeats"] for case in suite["cases"])
     if suite["cases"]:
-        yield "| Case | Status | Duration |\n| --- | --- | ---: |"
+        more = (" Pass rate |", " --- |") if repeated else ("", "")
+        yield f"| Case | Status | Duration |{more[0]}\n| --- | --- | ---: |{more[1]}"
     for case in suite["cases"]:
         took = short_seconds(case["duration_s"]) if case["attempts"] else ""
-        yield f"| {_inert(case['name'])} | {SIGNS[case['status']]} | {took} |"
+        rate = f" {html.escape(repeats_text(case) or '')} |" if repeated else ""
+        yield f"| {_inert(case['name'])} | {SIGNS[case['status']]} | {took} |{rate}"
     yield ""
     for case in suite["cases"]:
         if case["status"] == "failed":

@@ -7,7 +7,7 @@ from typing import Any
 
 from llm_mock.agents import summary
 from llm_mock.report import document, page
-from llm_mock.report.suite_document import explaining_attempt, remark
+from llm_mock.report.suite_document import explaining_attempt, remark, repeats_text
 
 NOT_KNOWN: dict[str, Any] = {
     **{"timestamp": "", "resolved_model": None, "schema": None, "tools": (), "options": {}},
@@ -58,6 +58,7 @@ def _test(suite: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
         duration_s=case["duration_s"],
         message=None if checks else remark(suite, case),
         checks=[{name: check[name] for name in ("status", "message")} for check in checks],
+        pass_rate=repeats_text(case),
         calls=[{**call, "number": number} for number, call in enumerate(_calls(asked, case), start=1)],
     )
 

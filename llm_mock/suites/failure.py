@@ -30,6 +30,7 @@ def _lines(result: CaseResult, path: Path | None, signs: Mapping[bool | None, st
     yield f"{place}{shorten_name(result.case.name)}: {shorten_name(problem)}"
     if len(result.attempts) > 1:
         number = sum(each.status == "failed" for each in result.attempts)
+        yield f"  pass rate {result.rate}"
         yield f"  {number} of {len(result.attempts)} runs failed; the first of them:"
     wrong = sorted({each.turn for each in failed}) if attempt.error is None else [max(0, len(attempt.turns) - 1)]
     for position in wrong:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Literal
 
 from llm_mock.agents.result import ToolCallRecord
+from llm_mock.suites.pass_rates import PassRate, mean_pass_at_k
 from llm_mock.suites.schema import Assertion, TestCase
 
 Status = Literal["passed", "failed", "skipped"]
@@ -122,7 +123,12 @@ class CaseResult:
     @property
     def pass_rate(self) -> float:
         """The share of the attempts that did not fail, from 0 to 1."""
-        return sum(attempt.status != "failed" for attempt in self.attempts) / len(self.attempts)
+        return self.rate.share
+
+    @property
+    def rate(self) -> PassRate:
+        """How many of the attempts did not fail, what that says of further ones, and pass@k."""
+        return PassRate(sum(attempt.status != "failed" for attempt in self.attempts), len(self.attempts))
 
     @property
     def cost(self) -> Decimal | None:
@@ -200,6 +206,11 @@ class SuiteResult:
     def skipped(self) -> int:
         """How many were skipped."""
         return self._count("skipped")
+
+    @property
+    def pass_at_k(self) -> dict[int, float]:
+        """Of cases that were run several times, all of them: the mean of each pass@k; empty where there is none."""
+        return mean_pass_at_k([result.rate for result in self.case_results if len(result.attempts) > 1])
 
     @property
     def checks(self) -> tuple[int, int]:

@@ -219,3 +219,15 @@ def test_a_name_that_would_act_on_a_terminal_is_escaped(project: pytest.Pytester
     result = project.runpytest("-v", "-k", "hello")
     result.assert_outcomes(passed=1, deselected=2)
     result.stdout.fnmatch_lines([r"suites/greetings.yaml::says \x1b[[]31m\nhello PASSED*"])
+
+
+@pytest.mark.parametrize("arguments", [[], ["-n", "2", "-p", "xdist"]])
+def test_how_often_a_repeated_case_passed_is_in_the_summary_and_in_the_report(
+    arguments: list[str], project: pytest.Pytester
+) -> None:
+    write(project, "suites/greetings.yaml", SUITE.replace("prompt: Hi there!", "prompt: Hi there!\n    repeat: 3"))
+    result = project.runpytest("--llm-mock-report=report.json", *arguments)
+    rate = "100% (3/3), 95% interval 44% to 100%, pass@2 100%"
+    result.stdout.fnmatch_lines(["*= Repeated cases =*", f"  suites/greetings.yaml::says-hello  {rate}"])
+    tests = json.loads((project.path / "report.json").read_text())["tests"]
+    assert [test.get("pass_rate") for test in tests] == [rate, None, None]

@@ -63,10 +63,11 @@ def test_the_json_says_all_about_a_live_run(project: Project, mock_llm_responses
     assert suite == {
         **{"suite": "greeting-tests", "file": "tests.yaml", "role": "hello-world", "model": MODEL, "dry_run": False},
         **{"total": 1, "passed": 1, "failed": 0, "skipped": 0, "stopped": None, "cost_usd": 0.024, "target": None},
+        "pass_at_k": {},
     }
     assert case == {
         **{"name": "says-hello", "file": "tests.yaml", "line": 7, "tags": ["fast"], "status": "passed"},
-        **{"pass_rate": 1.0, "threshold": 1.0, "retried": 0},
+        **{"pass_rate": 1.0, "threshold": 1.0, "retried": 0, "repeats": None},
     }
     (called,) = turn.pop("tool_calls")
     assert (called["name"], called["arguments"], called["error"]) == ("history", {"account": "alice"}, None)
