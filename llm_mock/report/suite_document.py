@@ -10,8 +10,9 @@ what is not known or not there; durations are seconds, costs US dollars.
   `threshold` (0 to 1), `repeats` (null of one that was run once), `retried`, `duration_s`, `attempts`.
 - Repeats: `runs`, `passed`, `interval_95` (Wilson's: the lower and the upper bound), `pass_at_k` (a value for each k).
 - An attempt: `status`, `error`, `duration_s`, `tokens`, `cost_usd`, `turns`, `assertions`.
-- A turn: `prompt`, `output`, `tool_calls` (`name`, `arguments`, `result`, `error`, `duration_s`), `input_tokens`,
-  `output_tokens`, `cost_usd`, `duration_s`, `asked` (what a target asked models in a dry run: lines for people).
+- A turn: `prompt`, `output`, `transformed` (what a `transform` made of it), `tool_calls` (`name`, `arguments`,
+  `result`, `error`, `duration_s`), `input_tokens`, `output_tokens`, `cost_usd`, `duration_s`, `asked` (what a target
+  asked models in a dry run: lines for people).
 - An assertion: `type`, `status`, `message`, `turn` (from 0), `definition` (as the suite has it).
 """
 
@@ -117,7 +118,7 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
 
 def _turn(turn: TurnResult) -> dict[str, Any]:
     return {
-        **{name: getattr(turn, name) for name in ("prompt", "output", "input_tokens", "output_tokens")},
+        **{name: getattr(turn, name) for name in ("prompt", "output", "transformed", "input_tokens", "output_tokens")},
         "cost_usd": _dollars(turn.cost),
         "duration_s": round(turn.duration, 6),
         "asked": list(turn.asked),
@@ -137,7 +138,10 @@ def _assertion(result: AssertionResult) -> dict[str, Any]:
         "status": STATUS[result.passed],
         "message": result.message,
         "turn": result.turn,
-        "definition": result.assertion.model_dump(mode="json", by_alias=True),
+        "definition": {
+            "type": result.assertion.type,
+            **result.assertion.model_dump(mode="json", by_alias=True, exclude_unset=True),
+        },
     }
 
 
@@ -170,6 +174,7 @@ def explanation(suite: dict[str, Any], case: dict[str, Any]) -> str:
             f"prompt: {turn['prompt']}",
             *(f"asked: {each}" for each in turn["asked"]),
             f"output: {turn['output']}",
+            *(f"checked: {text}" for text in [turn["transformed"]] if text is not None),
         )
     )
     return "\n".join(filter(None, (remark(suite, case), *lines)))

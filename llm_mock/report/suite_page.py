@@ -76,7 +76,10 @@ def _calls(model: str, case: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 "messages": list(_messages(turn)),
                 "usage": {name: turn[name] for name in ("input_tokens", "output_tokens")} | {"details": None},
                 "cost_usd": turn["cost_usd"],
-                "response": {"text": turn["output"], "duration_ms": round(turn["duration_s"] * 1000, 3)},
+                "response": {
+                    **{"text": turn["output"], "checked": turn["transformed"]},
+                    "duration_ms": round(turn["duration_s"] * 1000, 3),
+                },
                 "error": None if error is None else {"type": None, "message": error},
             }
 

@@ -18,9 +18,9 @@ from typing import Any
 from llm_mock.errors import LLMMockError
 from llm_mock.suites.assertion_types.base import reported, reported_error
 from llm_mock.suites.assertion_types.python_functions import loaded_function, raised_at
+from llm_mock.suites.assertion_types.text_assertion import text_at, text_of
 from llm_mock.suites.target import PROMPT, Target
 from llm_mock.support.interpolation import interpolated, map_texts
-from llm_mock.support.json_paths import value_at
 from llm_mock.support.text import exit_status, shorten, shorten_name
 
 SHOWN_ERROR = 2_000
@@ -52,7 +52,10 @@ def ask_function(reference: str, prompt: str, folder: Path) -> str:
     except BaseException as error:  # whatever the application raises, such as SystemExit, the other cases go on
         where = raised_at(error, function)[1]
         raise TargetFailed(f"{shorten_name(reference)} raised {reported_error(error)}{where}") from None
-    return _text_of(returned, reference)
+    try:
+        return text_of(returned)
+    except LLMMockError as error:
+        raise TargetFailed(f"{shorten_name(reference)}{error}") from None
 
 
 def _awaited(coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -76,23 +79,6 @@ def _awaited(coroutine: Coroutine[Any, Any, Any]) -> Any:
     if error is not None:
         raise error
     return value
-
-
-def _text_of(returned: Any, reference: str) -> str:
-    """What a function returned as text: JSON where it is none."""
-    if isinstance(returned, str):
-        return returned
-    if hasattr(returned, "model_dump_json"):
-        return str(returned.model_dump_json())
-    if returned is None:
-        raise TargetFailed(f"{shorten_name(reference)} returned None. Is a return statement missing?")
-    try:
-        return json.dumps(returned, ensure_ascii=False)
-    except (TypeError, ValueError):
-        kind = type(returned).__name__
-        raise TargetFailed(
-            f"{shorten_name(reference)} returned an object of type {kind}: return a text, or what JSON can hold"
-        ) from None
 
 
 def run_command(
@@ -155,9 +141,6 @@ def _of_environment(name: str) -> str:
 def part_of(output: str, path: str) -> str:
     """The text, or the JSON, at a path of an output."""
     try:
-        value = value_at(json.loads(output), path)
-    except ValueError:
-        raise TargetFailed(f"the target's output {path} is looked for in JSON, and it gave {shorten(output)}") from None
+        return text_at(output, path)
     except LLMMockError as error:
-        raise TargetFailed(f"the target's output {path}: {error}") from None
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        raise TargetFailed(f"the target's output {path}{error}") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from llm_mock.suites.assertion_types.base import RunContext as RunContext
+from llm_mock.suites.assertion_types.text_assertion import TextAssertion, TransformFailed, transformed
 from llm_mock.suites.results import AssertionResult
 from llm_mock.suites.schema import Assertion
 
@@ -21,7 +22,7 @@ def evaluate_assertion(assertion: Assertion, output: str, context: RunContext | 
 
     Args:
         assertion: what the output must be like.
-        output: what the model answered.
+        output: what the model answered; the `transform` of the assertion makes of it what is looked at.
         context: what else is known; by default nothing.
 
     Returns:
@@ -36,7 +37,12 @@ def evaluate_assertion(assertion: Assertion, output: str, context: RunContext | 
         return AssertionResult(assertion, None, f"Skipped in a dry run: {assertion.type}, {assertion.skipped_dry}")
     if context.result is None and assertion.needs_run:
         return AssertionResult(assertion, None, "Skipped: there is an output, but no run that gave it")
-    found = assertion.check(output, context)
+    transform = assertion.transform if isinstance(assertion, TextAssertion) else None
+    try:
+        text = output if transform is None else transformed(transform, output, context.folder)
+    except TransformFailed as error:
+        return AssertionResult(assertion, False, str(error))
+    found = assertion.check(text, context)
     passed = found.holds is not None and found.holds != assertion.negated
     unexpected = " (unexpected)" if found.holds and assertion.negated else ""
     return AssertionResult(assertion, passed, f"{found.message}{unexpected}", tokens=found.tokens, cost=found.cost)

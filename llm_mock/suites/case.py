@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,7 +17,8 @@ from llm_mock.agents.run import aitest_run_sync
 from llm_mock.agents.session import AgentSession
 from llm_mock.boundaries.llm.create import create_mock_get_model
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra, ServerError
-from llm_mock.suites.assertions import RunContext, evaluate_assertions
+from llm_mock.suites.assertions import RunContext
+from llm_mock.suites.checking import checked_turn
 from llm_mock.suites.repeating import RepeatingRunner
 from llm_mock.suites.results import AssertionResult, Attempt, TurnResult
 from llm_mock.suites.schema import TestCase, ToolCallsAssertion, Turn
@@ -61,19 +62,24 @@ class CaseRunner(RepeatingRunner):
 
     def _attempt(self, case: TestCase) -> Attempt:
         start = time.perf_counter()
-        session, assertions, error, agent_fails = AgentSession(self.agent), [], None, False
+        session, error, agent_fails = AgentSession(self.agent), None, False
+        turns: list[TurnResult] = []
+        assertions: list[AssertionResult] = []
         try:
             model = self._model(case)
             for number, turn in enumerate(case.all_turns):
                 result = aitest_run_sync(session, cast("str", turn.prompt), model_override=model)
+                turns.append(self._turn_result(result))
                 if not result.success:
                     error, agent_fails = result.error, _is_refused(result.exception)
                     break
-                assertions += [replace(found, turn=number) for found in self._evaluate(turn, result)]
+                turns[-1], found = checked_turn(turn, number, turns[-1], self._context(turn, result))
+                assertions += found
         except Exception as problem:
             error, agent_fails = _reason(problem), isinstance(problem, ERRORS_OF_AGENTS)
+        turns += map(self._turn_result, session.results[len(turns) :])  # one that raised
         return Attempt(
-            tuple(self._turn_result(result) for result in session.results),
+            tuple(turns),
             () if error is not None else tuple(assertions),
             None if error is None else str(redacted(error)),
             # a dry run that succeeded needs no transcript: its turns say all, and a transcript takes long
@@ -93,15 +99,12 @@ class CaseRunner(RepeatingRunner):
                 mock.responses.add(model.model_id, answer, optional=True)
         return model
 
-    def _evaluate(self, turn: Turn, result: AgentResult) -> Sequence[AssertionResult]:
-        if not turn.assertions:
-            return ()
+    def _context(self, turn: Turn, result: AgentResult) -> RunContext:
         offered = None
         if any(isinstance(assertion, ToolCallsAssertion) for assertion in turn.assertions):
             servers = self.agent.servers
             offered = tuple(tool.name for tool in pool_of_process().tools(servers)) if servers else ()
-        context = RunContext(result, self.dry_run, offered, self.agent.asks.model, self.folder)
-        return evaluate_assertions(turn.assertions, result.final_response, context)
+        return RunContext(result, self.dry_run, offered, self.agent.asks.model, self.folder)
 
     def _turn_result(self, result: AgentResult) -> TurnResult:
         sent, received, cost = result.usage.input or 0, result.usage.output or 0, result.cost

@@ -13,7 +13,15 @@ import pydantic
 from llm_mock.behaviour.scripted_replies import ScriptedReply
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.suites.case_files import CaseFiles
-from llm_mock.suites.schema import Assertion, Defaults, TestCase, TestSuiteDefinition, Turn
+from llm_mock.suites.schema import (
+    Assertion,
+    ContainsJSONAssertion,
+    Defaults,
+    JSONAssertion,
+    TestCase,
+    TestSuiteDefinition,
+    Turn,
+)
 from llm_mock.support import yaml_files
 from llm_mock.support.interpolation import NAME, interpolated, map_texts, references_in, whole_reference
 from llm_mock.support.text import shorten, shorten_name, suggestion
@@ -109,12 +117,15 @@ class _Variables:
 
     def in_assertion(self, assertion: Assertion) -> dict[str, Any]:
         """The fields of an assertion, as its file would have them; a JSON Schema has no variables."""
-        fields = assertion.model_dump(by_alias=True)
+        fields = {"type": assertion.type, **assertion.model_dump(by_alias=True, exclude_unset=True)}
+        in_values = self._in_argument if isinstance(assertion, (JSONAssertion, ContainsJSONAssertion)) else self.in_text
         replaced = {
-            name: value if name == "schema" else map_texts(value, self.in_text) for name, value in fields.items()
+            name: value if name == "schema" else map_texts(value, in_values if name == "value" else self.in_text)
+            for name, value in fields.items()
         }
         for call, given in zip(replaced.get("calls", ()), fields.get("calls", ()), strict=True):
-            call["arguments"] = map_texts(given["arguments"], self._in_argument)
+            if "arguments" in given:
+                call["arguments"] = map_texts(given["arguments"], self._in_argument)
         return replaced
 
     def _in_argument(self, text: str) -> Any:
@@ -205,13 +216,17 @@ class _Expansion:
         for number, turn in enumerate(case.turns):
             own = self._assertions((*self._where, "turns", number), turn.assertions, variables)
             wanted = (*first, *own, *last) if number == len(case.turns) - 1 else tuple(own)
-            turns.append(turn.model_copy(update={**variables.in_turn(turn), "assertions": wanted}))
+            transform = turn.transform or case.transform or defaults.transform
+            turns.append(
+                turn.model_copy(update={**variables.in_turn(turn), "assertions": wanted, "transform": transform})
+            )
         return case.model_copy(
             update={
                 **variables.in_turn(case),
                 "name": variables.in_text(name) if name == case.name or _has_reference(case.name) else name,
                 "assertions": () if turns else (*first, *last),
                 "turns": tuple(turns),
+                "transform": case.transform or defaults.transform,
                 "tags": tuple(dict.fromkeys((*defaults.tags, *case.tags))),
                 "variables": {},
                 "rows": (),

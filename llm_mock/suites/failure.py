@@ -60,3 +60,5 @@ def _turn(result: CaseResult, attempt: Attempt, position: int) -> Iterator[str]:
         yield f"  asked: {indented(line, '    ')}"
     if turn.output or attempt.error is None:
         yield f"  output{number}: {indented(turn.output or '(nothing)', '    ')}"
+    if turn.transformed is not None:
+        yield f"  checked{number}: {indented(turn.transformed or '(nothing)', '    ')}"

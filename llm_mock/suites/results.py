@@ -46,8 +46,15 @@ class TurnResult:
     """Seconds, tools included."""
     requests: int = 0
     """How many answers the model gave, those that called tools included."""
+    transformed: str | None = None
+    """What the `transform` of the case made of the output, which was then checked; None where it has none."""
     asked: tuple[str, ...] = ()
     """In a dry run of a target: the calls that it made of models, and what it was answered, each on a line."""
+
+    @property
+    def checked(self) -> str:
+        """What the assertions look at."""
+        return self.output if self.transformed is None else self.transformed
 
 
 @dataclass(frozen=True)

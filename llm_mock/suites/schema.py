@@ -22,6 +22,7 @@ from llm_mock.suites.assertion_types.runs import MaxTokensAssertion as MaxTokens
 from llm_mock.suites.assertion_types.runs import ReasoningBudgetAssertion as ReasoningBudgetAssertion
 from llm_mock.suites.assertion_types.runs import ToolCallsAssertion as ToolCallsAssertion
 from llm_mock.suites.assertion_types.runs import ToolNamesAssertion as ToolNamesAssertion
+from llm_mock.suites.assertion_types.text_assertion import Transform
 from llm_mock.suites.assertion_types.texts import ContainsAllAssertion as ContainsAllAssertion
 from llm_mock.suites.assertion_types.texts import ContainsAnyAssertion as ContainsAnyAssertion
 from llm_mock.suites.assertion_types.texts import ContainsAssertion as ContainsAssertion
@@ -72,6 +73,8 @@ class Turn(StrictModel):
     replies: tuple[ScriptedReply, ...] = ()
     """What the models answer the application in a dry run of a suite with a `target`: each once, unless it says
     `times`, and all must be asked for. Without any they answer `expected_output`, if there is one."""
+    transform: Transform | None = None
+    """What is made of the output before it is checked; in a conversation that of the case holds for each turn."""
     assertions: tuple[Assertion, ...] = ()
 
 
@@ -84,6 +87,8 @@ class Defaults(StrictModel):
     """Those of a case go before them."""
     assertions: tuple[Assertion, ...] = ()
     """Put before those of each case; in a case of several turns they hold for the last."""
+    transform: Transform | None = None
+    """What is made of the outputs before they are checked."""
     repeat: Repeat = 1
     threshold: Threshold = 1.0
 

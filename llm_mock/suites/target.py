@@ -11,20 +11,11 @@ from pydantic import Field
 
 from llm_mock.suites.assertion_types.base import StrictModel
 from llm_mock.suites.assertion_types.python_functions import FunctionName
-from llm_mock.support.json_paths import steps_of
+from llm_mock.suites.assertion_types.text_assertion import JSONPath
 from llm_mock.support.validation import Seconds, Text
 
 WAYS = ("function", "command", "url")
 PROMPT = "{prompt}"
-
-
-def _checked_path(path: str) -> str:
-    steps_of(path)
-    return path
-
-
-JSONPath = Annotated[str, pydantic.AfterValidator(_checked_path)]
-"""Keys and positions that lead to a part of JSON, such as `choices.0.message.content`."""
 
 
 class Target(StrictModel):

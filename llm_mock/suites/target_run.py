@@ -15,7 +15,9 @@ from llm_mock.agents.result import AgentResult
 from llm_mock.agents.result import Turn as AgentTurn
 from llm_mock.boundaries.llm.parts import usage
 from llm_mock.suites.asking import TargetFailed, TargetMissing, ask_endpoint, ask_function, part_of, run_command
-from llm_mock.suites.assertions import RunContext, evaluate_assertions
+from llm_mock.suites.assertion_types.text_assertion import TransformFailed
+from llm_mock.suites.assertions import RunContext
+from llm_mock.suites.checking import checked_turn
 from llm_mock.suites.repeating import RepeatingRunner
 from llm_mock.suites.results import AssertionResult, Attempt, TurnResult
 from llm_mock.suites.schema import TestCase, Turn
@@ -51,17 +53,21 @@ class TargetRunner(RepeatingRunner):
         with self._mock() as mock:
             for number, turn in enumerate(case.all_turns):
                 try:
-                    result = self._turn(turn, mock)
+                    turns.append(self._turn(turn, mock))
                 except Exception as problem:
                     error, missing = _reason(problem), isinstance(problem, TargetMissing)
-                    result = TurnResult(turn.prompt or "", "")
+                    turns.append(TurnResult(turn.prompt or "", ""))
                 if mock is not None:
-                    found = mock.problem_of_turn(error is None)
-                    error, result = found or error, replace(result, asked=mock.asked())
-                turns.append(result)
+                    error = mock.problem_of_turn(error is None) or error
+                    turns[-1] = replace(turns[-1], asked=mock.asked())
                 if error is not None:
                     break
-                assertions += [replace(found, turn=number) for found in self._evaluate(turn, result)]
+                try:
+                    turns[-1], found = checked_turn(turn, number, turns[-1], self._context(turns[-1]))
+                except TransformFailed as problem:
+                    error = str(problem)
+                    break
+                assertions += found
         return Attempt(
             tuple(turns),
             () if error is not None else tuple(assertions),
@@ -103,12 +109,10 @@ class TargetRunner(RepeatingRunner):
         text = output if target.output is None else part_of(output, target.output)
         return TurnResult(prompt, text, cost=Decimal(0) if self.dry_run else None, duration=took)
 
-    def _evaluate(self, turn: Turn, result: TurnResult) -> list[AssertionResult]:
+    def _context(self, result: TurnResult) -> RunContext:
         answer: Any = AgentTurn(result.output, (), usage(0, 0), result.duration)
         run = AgentResult(self.label, "", result.prompt, (answer,), True, duration=result.duration)
-        return evaluate_assertions(
-            turn.assertions, result.output, RunContext(run, self.dry_run, None, self.judge, self.folder)
-        )
+        return RunContext(run, self.dry_run, None, self.judge, self.folder)
 
 
 def _reason(error: Exception) -> str:

@@ -19,6 +19,30 @@ def _no_constant(name: str) -> NoReturn:
 _STRICT = json.JSONDecoder(parse_constant=_no_constant)
 
 
+_FENCED = re.compile(r"\s*```[^\n]*\n.*```\s*", re.DOTALL)
+
+
+def parsed(text: str) -> Any:
+    """The JSON value that a text is.
+
+    Raises:
+        FencedJSON: it stands in a code fence.
+        ValueError: it is none; the message says why.
+    """
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        if _FENCED.fullmatch(text):
+            raise FencedJSON("it stands in a code fence") from None
+        raise ValueError(f"{error.msg} at line {error.lineno} column {error.colno}") from None
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+
+
+class FencedJSON(ValueError):
+    """A text is JSON with a code fence around."""
+
+
 class FoundObject(NamedTuple):
     """A JSON object, and where in the text it begins and ends."""
 

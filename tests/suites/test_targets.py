@@ -144,7 +144,10 @@ def test_an_async_function_is_awaited_also_where_a_loop_runs(application: Projec
         ("{command: [no-such-command]}", "the command 'no-such-command' cannot be started: No such file"),
         (f"{{command: [{sys.executable}, -c, 'exit(\"oh no\")']}}", "ended with exit code 1, and said: oh no"),
         (f"{{command: [{sys.executable}, -c, 'print(1)'], output: a}}", "the target's output a: there is no 'a' in $"),
-        (f"{{command: [{sys.executable}, -c, 'print(\"{{\")'], output: a}}", "is looked for in JSON, and it gave '{'"),
+        (
+            f"{{command: [{sys.executable}, -c, 'print(\"{{\")'], output: a}}",
+            "is looked for in JSON, which '{' is not: ",
+        ),
         ("{url: 'http://127.0.0.1:9/', mocked: true}", "http://127.0.0.1:9/ cannot be reached"),
         ("{url: 'http://127.0.0.1:9/'}", "a dry run does not ask http://127.0.0.1:9/, as its models may be real"),
     ],

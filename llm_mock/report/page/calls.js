@@ -57,6 +57,7 @@ function renderAnswer(call) {
   const parts = [];
   if (response.reasoning) parts.push(make("div", "part thought", label("reasoning"), textBlock(response.reasoning)));
   if (response.text) parts.push(make("div", "part", textBlock(response.text)));
+  if (response.checked) parts.push(make("div", "part", label("checked"), textBlock(response.checked)));
   for (const made of response.tool_calls || []) parts.push(renderPart({ ...made, type: "tool_call" }));
   for (const attachment of response.attachments || []) parts.push(renderAttachment(attachment));
   if (call.error) {

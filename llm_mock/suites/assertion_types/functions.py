@@ -9,12 +9,13 @@ from typing import Any, Literal
 
 from llm_mock.agents.result import Finding
 from llm_mock.errors import LLMMockError
-from llm_mock.suites.assertion_types.base import BaseAssertion, Outcome, RunContext, reported, reported_error
+from llm_mock.suites.assertion_types.base import Outcome, RunContext, reported, reported_error
 from llm_mock.suites.assertion_types.python_functions import FunctionName, loaded_function, raised_at
+from llm_mock.suites.assertion_types.text_assertion import TextAssertion
 from llm_mock.support.text import shorten_name
 
 
-class PythonAssertion(BaseAssertion):
+class PythonAssertion(TextAssertion):
     """A function of the project says whether the output is right.
 
     It is called with the output (a text) and, where it takes a second argument, the `AgentResult`. It returns true or

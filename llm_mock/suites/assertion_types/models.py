@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from llm_mock.agents.judging import NoSchemas, verdict_of
-from llm_mock.suites.assertion_types.base import BaseAssertion, Outcome, RunContext, quoted, reported, reported_error
+from llm_mock.suites.assertion_types.base import Outcome, RunContext, quoted, reported, reported_error
+from llm_mock.suites.assertion_types.text_assertion import TextAssertion
 from llm_mock.support.text import shorten_name
 from llm_mock.support.validation import Number, Text
 
@@ -17,7 +18,7 @@ _ROUNDING = 1e-9
 """By how much the similarity of a text with itself may be below 1."""
 
 
-class SimilarAssertion(BaseAssertion):
+class SimilarAssertion(TextAssertion):
     """The output means about the same as a text: cosine similarity of their embeddings."""
 
     skipped_dry = "it asks an embedding model"
@@ -48,7 +49,7 @@ class SimilarAssertion(BaseAssertion):
         return Outcome(holds, f"Output is {'' if holds else 'not '}similar to {quoted(self.value, 80)}: {figure}")
 
 
-class LLMJudgeAssertion(BaseAssertion):
+class LLMJudgeAssertion(TextAssertion):
     """A model finds that the output meets criteria."""
 
     skipped_dry = "it asks a model"

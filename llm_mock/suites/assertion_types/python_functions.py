@@ -26,7 +26,8 @@ _loaded: dict[Path, tuple[bytes, ModuleType]] = {}
 _loading = threading.RLock()
 
 
-def _names_function(function: str) -> str:
+def checked_name(function: str) -> str:
+    """The name of a function; ValueError where it is none."""
     module, _, name = function.rpartition(":")
     if not module.strip() or not name.isidentifier():
         raise ValueError("should be file.py:function or package.module:function")
@@ -35,7 +36,7 @@ def _names_function(function: str) -> str:
     return function
 
 
-FunctionName = Annotated[str, pydantic.AfterValidator(_names_function)]
+FunctionName = Annotated[str, pydantic.AfterValidator(checked_name)]
 """`checks.py:is_polite`, a file beside the suite, or `package.module:is_polite`."""
 
 

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import re
 import warnings
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal
 
 import pydantic
 from pydantic import ConfigDict, Field
 
-from llm_mock.suites.assertion_types.base import SHOWN, BaseAssertion, Outcome, RunContext, quoted, reported_error
+from llm_mock.errors import LLMMockError
+from llm_mock.suites.assertion_types.base import SHOWN, Outcome, RunContext, quoted, reported_error
+from llm_mock.suites.assertion_types.text_assertion import JSONPath, TextAssertion
 from llm_mock.support import schemas
-from llm_mock.support.json_in_text import json_values_in
+from llm_mock.support.json_in_text import FencedJSON, json_values_in, parsed
+from llm_mock.support.json_paths import value_at
 from llm_mock.support.redaction import redacted
-from llm_mock.support.text import shorten_name
+from llm_mock.support.text import shorten, shorten_name
 
 SomeText = Annotated[str, Field(min_length=1)]
 """Not the empty text, which is in every output."""
 Texts = Annotated[tuple[SomeText, ...], Field(min_length=1)]
-_FENCED = re.compile(r"\s*```[^\n]*\n.*```\s*", re.DOTALL)
 _NO_ANCHORS = re.compile(r"\\[^AZbB]|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P?<\w")
 """Parts of a pattern that hold no place fast, though they may look so."""
 
 
-class _Comparison(BaseAssertion):
+class _Comparison(TextAssertion):
     """Compares the output with texts."""
 
     case_insensitive: bool = False
@@ -49,7 +50,7 @@ class ContainsAssertion(_Comparison):
         return Outcome(found, f"Output {'contains' if found else 'does not contain'} {quoted(self.value)}")
 
 
-class IContainsAssertion(BaseAssertion):
+class IContainsAssertion(TextAssertion):
     """The output has a text in it, in upper or lower case."""
 
     type: Literal["icontains", "not_icontains"] = "icontains"
@@ -108,7 +109,7 @@ class StartsWithAssertion(_Comparison):
         return Outcome(False, f"Output does not start with {quoted(self.value)}, but with {beginning}")
 
 
-class RegexAssertion(BaseAssertion):
+class RegexAssertion(TextAssertion):
     """A pattern is found in the output, anywhere, as `re.search` does it."""
 
     type: Literal["regex", "not_regex"] = "regex"
@@ -144,12 +145,17 @@ def _matches_everything(pattern: str) -> bool:
     return not (re.search(r"\^|\\A", places) and re.search(r"\$|\\Z", places))
 
 
-class _WithSchema(BaseAssertion):
-    """Holds JSON against a JSON schema, if one is given."""
+class _AboutJSON(TextAssertion):
+    """Looks at JSON: at all of it or at what stands at a path, which may have to be a value or fit a JSON schema."""
 
     model_config = ConfigDict(populate_by_name=True)
 
+    path: JSONPath | None = None
+    """Where in the JSON the value stands, such as `items[0].price`; by default all of it is the value."""
+    value: Any = None
+    """What the value is."""
     json_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+    """What the value fits."""
 
     @pydantic.field_validator("json_schema")
     @classmethod
@@ -158,55 +164,67 @@ class _WithSchema(BaseAssertion):
             raise ValueError(f"is no JSON schema: {problem}")
         return schema
 
+    @property
+    def _wants_json_alone(self) -> bool:
+        """Whether any JSON will do."""
+        return self.path is None and self.json_schema is None and "value" not in self.model_fields_set
 
-class JSONAssertion(_WithSchema):
-    """The output is JSON, and fits a JSON schema if one is given."""
+    def _found_in(self, value: Any, what: str = "Output") -> Outcome:
+        """Whether JSON is as wanted."""
+        if self.path is not None:
+            try:
+                value = value_at(value, self.path)
+            except LLMMockError as error:
+                return Outcome(False, f"{what}: {error}")
+            what = f"{what} at {self.path}"
+        if "value" in self.model_fields_set:
+            if list(schemas.violations({"const": self.value}, value, called="", strict=True)):
+                return Outcome(False, f"{what} is {shorten(value)}, not {shorten(self.value)}")
+            if self.json_schema is None:
+                return Outcome(True, f"{what} is {shorten(value)}")
+        return Outcome(True, f"{what} is there") if self.json_schema is None else _fits(self.json_schema, value, what)
+
+
+class JSONAssertion(_AboutJSON):
+    """The output is JSON, and where they are given: there is a `path` in it, it is a `value`, it fits a `schema`."""
 
     type: Literal["json", "not_json"] = "json"
 
     def check(self, output: str, context: RunContext) -> Outcome:
         try:
-            value = json.loads(output, parse_constant=_no_constant)
-        except json.JSONDecodeError as error:
-            if _FENCED.fullmatch(output):
-                advice = "assert contains_json where it may, or ask the model for JSON alone"
-                return Outcome(False, f"Output is not JSON: it stands in a code fence; {advice}")
-            return Outcome(False, f"Output is not JSON: {error.msg} at line {error.lineno} column {error.colno}")
+            value = parsed(output)
+        except FencedJSON as error:
+            advice = "assert contains_json where it may, or ask the model for JSON alone"
+            return Outcome(False, f"Output is not JSON: {error}; {advice}")
         except ValueError as error:
             return Outcome(False, f"Output is not JSON: {error}")
-        except RecursionError:
-            return Outcome(False, "Output is not JSON: it is nested too deep")
-        return Outcome(True, "Output is JSON") if self.json_schema is None else _fits(self.json_schema, value)
+        return Outcome(True, "Output is JSON") if self._wants_json_alone else self._found_in(value)
 
 
-class ContainsJSONAssertion(_WithSchema):
-    """A JSON object or list is in the output, as in a code fence or a sentence, and fits a schema if one is given."""
+class ContainsJSONAssertion(_AboutJSON):
+    """A JSON object or list is in the output, as in a code fence or a sentence, and is as `json` wants it."""
 
     type: Literal["contains_json", "not_contains_json"] = "contains_json"
 
     def check(self, output: str, context: RunContext) -> Outcome:
         first: Outcome | None = None
         for value in json_values_in(output):
-            if self.json_schema is None:
+            if self._wants_json_alone:
                 return Outcome(True, "Output contains JSON")
-            outcome = _fits(self.json_schema, value, "JSON in the output")
+            outcome = self._found_in(value, "JSON in the output")
             if outcome.holds:
-                return Outcome(True, "Output contains JSON that fits the schema")
+                return outcome
             first = first or outcome
         return first or Outcome(False, f"Output contains no JSON object or list: {quoted(output)}")
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON value")
-
-
-def _fits(json_schema: dict[str, Any], value: Any, what: str = "Output") -> Outcome:
+def _fits(json_schema: dict[str, Any], value: Any, what: str) -> Outcome:
     try:
         problems = list(schemas.violations(json_schema, value, called="", strict=True))
     except (ArithmeticError, RecursionError, ValueError) as error:  # a schema without end, an invalid address
         return Outcome(None, f"{what} cannot be checked by the schema: {reported_error(error)}")
     if not problems:
-        return Outcome(True, "Output is JSON that fits the schema")
+        return Outcome(True, f"{what} is JSON that fits the schema" if what == "Output" else f"{what} fits the schema")
     listed = "; ".join(shorten_name(problem.lstrip(".: "), 200) for problem in problems[:3])
     more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
     return Outcome(False, f"{what} breaks the schema: {listed}{more}")
