@@ -28,6 +28,8 @@ _new_checks: deque[dict[str, str]] = deque()
 class Score(float):
     """A number from 0 to 1 with its reasons, which pytest shows where a comparison of it fails."""
 
+    criterion: str
+    """What was to be true of the answer; empty where it is a mean."""
     reason: str
     """Why it is no other; with several criteria, that of each."""
     parts: Mapping[str, Score]
@@ -35,9 +37,11 @@ class Score(float):
     answer: str
     """What was judged."""
 
-    def __new__(cls, value: float, reason: str, answer: str, parts: Mapping[str, Score] | None = None) -> Score:
+    def __new__(
+        cls, value: float, criterion: str, reason: str, answer: str, parts: Mapping[str, Score] | None = None
+    ) -> Score:
         score = super().__new__(cls, value)
-        score.reason, score.answer, score.parts = reason, answer, dict(parts or {})
+        score.criterion, score.reason, score.answer, score.parts = criterion, reason, answer, dict(parts or {})
         return score
 
     def __repr__(self) -> str:
@@ -45,8 +49,12 @@ class Score(float):
 
     def explained(self) -> list[str]:
         """Lines that say why it is no other."""
-        parts = [f"{name} {float(part):.4g}: {_reported(part.reason)}" for name, part in self.parts.items()]
-        return [*(parts or [f"reason: {_reported(self.reason)}"]), *_shown("answer", self.answer).split("\n")]
+        own = [f"criterion: {shorten_name(self.criterion)}", f"reason: {_reported(self.reason)}"]
+        parts = [
+            f"{name} {float(part):.4g} ({shorten_name(part.criterion)}): {_reported(part.reason)}"
+            for name, part in self.parts.items()
+        ]
+        return [*(parts or own), *_shown("answer", self.answer).split("\n")]
 
 
 def llm_assert(answer: Answer, criterion: str, *, judge: str) -> Finding:
@@ -107,16 +115,16 @@ def llm_score(
     grades = _asked(judge, lambda: grades_of(judge, text, wanted, attachments))
     for name, grade in grades.items():
         _note("scored", f"{shorten_name(name or wanted[name])} {grade.score:.4g}: {_reported(grade.reason)}")
-    return _score(grades, counted, text)
+    return _score(grades, wanted, counted, text)
 
 
-def _score(grades: Mapping[str, Grade], weights: Mapping[str, float], text: str) -> Score:
-    parts = {name: Score(grade.score, grade.reason, text) for name, grade in grades.items()}
+def _score(grades: Mapping[str, Grade], criteria: Mapping[str, str], weights: Mapping[str, float], text: str) -> Score:
+    parts = {name: Score(grades[name].score, criteria[name], grades[name].reason, text) for name in criteria}
     if "" in parts:
         return parts[""]
     reason = "; ".join(f"{name} {float(part):.4g}: {part.reason}" for name, part in parts.items())
-    mean = sum(part * weights[name] for name, part in parts.items()) / sum(weights[name] for name in parts)
-    return Score(mean, reason, text, parts)
+    mean = sum(part * weights[name] for name, part in parts.items()) / sum(weights.values())
+    return Score(mean, "", reason, text, parts)
 
 
 def taken_checks() -> list[dict[str, str]]:

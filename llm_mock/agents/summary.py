@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
+from collections import deque
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-
-from llm_mock.support.text import columns, dollars, seconds, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.agents.result import AgentResult
 
 COUNTS = ("tests", "passed", "runs", "turns", "tool_calls", "input_tokens", "output_tokens", "duration_s")
-PARTS = ("model", "options", "prompt", "skill", "servers", "max_turns")
-"""What is said of agents that have one name, where it differs."""
-SHOWN_PART = 40
-SHOWN_NAME = 110
 Sums = dict[str, dict[str, Any]]
 """Of each agent, by what it is: `agent` (its name), `parts` (what it is, in words), `COUNTS`,
 `cost_usd` (None where unknown). Plain values, which an xdist worker can send."""
@@ -72,9 +65,7 @@ def _counted(result: AgentResult) -> dict[str, Any]:
     return {
         "agent": result.agent,
         "parts": {
-            name: shorten_name(text, SHOWN_PART)
-            for name, text in {"model": result.model, **result.parts}.items()
-            if name != "configuration"
+            name: text for name, text in {"model": result.model, **result.parts}.items() if name != "configuration"
         },
         "tests": 0,
         "passed": 0,
@@ -97,42 +88,3 @@ def add(sums: Sums, others: Mapping[str, Mapping[str, Any]]) -> None:
             mine[name] += other[name]
         unknown = mine["cost_usd"] is None or other["cost_usd"] is None
         mine["cost_usd"] = None if unknown else mine["cost_usd"] + other["cost_usd"]
-
-
-def rows(sums: Sums) -> list[dict[str, Any]]:
-    """The sums of all agents, the best first: by rate of passed tests, then by name."""
-
-    def order(row: dict[str, Any]) -> tuple[float, str]:
-        return (-row["passed"] / row["tests"] if row["tests"] else 1.0, row["agent"])
-
-    return sorted(_told_apart(list(sums.values())), key=order)
-
-
-def _told_apart(found: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The sums; agents of one name are called by what differs, and numbered where no word does."""
-    times: Counter[str] = Counter()
-    for row in found:
-        alike = [other["parts"] for other in found if other["agent"] == row["agent"]]
-        names = [name for name in PARTS if len({parts.get(name) for parts in alike}) > 1]
-        differing = "; ".join(f"{name}: {row['parts'].get(name, 'none')}" for name in names)
-        name = f"{row['agent']} ({differing})" if differing else row["agent"]
-        times[name] += 1
-        yield {**row, "agent": name if times[name] == 1 else f"{name} #{times[name]}"}
-
-
-def table(sums: Sums) -> str:
-    """The sums of all agents, a line for each."""
-    head = ("agent", "passed", "rate", "runs", "turns", "tool calls", "tokens", "cost", "time")
-    return "\n".join(columns([head, *map(_cells, rows(sums))], leading=1))
-
-
-def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
-    return (
-        shorten_name(row["agent"], SHOWN_NAME),
-        f"{row['passed']} of {row['tests']}",
-        f"{100 * row['passed'] / row['tests']:.0f} %" if row["tests"] else "-",
-        *(f"{row[name]:,}" for name in ("runs", "turns", "tool_calls")),
-        f"{row['input_tokens'] + row['output_tokens']:,}",
-        dollars(None if row["cost_usd"] is None else Decimal(str(row["cost_usd"]))),
-        seconds(row["duration_s"]),
-    )

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from llm_mock.agents.summary import rows
 from llm_mock.plugin.call_collector import SHIPPED, CallCollector
 from llm_mock.plugin.failures import MESSAGE, TRACEBACK, message_of
 from llm_mock.plugin.run import TestRun
@@ -179,7 +178,7 @@ class ReportWriter:
                 if received[name]:
                     test[name] = received[name]
             self._outside += [{"worker": test["worker"], **group} for group in received["outside"]]
-        return new_document(self._tests, self._outside, redacted(rows(self._run.agents)), time.time() - self._start)
+        return new_document(self._tests, self._outside, self._run.agents, time.time() - self._start)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for line in self._lines:

@@ -80,10 +80,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.section("Repeated cases")
         terminalreporter.write_line("\n".join(rates))
     if (agents := config.stash[RUN].agents) and config.get_verbosity() >= 0:
-        from llm_mock.agents import summary
+        from llm_mock.agents.leaderboard import tables
 
         terminalreporter.section("Agents of the run")
-        terminalreporter.write_line(summary.table(agents))
+        terminalreporter.write_line(tables(agents))
     _write_totals(terminalreporter, config)
 
 

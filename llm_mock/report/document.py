@@ -13,7 +13,10 @@ from datetime import datetime
 from importlib.metadata import version
 from typing import Any
 
+from llm_mock.agents import leaderboard
+from llm_mock.agents.summary import Sums
 from llm_mock.cost.prices import available
+from llm_mock.support.redaction import redacted
 from llm_mock.support.text import escaped_json
 
 VERSION = 1
@@ -23,13 +26,13 @@ VERSION = 1
 def new_document(
     tests: Sequence[dict[str, Any]],
     outside_tests: Sequence[dict[str, Any]],
-    agents: Sequence[dict[str, Any]],
+    agents: Sums,
     duration: float,
 ) -> dict[str, Any]:
     """The document, as JSON values: see `docs/report.md`. It took `duration` seconds.
 
-    Tests are as `new_test` makes them, calls outside tests have `during`, `worker` and `calls`, agents are as
-    `llm_mock.agents.summary.rows` has them.
+    Tests are as `new_test` makes them, calls outside tests have `during`, `worker` and `calls`, agents as
+    `llm_mock.agents.summary` has their sums.
     """
     return {
         "version": VERSION,
@@ -41,7 +44,8 @@ def new_document(
         "provider_prices": available(),
         "outcomes": Counter(test["outcome"] for test in tests),
         "models": _totals(call for group in (*tests, *outside_tests) for call in group["calls"]),
-        "agents": agents,
+        "agents": redacted(leaderboard.rows(agents)),
+        "agents_by": redacted(leaderboard.rows_by_part(agents)),
         "tests": tests,
         "outside_tests": outside_tests,
     }

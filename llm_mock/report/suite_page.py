@@ -23,11 +23,11 @@ def as_page(suites: dict[str, Any]) -> bytes:
     return page.as_page(document.as_json(document.new_document(tests, [], _agents(suites["suites"]), duration)))
 
 
-def _agents(suites: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _agents(suites: list[dict[str, Any]]) -> summary.Sums:
     sums: summary.Sums = {}
     for suite in suites:
         summary.add(sums, {repr((suite["role"], suite["model"])): _agent(suite)})
-    return summary.rows(sums)
+    return sums
 
 
 def _agent(suite: dict[str, Any]) -> dict[str, Any]:

@@ -71,7 +71,11 @@ def test_the_score_of_several_criteria_is_their_weighted_mean(
     assert score == 0.625
     assert {name: float(part) for name, part in score.parts.items()} == {"tone": 1, "facts": 0.5}
     assert score.parts["facts"].reason == "One is wrong"
-    assert score.explained() == ["tone 1: Polite", "facts 0.5: One is wrong", "answer: Text"]
+    assert score.explained() == [
+        "tone 1 (Is polite): Polite",
+        "facts 0.5 (Is correct): One is wrong",
+        "answer: Text",
+    ]
     assert "The criteria:\ntone: Is polite\nfacts: Is correct\n" in mock_llm_calls.calls[0]["prompt"]
 
 
@@ -138,4 +142,4 @@ def test_what_makes_no_sense_is_refused_before_a_model_is_asked(
 
 
 def test_a_score_compares_as_a_number() -> None:
-    assert max(Score(0.2, "a", ""), Score(0.4, "b", "")) == pytest.approx(0.4)
+    assert max(Score(0.2, "", "a", ""), Score(0.4, "", "b", "")) == pytest.approx(0.4)

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -250,10 +251,10 @@ def test_the_agents_of_a_run_are_compared(arguments: tuple[str, ...], pytester: 
     table = lines[next(number for number, line in enumerate(lines) if "Agents of the run" in line) :][1:4]
     cells = [[cell for cell in line.split("  ") if cell] for line in table]
     assert [cell.strip() for cell in cells[0]] == [
-        *("agent", "passed", "rate", "runs", "turns", "tool calls", "tokens", "cost", "time")
+        *("#", "agent", "passed", "rate", "runs", "turns", "tool calls", "tokens", "cost", "time")
     ]
-    assert [cell.strip() for cell in cells[1]][:6] == ["good", "2 of 2", "100 %", "3", "5", "2"]
-    assert [cell.strip() for cell in cells[2]][:8] == ["cheap", "1 of 2", "50 %", "2", "4", "2", "440", "unknown"]
+    assert [cell.strip() for cell in cells[1]][:7] == ["1", "good", "2 of 2", "100 %", "3", "5", "2"]
+    assert [cell.strip() for cell in cells[2]][:9] == ["2", "cheap", "1 of 2", "50 %", "2", "4", "2", "440", "unknown"]
 
 
 ALIKE = """
@@ -296,7 +297,58 @@ def test_different_agents_of_one_name_are_told_apart(pytester: pytest.Pytester) 
         "n": 1,
         "n #2": 1,
     }
-    result.stdout.fnmatch_lines(["m+rain (skill: rain: dry)  *1 of 1*"])
+    result.stdout.fnmatch_lines(["1  m+rain (skill: rain: dry)  *1 of 1*"])
+
+
+MATRIX = """
+    from llm_mock.agents import Skill
+
+    PROMPTS = ["Be brief " + "and kind " * 20 + number for number in ("one", "two")]
+    AGENTS = [
+        Agent(model, system_prompt=prompt, skill=skill)
+        for model in ("big", "small") for prompt in PROMPTS for skill in (None, Skill("rain", "wet"))
+    ]
+
+    @pytest.mark.parametrize("task", ["easy", "hard"])
+    @pytest.mark.parametrize("agent", AGENTS)
+    def test_it(agent, task, mock_llm_responses):
+        mock_llm_responses.set_price("big", 10, 10)
+        mock_llm_responses.set_price("small", 1, 1)
+        usage = {"input_tokens": 100, "output_tokens": 100}
+        mock_llm_responses.set("*", Reply("Done", usage=usage))
+        if agent is AGENTS[-1]:
+            pytest.skip("too expensive")
+        assert aitest_run_sync(agent, task)
+        assert task == "easy" or agent.asks.model == "big" or agent.system_prompt is PROMPTS[0]
+"""
+
+
+def test_models_prompts_and_skills_are_ranked_each_by_itself(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(with_agents(MATRIX))
+    result = pytester.runpytest("-p", "no:randomly", "--llm-mock-report=report.json")
+    data = json.loads((pytester.path / "report.json").read_text())
+
+    def ranked(rows: list[dict[str, Any]]) -> list[tuple[int, str, str]]:
+        return [(row["rank"], row["agent"], f"{row['passed']} of {row['tests']}") for row in rows]
+
+    assert {part: ranked(rows) for part, rows in data["agents_by"].items()} == {
+        "model": [(1, "big", "8 of 8"), (2, "small", "5 of 6")],
+        "prompt": [
+            (1, "Be brief and kind and kind and kind and…", "8 of 8"),
+            (2, "Be brief and kind and kind and kind and… #2", "5 of 6"),
+        ],
+        "skill": [(1, "rain: wet", "6 of 6"), (2, "none", "7 of 8")],
+    }
+    ranks = [(row["rank"], row["agent"].partition(" ")[0], row["cost_usd"]) for row in data["agents"]]
+    assert ranks[0][:2] == (1, "small"), "of those that passed all, the cheapest stands first"
+    assert [rank for rank, *_ in ranks] == [1] * 6 + [7]
+    result.stdout.fnmatch_lines(["#  agent *", "1  small *", "7  small *", "", "#  model *", "1  big *8 of 8  100 %*"])
+
+
+def test_parts_in_which_agents_do_not_differ_by_themselves_are_not_compared(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(with_agents(COMPARED))
+    pytester.runpytest("--llm-mock-report=report.json").stdout.no_fnmatch_line("#  model *")
+    assert json.loads((pytester.path / "report.json").read_text())["agents_by"] == {}
 
 
 def test_a_quiet_run_compares_nothing(pytester: pytest.Pytester) -> None:
@@ -446,7 +498,7 @@ def test_the_prices_of_a_test_hold_for_its_runs(pytester: pytest.Pytester) -> No
     )
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["m      1 of 1  100 %     1      1           0   1,100  $0.002  *"])
+    result.stdout.fnmatch_lines(["1  m      1 of 1  100 %     1      1           0   1,100  $0.002  *"])
 
 
 @pytest.mark.parametrize(

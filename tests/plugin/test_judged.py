@@ -50,9 +50,10 @@ def test_the_judge_is_chosen_once_and_failures_say_what_it_said(
             "E*the judge judge-of-all: It sends the user away.",
             "E*answer: Go away",
             "E*assert 0.625 >= 0.8",
-            "E*tone 0.25: It is rude",
-            "E*size 1: Brief",
+            "E*tone 0.25 (Is polite): It is rude",
+            "E*size 1 (Is brief): Brief",
             "E*assert 0.5 < 0.25",
+            "E*criterion: Is polite",
             "E*reason: It is rude",
         ]
     )

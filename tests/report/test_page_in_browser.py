@@ -449,15 +449,18 @@ def test_agents_are_compared(width: int, scheme: str, open_page: Open, report: P
     counts = {"tests": 4, "passed": 3, "runs": 5, "turns": 12, "tool_calls": 1234}
     used = {"input_tokens": 1000, "output_tokens": 50, "cost_usd": 0.0123, "duration_s": 61.2}
     hostile = {"agent": HOSTILE, **counts, **used, "tests": 0, "passed": 0, "cost_usd": None}
-    data["agents"] = [{"agent": "gpt-5-mini+bank", **counts, **used}, hostile]
+    data["agents"] = [{"rank": 1, "agent": "gpt-5-mini+bank", **counts, **used}, hostile]
+    data["agents_by"] = {"skill": [{"rank": 1, "agent": "bank", **counts, **used}, {**hostile, "rank": None}]}
     path = tmp_path / "agents.html"
     path.write_bytes(as_page(as_json(data)))
     tab = open_page(path, viewport={"width": width, "height": 800}, color_scheme=scheme)
     assert tab.get_by_text("Agents", exact=True).is_visible()
     rows = [row.locator("td").all_text_contents() for row in tab.locator("#agent-totals tr").all()]
-    assert rows[0] == ["gpt-5-mini+bank", "3 of 4", "75 %", "5", "12", "1,234", "1,050", "$0.012", "1 min 1 s"]
+    assert rows[0] == ["1. gpt-5-mini+bank", "3 of 4", "75 %", "5", "12", "1,234", "1,050", "$0.012", "1 min 1 s"]
     assert rows[1][:3] == [HOSTILE, "0 of 0", "–"]  # noqa: RUF001
     assert rows[1][-2] == "unknown"
+    assert tab.locator("#leaderboard th:first-child").all_text_contents() == ["Agent", "Skill"]
+    assert tab.locator("#agents-by-skill td:first-child").all_text_contents() == ["1. bank", HOSTILE]
     assert tab.title() == "LLM calls of the test run"
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 

@@ -31,11 +31,21 @@ function fillHead() {
     const price = model.cost_usd === null ? "unknown" : `${dollars(model.cost_usd)}${model.unpriced ? " + unknown" : ""}`;
     return cells(name, ...[model.calls, model.errors, model.unconfigured, model.input_tokens, model.output_tokens].map(number), price);
   }));
-  byId("agent-totals").append(...(report.agents ?? []).map((agent) => cells(
-    agent.agent, `${number(agent.passed)} of ${number(agent.tests)}`,
+  const agentRows = (agents) => agents.map((agent) => cells(
+    `${agent.rank ? `${agent.rank}. ` : ""}${agent.agent}`, `${number(agent.passed)} of ${number(agent.tests)}`,
     agent.tests ? `${Math.round((100 * agent.passed) / agent.tests)} %` : "–",
     ...[agent.runs, agent.turns, agent.tool_calls, agent.input_tokens + agent.output_tokens].map(number),
-    dollars(agent.cost_usd), seconds(agent.duration_s))));
+    dollars(agent.cost_usd), seconds(agent.duration_s)));
+  const board = byId("leaderboard");
+  byId("agent-totals").append(...agentRows(report.agents ?? []));
+  for (const [part, agents] of Object.entries(report.agents_by ?? {})) {
+    const table = board.querySelector("table").cloneNode(true);
+    table.querySelector("th").textContent = part[0].toUpperCase() + part.slice(1);
+    const body = table.querySelector("tbody");
+    body.id = `agents-by-${part}`;
+    body.replaceChildren(...agentRows(agents));
+    board.append(table);
+  }
   if (!report.agents?.length) byId("agents").remove();
   byId("models").hidden = !report.models.length;
   byId("models").open = report.models.length <= 6 && !matchMedia("(max-width: 44rem)").matches;
