@@ -51,6 +51,13 @@ def _stored_keys() -> list[str]:
     return stored_keys(os.environ.get(USER_FOLDER_VARIABLE))
 
 
+def _models(ctx: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise click.BadParameter(f"{shorten(twice)} is given twice.")
+    return names
+
+
 def _one_model(ctx: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> str | None:
     if len(names) > 1:
         raise click.BadParameter(f"one model is asked in a run, and {len(names)} are given: {', '.join(names)}.")
@@ -61,13 +68,6 @@ def _role_options(command: Command) -> Command:
     """The options that say how the agent of a role is run."""
     for add in (
         click.option("--no-color", is_flag=True, help="No colors; NO_COLOR in the environment does the same."),
-        click.option(
-            "--model",
-            metavar="MODEL",
-            multiple=True,
-            callback=_one_model,
-            help="Ask another model of llm than the role's.",
-        ),
         click.option("--dry-run", is_flag=True, help="Simulate the model: no key, no network, no cost."),
     ):
         command = add(command)
@@ -99,6 +99,13 @@ def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tupl
 
 @main.command(short_help="Run suites of prompts and check the answers.", epilog="Documentation: docs/suites.md.")
 @_role_options
+@click.option(
+    "--model",
+    metavar="MODEL",
+    multiple=True,
+    callback=_models,
+    help="Ask another model of llm than the role's; repeatable: several stand side by side.",
+)
 @click.argument("role", type=click.Path(), required=False)
 @click.option("suite", "-s", "--suite", multiple=True, required=True, type=click.Path(), help="A suite; repeatable.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what came of each assertion.")
@@ -133,7 +140,8 @@ def test(**options: Any) -> None:
     \b
       llm-mock test role.yaml -s suites/greeting.yaml --dry-run
       llm-mock test -s suites/application.yaml --dry-run
-      llm-mock test role.yaml -s greeting.yaml -s refunds.yaml --model gpt-5-mini -j 4 -o results.html
+      llm-mock test role.yaml -s greeting.yaml -s refunds.yaml -j 4 -o results.html
+      llm-mock test role.yaml -s greeting.yaml --model gpt-5-mini --model gpt-5
 
     Needs pip install 'pytest-llm-mock[suites]'.
 
@@ -148,6 +156,9 @@ def test(**options: Any) -> None:
 
 @main.command(epilog="Documentation: docs/suites.md.")
 @_role_options
+@click.option(
+    "--model", metavar="MODEL", multiple=True, callback=_one_model, help="Ask another model of llm than the role's."
+)
 @click.argument("role", type=click.Path())
 @click.option("-p", "--prompt", metavar="PROMPT", help="What is said to the agent; by default standard input.")
 @click.option("-i", "--interactive", is_flag=True, help="Ask on at a prompt, until Ctrl-D, exit or quit.")

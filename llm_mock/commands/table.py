@@ -8,8 +8,9 @@ from pathlib import Path
 from llm_mock.commands.terminal import Table, Terminal, Text
 from llm_mock.cost.prices import available
 from llm_mock.suites.failure import failed_case, said
+from llm_mock.suites.matrix import variant_name
 from llm_mock.suites.pass_rates import pass_at_k_texts, percent
-from llm_mock.suites.results import CaseResult, SuiteResult
+from llm_mock.suites.results import CaseResult, SuiteResult, total_cost
 from llm_mock.support.text import count, dollars, short_seconds
 
 STATUS = {"passed": ("PASS", "green"), "failed": ("FAIL", "red"), "skipped": ("SKIP", "yellow")}
@@ -22,14 +23,20 @@ def show_result(terminal: Terminal, result: SuiteResult, path: Path | None, verb
     if result.case_results:
         terminal.print_table(_table(terminal, result.case_results, verbose))
     terminal.print()
+    show_failures(terminal, result, path)
+    show_footer(terminal, [result])
+
+
+def show_failures(terminal: Terminal, result: SuiteResult, path: Path | None) -> None:
+    """Show why cases failed, and why others were not run."""
+    variant = variant_name(result.variant)
     for case in result.case_results:
         if case.status == "failed":
-            first, *lines = map(terminal.text, failed_case(case, path, terminal.signs).split("\n"))
+            first, *lines = map(terminal.text, failed_case(case, path, terminal.signs, variant).split("\n"))
             terminal.print(first, "bold red")
             terminal.print("\n".join([*lines, ""]))
     if result.stopped:
-        terminal.print(terminal.text(f"Stopped: {result.stopped}"))
-    _show_footer(terminal, result)
+        terminal.print(terminal.text(f"Stopped: {f'{variant}: ' if variant else ''}{result.stopped}"))
 
 
 def _table(terminal: Terminal, results: Sequence[CaseResult], verbose: bool) -> Table:
@@ -70,21 +77,26 @@ def _details(terminal: Terminal, result: CaseResult) -> Text:
     return Text("\n").join(Text(f"{terminal.signs[how]} {terminal.text(line)}", STYLES[how]) for how, line in lines)
 
 
-def _show_footer(terminal: Terminal, result: SuiteResult) -> None:
-    counts = f"{result.passed}/{result.passed + result.failed} passed"
-    counts += f", {result.skipped} skipped" if result.skipped else ""
-    counts += f", {len(result.not_run)} not run" if result.not_run else ""
-    checked, there = result.checks
-    if result.dry_run and checked < there:
+def show_footer(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
+    """Show the sums of a suite: of its one result, or of all its variants."""
+    passed, failed, skipped = (sum(getattr(each, name) for each in results) for name in ("passed", "failed", "skipped"))
+    not_run = sum(len(result.not_run) for result in results)
+    counts = f"{passed}/{passed + failed} passed"
+    counts += f", {skipped} skipped" if skipped else ""
+    counts += f", {not_run} not run" if not_run else ""
+    checked, there = (sum(numbers) for numbers in zip(*(result.checks for result in results), strict=True))
+    if results[0].dry_run and checked < there:
         counts += f", {there - checked} of {count(there, 'check')} skipped in a dry run"
-    passed = result.all_passed
-    verdict = "All tests passed" if passed else f"Some tests {'failed' if result.failed else 'were not run'}"
-    terminal.print(Text.assemble(f"{counts} ", (f"{terminal.signs[passed]} {verdict}", STYLES[passed])))
-    if texts := pass_at_k_texts(result.pass_at_k):
-        mean = f"pass rate {percent(result.pass_at_k[1])}, {', '.join(texts)}"
+    succeeded = all(result.all_passed for result in results)
+    verdict = "All tests passed" if succeeded else f"Some tests {'failed' if failed else 'were not run'}"
+    terminal.print(Text.assemble(f"{counts} ", (f"{terminal.signs[succeeded]} {verdict}", STYLES[succeeded])))
+    texts = pass_at_k_texts(results[0].pass_at_k)
+    if texts and len(results) == 1:
+        mean = f"pass rate {percent(results[0].pass_at_k[1])}, {', '.join(texts)}"
         terminal.print(f"Mean of the repeated cases: {mean}", "dim")
-    if not result.dry_run and result.target is None:
-        tokens = sum(attempt.tokens for case in result.case_results for attempt in case.attempts)
-        no_prices = result.cost is None and not available()
-        advice = f"; {PRICES_OF_PROVIDERS}" if no_prices else ""
-        terminal.print(f"{count(tokens, 'token')}, cost {dollars(result.cost)}{advice}", "dim")
+    if not results[0].dry_run and results[0].target is None:
+        cases = [case for result in results for case in result.case_results]
+        tokens = sum(attempt.tokens for case in cases for attempt in case.attempts)
+        cost = total_cost([case.cost for case in cases])
+        advice = f"; {PRICES_OF_PROVIDERS}" if cost is None and not available() else ""
+        terminal.print(f"{count(tokens, 'token')}, cost {dollars(cost)}{advice}", "dim")

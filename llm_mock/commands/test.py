@@ -13,16 +13,19 @@ import click
 from llm_mock.agents.agent import Agent
 from llm_mock.agents.environment import hide_secrets_of
 from llm_mock.commands.errors import INTERRUPTED, not_writable, tell
-from llm_mock.commands.role import prepared_role
+from llm_mock.commands.role import wrong_models_told
+from llm_mock.commands.side_by_side import show_side_by_side
 from llm_mock.commands.table import show_result
 from llm_mock.commands.terminal import Terminal
 from llm_mock.errors import LLMMockError
 from llm_mock.report import suite_outputs
 from llm_mock.report.suite_document import FinishedSuite
+from llm_mock.suites.loading import load_suite
+from llm_mock.suites.matrix import case_name
 from llm_mock.suites.results import CaseResult, SuiteResult
-from llm_mock.suites.role import Role
-from llm_mock.suites.runner import load_suite, run_suite, who_answers
-from llm_mock.suites.schema import Target, TestCase, TestSuiteDefinition
+from llm_mock.suites.role import Role, load_role
+from llm_mock.suites.schema import TestCase, TestSuiteDefinition
+from llm_mock.suites.variants import Variant, variants_of
 from llm_mock.support.text import count, shorten, shorten_name
 
 SHOWN_NAMES = 20
@@ -34,7 +37,7 @@ class Options:
 
     role: str | None
     suite: tuple[str, ...]
-    model: str | None
+    model: tuple[str, ...]
     dry_run: bool
     no_color: bool
     verbose: bool
@@ -51,18 +54,18 @@ class Options:
 
 def run_suites(options: Options) -> int:
     """Run suites, show and write what came of them; the exit code is 0 where all cases passed, else 1."""
-    role = None
-    if options.role is not None:
-        role = prepared_role(options.role, options.model, options.dry_run)
-        hide_secrets_of(role.agent.servers)
-    elif options.model is not None:
-        raise click.UsageError("--model is asked in place of the model of a ROLE, and none is given.")
+    role = None if options.role is None else load_role(options.role)
     run = _Run(role, options, Terminal(not options.no_color))
+    suites = run.prepared_suites()
     try:
-        run.run_all()
+        run.run_all(suites)
     finally:
         run.write_outputs()
     return run.exit_code
+
+
+Variants = tuple[Variant, ...]
+"""The variants of one suite, at least one."""
 
 
 @dataclass
@@ -74,6 +77,8 @@ class _Run:
     terminal: Terminal
     finished: list[FinishedSuite] = field(default_factory=list)
     exit_code: int = 0
+    told: set[str] = field(default_factory=set)
+    """Errors and warnings, which several suites and variants may have in common."""
 
     def write_outputs(self) -> None:
         for path in self.options.output:
@@ -82,15 +87,36 @@ class _Run:
             except OSError as error:
                 self._tell_error(not_writable(path, error))
 
-    def run_all(self) -> None:
-        """Run every suite that can be read; what is wrong with one does not stop the others, unless it is the agent."""
-        for number, suite in enumerate(self._suites()):
+    def run_all(self, suites: Sequence[Variants]) -> None:
+        """Run suites; what is wrong with one does not stop the others, unless it is the agents."""
+        for number, variants in enumerate(suites):
             if number:
                 self.terminal.print()
             with self._errors_told_here():
-                self._run_suite(suite)
-            if self.finished and self.finished[-1].result.agent_fails:
-                break
+                results = self._run_suite(variants)
+                if all(result.agent_fails for result in results):
+                    break
+
+    def prepared_suites(self) -> list[Variants]:
+        """The suites that can be read and run, with the cases that were asked for, and what answers them."""
+        suites = self._suites()
+        if self.options.model and self.role is None and not any(suite.matrix for suite in suites):
+            raise click.UsageError("--model is asked in place of the model of a ROLE, and none is given.")
+        prepared = []
+        for suite in suites:
+            with self._errors_told_here():
+                prepared.append(tuple(map(self._prepared, variants_of(self.role, suite, self.options.model))))
+        return prepared
+
+    def _prepared(self, variant: Variant) -> Variant:
+        """The variant with its model, where that is asked. What of its role has no effect is told."""
+        with wrong_models_told():
+            variant = variant if self.options.dry_run else variant.resolved()
+        if isinstance(variant.agent, Role):
+            hide_secrets_of(variant.agent.agent.servers)
+            if variant.agent.warning is not None:
+                self._tell("Warning", variant.agent.warning)
+        return variant
 
     def _suites(self) -> list[TestSuiteDefinition]:
         """The suites that have what was asked for, with the cases that were."""
@@ -120,27 +146,36 @@ class _Run:
             self._tell_error(str(error))
 
     def _tell_error(self, message: str) -> None:
-        tell("Error", message)
+        self._tell("Error", message)
         self.exit_code = 1
 
-    def _run_suite(self, suite: TestSuiteDefinition) -> None:
-        answering = who_answers(self.role, suite)
-        name, role = self.terminal.line(suite.metadata.name), self.terminal.line(_name(answering))
-        how = " (dry-run)" if self.options.dry_run else ""
-        self.terminal.print(f"Running {name} ({count(len(suite.cases), 'case')}) against {role}{how}", "bold")
-        result = self._result(suite)
-        self.finished.append(FinishedSuite(result, suite.path))
-        show_result(self.terminal, result, suite.path, self.options.verbose)
-        if not result.all_passed:
-            self.exit_code = 1
+    def _tell(self, kind: str, message: str) -> None:
+        if message not in self.told:
+            tell(kind, message)
+        self.told.add(message)
 
-    def _result(self, suite: TestSuiteDefinition) -> SuiteResult:
-        options, progress = self.options, _Progress(len(suite.cases), self.terminal)
+    def _run_suite(self, variants: Variants) -> list[SuiteResult]:
+        suite = variants[0].suite
+        name, cases = self.terminal.line(suite.metadata.name), count(len(suite.cases), "case")
+        how = " (dry-run)" if self.options.dry_run else ""
+        answering = self.terminal.line(_answering(variants))
+        self.terminal.print(f"Running {name} ({cases}) against {answering}{how}", "bold")
+        progress = _Progress(len(suite.cases) * len(variants), self.terminal)
+        results = [self._result(variant, progress) for variant in variants]
+        if variants[0].name:
+            show_side_by_side(self.terminal, results, suite.path, self.options.verbose)
+        else:
+            show_result(self.terminal, results[0], suite.path, self.options.verbose)
+        if not all(result.all_passed for result in results):
+            self.exit_code = 1
+        return results
+
+    def _result(self, variant: Variant, progress: _Progress) -> SuiteResult:
+        options, suite = self.options, variant.suite
+        progress.begin(variant.name)
         try:
             with self.terminal.status() as progress.show:
-                return run_suite(
-                    self.role,
-                    suite,
+                result = variant.run(
                     dry_run=options.dry_run,
                     repeat=options.repeat,
                     threshold=options.threshold,
@@ -151,11 +186,13 @@ class _Run:
                     on_result=progress.finish,
                 )
         except KeyboardInterrupt:
-            partial = _partial(who_answers(self.role, suite), suite, progress.results, options.dry_run)
-        self.finished.append(FinishedSuite(partial, suite.path))
-        done, cases = len(progress.results), count(len(suite.cases), "case")
-        click.echo(f"Interrupted: {done} of {cases} {'is' if len(suite.cases) == 1 else 'are'} done.", err=True)
-        raise SystemExit(INTERRUPTED)
+            partial = _partial(variant, progress.results, options.dry_run)
+            self.finished.append(FinishedSuite(partial, suite.path))
+            is_or_are = "is" if progress.total == 1 else "are"
+            click.echo(f"Interrupted: {progress.done} of {count(progress.total, 'case')} {is_or_are} done.", err=True)
+            raise SystemExit(INTERRUPTED) from None
+        self.finished.append(FinishedSuite(result, suite.path))
+        return result
 
     def _remaining_cost(self) -> Decimal | None:
         """What the suites before have left of the limit."""
@@ -176,49 +213,60 @@ def _no_case_chosen(options: Options, cases: Sequence[TestCase]) -> str:
     return f"No case has {' and '.join(wanted)}. Tags there are: {tags}. Cases there are: {names}{more}."
 
 
-def _name(answering: Agent | Role | Target) -> str:
+def _answering(variants: Variants) -> str:
+    """What the header says that answers."""
+    if len(variants) > 1:
+        return count(len(variants), "variant")
+    answering = variants[0].answering
     return answering.name if isinstance(answering, Role) else answering.label
 
 
-def _partial(
-    answering: Agent | Role | Target, suite: TestSuiteDefinition, results: Sequence[CaseResult], dry_run: bool
-) -> SuiteResult:
-    """The result of a suite that was interrupted."""
-    agent = answering.agent if isinstance(answering, Role) else None
+def _partial(variant: Variant, results: Sequence[CaseResult], dry_run: bool) -> SuiteResult:
+    """The result of a variant that was interrupted."""
+    answering, suite = variant.answering, variant.suite
+    agent = answering.agent if isinstance(answering, Role) else answering
     done = {result.case.name: result for result in results}
     return SuiteResult(
         suite_name=suite.metadata.name,
-        agent=agent.label if agent else _name(answering),
-        model=agent.asks.model if agent else None,
+        agent=agent.label,
+        model=agent.asks.model if isinstance(agent, Agent) else None,
         case_results=tuple(done[case.name] for case in suite.cases if case.name in done),
         dry_run=dry_run,
         not_run=tuple(case for case in suite.cases if case.name not in done),
         duration=sum(result.duration for result in results),
         target=suite.target.label if suite.target else None,
+        variant=variant.parts,
     )
 
 
 class _Progress:
-    """How far the run of a suite is."""
+    """How far the run of a suite is, in all its variants."""
 
     show: Callable[[str], None]
 
     def __init__(self, total: int, terminal: Terminal) -> None:
+        self.total = total
+        self.done = 0
         self.results: list[CaseResult] = []
-        self._total = total
+        """Of the variant that is run."""
+        self._variant = ""
         self._terminal = terminal
         self._running: list[str] = []
 
+    def begin(self, variant: str) -> None:
+        self._variant, self.results = variant, []
+
     def start(self, case: TestCase) -> None:
-        self._running.append(case.name)
+        self._running.append(case_name(case.name, self._variant))
         self._update()
 
     def finish(self, result: CaseResult) -> None:
         self.results.append(result)
-        self._running.remove(result.case.name)
+        self.done += 1
+        self._running.remove(case_name(result.case.name, self._variant))
         self._update()
 
     def _update(self) -> None:
         others = f" and {len(self._running) - 1} more" if len(self._running) > 1 else ""
         first = self._terminal.line(self._running[0]) if self._running else ""
-        self.show(f"{len(self.results)}/{self._total} {first}{others}")
+        self.show(f"{self.done}/{self.total} {first}{others}")

@@ -5,7 +5,8 @@ what is not known or not there; durations are seconds, costs US dollars.
 
 - A suite: `suite` (its name), `file`, `role` (or the target), `target` (null of a role), `model`, `dry_run`,
   `total`, `passed`, `failed`, `skipped`, `stopped` (why cases were not run), `duration_s`, `cost_usd`,
-  `pass_at_k` (of its repeated cases, the mean), `cases`.
+  `pass_at_k` (of its repeated cases, the mean), `cases`,
+  `variant` (of what stands side by side the names of its `role`, `target`, `model`, `system_prompt`; else null).
 - A case: `name`, `file`, `line`, `tags`, `status` (`passed`, `failed`, `skipped` or `not run`), `pass_rate` and
   `threshold` (0 to 1), `repeats` (null of one that was run once), `retried`, `duration_s`, `attempts`.
 - Repeats: `runs`, `passed`, `interval_95` (Wilson's: the lower and the upper bound), `pass_at_k` (a value for each k).
@@ -62,6 +63,7 @@ def _suite(suite: FinishedSuite) -> dict[str, Any]:
         "target": result.target,
         "model": result.model,
         "dry_run": result.dry_run,
+        "variant": dict(result.variant) or None,
         **{name: getattr(result, name) for name in ("total", "passed", "failed", "skipped", "stopped")},
         "duration_s": round(result.duration, 6),
         "cost_usd": _dollars(result.cost),

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from llm_mock.suites.runner import run_suite as run_suite
     from llm_mock.suites.schema import TestCase as TestCase
     from llm_mock.suites.schema import TestSuiteDefinition as TestSuiteDefinition
+    from llm_mock.suites.variants import Variant as Variant
+    from llm_mock.suites.variants import variants_of as variants_of
 
 _MODULES = {
     "assertions": "evaluate_assertion evaluate_assertions",
@@ -31,6 +33,7 @@ _MODULES = {
     "role": "load_role Role",
     "runner": "load_suite run_suite",
     "schema": "TestCase TestSuiteDefinition",
+    "variants": "Variant variants_of",
 }
 
 __all__ = " ".join(_MODULES.values()).split()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from llm_mock.suites.matrix import case_name
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult
 from llm_mock.support.text import indented, shorten_name
 
@@ -17,17 +18,19 @@ SHOWN_PROMPT = 300
 SHOWN_CALLS = 10
 
 
-def failed_case(result: CaseResult, path: Path | None, signs: Mapping[bool | None, str] = SIGNS) -> str:
+def failed_case(
+    result: CaseResult, path: Path | None, signs: Mapping[bool | None, str] = SIGNS, variant: str = ""
+) -> str:
     """The whole of it, without secrets; the path is that of the suite, None for one made in Python."""
-    return "\n".join(_lines(result, path, signs))
+    return "\n".join(_lines(result, path, signs, variant))
 
 
-def _lines(result: CaseResult, path: Path | None, signs: Mapping[bool | None, str]) -> Iterator[str]:
+def _lines(result: CaseResult, path: Path | None, signs: Mapping[bool | None, str], variant: str) -> Iterator[str]:
     attempt = result.shown
     failed = [each for each in attempt.assertions if each.passed is False]
     problem = attempt.error if attempt.error is not None else said(failed[0], result)
     place = "" if path is None else f"{path}:{result.case.line}: " if result.case.line else f"{path}: "
-    yield f"{place}{shorten_name(result.case.name)}: {shorten_name(problem)}"
+    yield f"{place}{case_name(shorten_name(result.case.name), shorten_name(variant))}: {shorten_name(problem)}"
     if len(result.attempts) > 1:
         number = sum(each.status == "failed" for each in result.attempts)
         yield f"  pass rate {result.rate}"

@@ -6,7 +6,10 @@ import functools
 from pathlib import Path
 
 from llm_mock.errors import InvalidFile
-from llm_mock.suites.expansion import case_label, expand
+from llm_mock.suites.case_files import CaseFiles
+from llm_mock.suites.expansion import Problem, case_label, expand
+from llm_mock.suites.matrix import problems_with_matrix
+from llm_mock.suites.matrix_files import with_files
 from llm_mock.suites.schema import TestSuiteDefinition
 from llm_mock.suites.target_checks import problems_with_target
 from llm_mock.support import yaml_files
@@ -43,9 +46,11 @@ def load_suite(path: str | Path, *, files_in: str | Path | None = None) -> TestS
     suite._path = document.path
     for position, case in enumerate(suite.cases):
         case._line = document.line_of(("cases", position))
-    wrong = list(problems_with_target(suite))
-    suite, problems = expand(suite, document.path.parent, None if files_in is None else Path(files_in))
-    if problems := [*wrong, *problems]:
+    for axis, entries in suite.matrix.axes.items() if suite.matrix else ():
+        for position, entry in enumerate(entries):
+            entry._line = document.line_of(("matrix", axis, position))
+    suite, problems = _runnable(suite, document.path.parent, None if files_in is None else Path(files_in))
+    if problems:
         raise document.errors(problems)
     return suite
 
@@ -56,12 +61,29 @@ def expanded(suite: TestSuiteDefinition) -> TestSuiteDefinition:
     The files that its cases name lie in the folder of its own file, or in the working directory.
     """
     __tracebackhide__ = True
-    wrong = list(problems_with_target(suite))
-    suite, problems = expand(suite, suite.path.parent if suite.path else Path())
-    if problems := [*wrong, *problems]:
-        owner = suite.path or f"suite {shorten(suite.metadata.name)}"
-        raise InvalidFile("\n".join(f"{owner}: {text}" for _, text in problems))
+    suite, problems = _runnable(suite, suite.path.parent if suite.path else Path())
+    if problems:
+        raise InvalidFile("\n".join(f"{owner_of(suite)}: {text}" for _, text in problems))
     return suite
+
+
+def owner_of(suite: TestSuiteDefinition) -> str:
+    """How messages begin that are about a suite."""
+    return str(suite.path or f"suite {shorten(suite.metadata.name)}")
+
+
+def _runnable(
+    suite: TestSuiteDefinition, folder: Path, files_in: Path | None = None
+) -> tuple[TestSuiteDefinition, list[Problem]]:
+    """The suite with all that its files, defaults, rows and variables give, and what is wrong with it."""
+    problems = list(problems_with_target(suite))
+    if suite.matrix is not None:
+        problems += problems_with_matrix(suite.matrix, suite.target)
+        matrix, unreadable = with_files(suite.matrix, CaseFiles(folder, files_in or folder))
+        problems += unreadable
+        suite = suite.model_copy(update={"matrix": matrix})
+    suite, wrong = expand(suite, folder, files_in)
+    return suite, [*problems, *wrong]
 
 
 def _case_of(cases: object, location: Location) -> tuple[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
@@ -193,6 +193,8 @@ class SuiteResult:
     """Seconds."""
     target: str | None = None
     """The target: the function, the words of the command, or the URL; None where an agent was run."""
+    variant: Mapping[str, str] = field(default_factory=dict)
+    """What tells it from others that stand side by side: see `Variant.parts`."""
 
     @property
     def total(self) -> int:

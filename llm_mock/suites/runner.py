@@ -153,10 +153,12 @@ def who_answers(agent: Agent | Role | None, suite: TestSuiteDefinition) -> Agent
         InvalidFile: there is neither, or both.
     """
     __tracebackhide__ = True
+    if suite.matrix is not None:
+        raise InvalidFile(f"{loading.owner_of(suite)}: it has a matrix: run each of `variants_of(agent, suite)`")
     answering = agent if suite.target is None else suite.target
     if answering is not None and (agent is None or suite.target is None):
         return answering
-    owner = suite.path or f"suite {shorten(suite.metadata.name)}"
+    owner = loading.owner_of(suite)
     if answering is None:
         raise InvalidFile(f"{owner}: nothing answers its prompts: name a role, or write a 'target' into the suite")
     raise InvalidFile(f"{owner}: its 'target' answers its prompts: leave the role out, or the target")

@@ -32,6 +32,7 @@ from llm_mock.suites.assertion_types.texts import IContainsAssertion as IContain
 from llm_mock.suites.assertion_types.texts import JSONAssertion as JSONAssertion
 from llm_mock.suites.assertion_types.texts import RegexAssertion as RegexAssertion
 from llm_mock.suites.assertion_types.texts import StartsWithAssertion as StartsWithAssertion
+from llm_mock.suites.matrix import Matrix as Matrix
 from llm_mock.suites.target import Target as Target
 from llm_mock.support.numbers import MOST_REPETITIONS
 from llm_mock.support.validation import Text, Whole
@@ -134,6 +135,12 @@ class Metadata(StrictModel):
     description: str = ""
 
 
+def _not_empty(matrix: Any) -> Any:
+    if matrix is None:
+        raise ValueError("should be a mapping (key: value), not empty")
+    return matrix
+
+
 class TestSuiteDefinition(StrictModel):
     """A suite: its name and its cases."""
 
@@ -144,6 +151,8 @@ class TestSuiteDefinition(StrictModel):
     metadata: Metadata
     target: Target | None = None
     """The application that answers the prompts; by default the agent of a role does, which the run names."""
+    matrix: Annotated[Matrix | None, pydantic.BeforeValidator(_not_empty)] = None
+    """What the cases are run with, side by side; by default with the one agent or target."""
     defaults: Defaults = Defaults()
     cases: tuple[TestCase, ...] = ()
     _path: Path | None = PrivateAttr(default=None)

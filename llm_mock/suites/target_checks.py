@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from llm_mock.behaviour.scripted_replies import reply_of
 from llm_mock.errors import LLMMockError
-from llm_mock.suites.schema import TestSuiteDefinition, Turn
+from llm_mock.suites.schema import Target, TestSuiteDefinition, Turn
 from llm_mock.support.text import shorten_name
 
 OF_AGENTS = ("tool_calls", "not_tool_calls", "max_tokens", "max_cost")
@@ -16,14 +16,17 @@ OF_AGENTS = ("tool_calls", "not_tool_calls", "max_tokens", "max_cost")
 
 def problems_with_target(suite: TestSuiteDefinition) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """What is wrong with a suite that has a target, or replies without one: where it stands, and what."""
-    defaults = ("defaults",)
-    yield from _foreign_assertions(suite, defaults, suite.defaults.assertions)
+    defaults, targets = ("defaults",), _targets(suite)
+    yield from _foreign_assertions(targets, defaults, suite.defaults.assertions)
     for position, case in enumerate(suite.cases):
         name = f"case {shorten_name(case.name)!r}"
         places: list[tuple[tuple[str | int, ...], Turn]] = [(("cases", position), case)]
         places += [(("cases", position, "turns", number), turn) for number, turn in enumerate(case.turns)]
         for where, turn in places:
-            for place, text in [*_bad_replies(suite, where, turn), *_foreign_assertions(suite, where, turn.assertions)]:
+            for place, text in [
+                *_bad_replies(targets, where, turn),
+                *_foreign_assertions(targets, where, turn.assertions),
+            ]:
                 yield place, f"{name}: {text}"
         if case.turns and case.replies:
             yield (
@@ -32,13 +35,18 @@ def problems_with_target(suite: TestSuiteDefinition) -> Iterator[tuple[tuple[str
             )
 
 
-def _bad_replies(suite: TestSuiteDefinition, where: tuple[str | int, ...], turn: Turn) -> Iterator[Any]:
+def _targets(suite: TestSuiteDefinition) -> Sequence[Target]:
+    """The target, or those that stand side by side; empty where the agents of roles answer."""
+    return suite.matrix.targets if suite.matrix else (suite.target,) if suite.target else ()
+
+
+def _bad_replies(targets: Sequence[Target], where: tuple[str | int, ...], turn: Turn) -> Iterator[Any]:
     if not turn.replies:
         return
     here = (*where, "replies")
-    if suite.target is None:
+    if not targets:
         yield here, "replies are for the models of a 'target'; the model of a role answers 'expected_output'"
-    elif suite.target.url is not None:
+    elif any(target.url is not None for target in targets):
         yield (
             here,
             "replies cannot be handed to an application that runs elsewhere: start it with the environment that "
@@ -53,8 +61,8 @@ def _bad_replies(suite: TestSuiteDefinition, where: tuple[str | int, ...], turn:
             yield (*here, number), f"reply {number + 1}: {error}"
 
 
-def _foreign_assertions(suite: TestSuiteDefinition, where: tuple[str | int, ...], assertions: Any) -> Iterator[Any]:
-    for number, assertion in enumerate(assertions if suite.target is not None else ()):
+def _foreign_assertions(targets: Sequence[Target], where: tuple[str | int, ...], assertions: Any) -> Iterator[Any]:
+    for number, assertion in enumerate(assertions if targets else ()):
         if assertion.type in OF_AGENTS:
             yield (
                 (*where, "assertions", number),

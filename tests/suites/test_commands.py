@@ -251,7 +251,7 @@ def test_a_model_that_cannot_be_asked_is_told_with_a_remedy(
         ["test", "role.yaml", "-s", "tests.yaml", "--max-cost", "-1"],
         ["test", "role.yaml", "-s", "tests.yaml", "--output", "results.txt"],
         ["test", "role.yaml", "-s", "tests.yaml", "--wrong"],
-        ["test", "role.yaml", "-s", "tests.yaml", "--model", "a", "--model", "b"],
+        ["test", "role.yaml", "-s", "tests.yaml", "--model", "a", "--model", "a"],
     ],
     ids=lambda arguments: arguments[-1],
 )

@@ -64,6 +64,7 @@ def test_the_json_says_all_about_a_live_run(project: Project, mock_llm_responses
         **{"suite": "greeting-tests", "file": "tests.yaml", "role": "hello-world", "model": MODEL, "dry_run": False},
         **{"total": 1, "passed": 1, "failed": 0, "skipped": 0, "stopped": None, "cost_usd": 0.024, "target": None},
         "pass_at_k": {},
+        "variant": None,
     }
     assert case == {
         **{"name": "says-hello", "file": "tests.yaml", "line": 7, "tags": ["fast"], "status": "passed"},

@@ -24,6 +24,11 @@ class StrictModel(pydantic.BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def or_text(schema: dict[str, Any]) -> None:
+    """Have the JSON Schema of a list accept texts, each of which stands for an item."""
+    schema["items"] = {"anyOf": [schema["items"], {"type": "string"}]}
+
+
 @dataclass(frozen=True)
 class RunContext:
     """What assertions may look at besides the output."""

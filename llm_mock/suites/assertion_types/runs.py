@@ -10,7 +10,7 @@ import pydantic
 from pydantic import Field
 
 from llm_mock.agents.result import AgentResult, Mode
-from llm_mock.suites.assertion_types.base import BaseAssertion, Outcome, RunContext, StrictModel
+from llm_mock.suites.assertion_types.base import BaseAssertion, Outcome, RunContext, StrictModel, or_text
 from llm_mock.support.text import dollars, shorten, shorten_name, suggestion
 from llm_mock.support.validation import Number, Text, Whole
 
@@ -37,18 +37,13 @@ class ExpectedToolCall(StrictModel):
     arguments: dict[str, Any] = Field(default={})
 
 
-def _or_name(schema: dict[str, Any]) -> None:
-    """Have the JSON Schema accept the name of a tool for a call."""
-    schema["items"] = {"anyOf": [schema["items"], {"type": "string"}]}
-
-
 class ToolCallsAssertion(_RunAssertion):
     """The tools that were called; compared as `AgentResult.tool_calls_match` does."""
 
     skipped_dry = "only a real model chooses the tools that it calls"
 
     type: Literal["tool_calls", "not_tool_calls"] = "tool_calls"
-    calls: Annotated[tuple[ExpectedToolCall, ...], Field(json_schema_extra=_or_name)]
+    calls: Annotated[tuple[ExpectedToolCall, ...], Field(json_schema_extra=or_text)]
     """The calls; the name of a tool alone stands for a call with any arguments."""
     mode: Mode = "strict"
 

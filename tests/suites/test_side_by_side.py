@@ -1,0 +1,251 @@
+"""Suites of which the cases are run with several models, system prompts, roles or targets, side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from llm_mock import MockGetModel, Reply
+from llm_mock.errors import InvalidFile
+from llm_mock.suites import Variant, load_role, load_suite, run_suite, variants_of
+from tests.suites.conftest import ROLE, SUITE, Project
+from tests.suites.test_broken_files import problems
+
+MATRIX = """\
+matrix:
+  models: [gpt-4o, {model: gpt-4o-mini, name: hot, options: {temperature: 1}}]
+  system_prompts:
+    - {name: short, text: Be short.}
+    - {name: long, file: prompts/long.txt}
+"""
+NAMES = ["gpt-4o, short", "gpt-4o, long", "hot, short", "hot, long"]
+CASES = """\
+cases:
+  - name: says-hello
+    prompt: "Hi there!"
+    expected_output: "Hello!"
+    assertions: [{type: contains, value: Hello}]
+  - name: has-number
+    prompt: "How many?"
+    expected_output: "None"
+    assertions: [{type: regex, pattern: '\\d+'}]
+"""
+START = "apiVersion: llm-mock/v1\nkind: TestSuite\nmetadata: {name: greeting-tests}\n"
+
+
+@pytest.fixture
+def matrix(project: Project) -> Project:
+    """A project whose suite has a matrix of two models and two system prompts."""
+    project.write("prompts/long.txt", "Be long.\n")
+    project.write("tests.yaml", START + MATRIX + CASES)
+    return project
+
+
+def rows_of(output: str) -> list[list[str]]:
+    """The cells of the last table of an output."""
+    table = output[output.rindex("┏") : output.rindex("┘")]
+    return [[cell.strip() for cell in line.split("│")[1:-1]] for line in table.splitlines() if line.startswith("│")]
+
+
+# What is asked
+
+
+def test_every_model_is_asked_with_every_system_prompt(matrix: Project, mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set("*", "Hello 1")
+    assert matrix.test("-j", "2").exit_code == 0
+    asked = {
+        (call["model_id"], call["kwargs"].get("system"), call["options"].get("temperature"))
+        for call in mock_llm_responses.calls
+    }
+    assert asked == {
+        ("gpt-4o", "Be short.", None),
+        ("gpt-4o", "Be long.", None),
+        ("gpt-4o-mini", "Be short.", 1.0),
+        ("gpt-4o-mini", "Be long.", 1.0),
+    }
+    assert len(mock_llm_responses.calls) == 8
+
+
+def test_models_of_the_command_line_stand_side_by_side_in_place_of_those_of_the_matrix(
+    matrix: Project, mock_llm_responses: MockGetModel
+) -> None:
+    mock_llm_responses.set("gpt-4o", "Hello 1")
+    mock_llm_responses.set("gpt-4.1", "Bye 1")
+    matrix.write("plain.yaml", SUITE)
+    ended = matrix.test("-k", "hello", "--model", "gpt-4o", "--model", "gpt-4.1", suite="plain.yaml")
+    assert rows_of(ended.stdout)[0] == ["says-hello", "PASS", "FAIL"]
+    assert {call["kwargs"].get("system") for call in mock_llm_responses.calls} == {"You are kind."}
+    matrix.test("-k", "hello", "--model", "gpt-4.1", "-o", "out.json")
+    variants = [suite["variant"] for suite in json.loads(Path("out.json").read_text())["suites"]]
+    assert variants == [{"model": "gpt-4.1", "system_prompt": name} for name in ("short", "long")]
+
+
+def test_roles_and_models_of_a_matrix_need_no_role_of_the_run(
+    project: Project, mock_llm_responses: MockGetModel
+) -> None:
+    mock_llm_responses.set("*", "Hello!")
+    project.write("roles/other.yaml", ROLE.replace("kind.", "rude.").replace("hello-world", "other"))
+    project.write(
+        "roles.yaml", f"{START}matrix: {{roles: [role.yaml, {{role: roles/other.yaml, name: rude}}]}}\n{CASES}"
+    )
+    project.write("models.yaml", f"{START}matrix: {{models: [gpt-4o, gpt-4o-mini]}}\n{CASES}")
+    ended = project.command("test", "-s", "roles.yaml", "-s", "models.yaml", "-k", "hello", "-o", "out.json")
+    assert ended.exit_code == 0, ended.output
+    assert [(call["model_id"], call["kwargs"].get("system")) for call in mock_llm_responses.calls] == [
+        ("gpt-4o-mini", "You are kind."),
+        ("gpt-4o-mini", "You are rude."),
+        ("gpt-4o", None),
+        ("gpt-4o-mini", None),
+    ]
+    found = [(each["role"], each["variant"]) for each in json.loads(Path("out.json").read_text())["suites"]]
+    assert found[:2] == [("hello-world", {"role": "role.yaml"}), ("other", {"role": "rude"})]
+
+
+def test_targets_stand_side_by_side(project: Project) -> None:
+    project.write(
+        "app.py",
+        "import llm\n"
+        "def old(prompt): return llm.get_model('gpt-4o').prompt(prompt).text()\n"
+        "def new(prompt): return old(prompt).upper()\n",
+    )
+    targets = "targets: [{name: old, function: 'app.py:old'}, {name: new, function: 'app.py:new'}]"
+    cases = CASES.replace('expected_output: "Hello!"', "replies: [{text: Hello}]")
+    project.write("tests.yaml", f"{START}matrix: {{{targets}}}\n{cases}")
+    ended = project.command("test", "-s", "tests.yaml", "--dry-run", "-k", "hello", "-j", "2")
+    assert rows_of(ended.output)[:2] == [["says-hello", "PASS", "FAIL"], ["Passed", "1/1", "0/1"]]
+    assert "says-hello[new]: Output does not contain 'Hello'" in ended.output
+    assert "leave --model out" in project.command("test", "role.yaml", "-s", "tests.yaml", "--model", "m").output
+
+
+def test_variants_in_python(matrix: Project) -> None:
+    suite = load_suite("tests.yaml")
+    variants = variants_of(load_role("role.yaml"), suite)
+    assert [variant.name for variant in variants] == NAMES
+    result = variants[2].run(dry_run=True)
+    assert (result.model, result.variant) == ("gpt-4o-mini", {"model": "hot", "system_prompt": "short"})
+    with pytest.raises(InvalidFile, match=r"tests\.yaml: it has a matrix: run each of `variants_of\(agent, suite\)`"):
+        run_suite(load_role("role.yaml"), suite)
+    (only,) = variants_of(load_role("role.yaml"), variants[0].suite)
+    assert isinstance(only, Variant)
+    assert only.name == ""
+
+
+# What is shown and written
+
+
+def test_the_table_has_a_row_for_each_case_and_a_column_for_each_variant(matrix: Project) -> None:
+    ended = matrix.dry()
+    assert ended.exit_code == 1
+    assert ended.stdout.startswith("Running greeting-tests (2 cases) against 4 variants (dry-run)\n")
+    assert [row[:3] for row in rows_of(ended.stdout)[:3]] == [
+        ["says-hello", "PASS", "PASS"],
+        ["has-number", "FAIL", "FAIL"],
+        ["Passed", "1/2", "1/2"],
+    ]
+    assert r"tests.yaml:14: has-number[hot, long]: Output does not match pattern '\d+'" in ended.stdout
+    assert ended.stdout.endswith("4/8 passed ✗ Some tests failed\n")
+
+
+def test_verbose_shows_each_variant_alone_and_then_the_table(matrix: Project) -> None:
+    output = matrix.dry("-v", "-k", "hello").stdout
+    assert [line for line in output.splitlines() if line in NAMES] == NAMES
+    assert output.count("✓ Output contains 'Hello'") == 4
+    assert output.endswith("4/4 passed ✓ All tests passed\n")
+
+
+def test_cost_and_time_stand_under_the_variants_of_a_live_run(
+    matrix: Project, mock_llm_responses: MockGetModel
+) -> None:
+    mock_llm_responses.set("*", Reply("Hello 1", usage={"input_tokens": 1, "output_tokens": 0}))
+    mock_llm_responses.set_price("gpt-4o", 1_000_000, 0)
+    mock_llm_responses.set_price("gpt-4o-mini", 2_000_000, 0)
+    output = matrix.test("--repeat", "2", "--max-cost", "20").stdout
+    assert rows_of(output)[0] == ["says-hello", "PASS 2/2", "PASS 2/2", "PASS 2/2", "PASS 2/2"]
+    assert rows_of(output)[3] == ["Pass rate", "100%", "100%", "100%", "100%"]
+    assert rows_of(output)[-2] == ["Cost", "$4.00", "$4.00", "$8.00", "$4.00"]
+    assert "Stopped: hot, long: the cases cost $4.00, and max_cost is $4.00" in output
+
+
+def test_a_model_without_a_key_stops_no_other_variant(project: Project, mock_llm_responses: MockGetModel) -> None:
+    import llm
+
+    mock_llm_responses.set_error("gpt-4o", llm.NeedsKeyException("No key"))
+    mock_llm_responses.set("gpt-4o-mini", "Hello 1")
+    output = project.test("--model", "gpt-4o", "--model", "gpt-4o-mini").stdout
+    assert rows_of(output)[:4] == [
+        ["says-hello", "FAIL", "PASS"],
+        ["no-errors", "-", "PASS"],
+        ["has-number", "-", "PASS"],
+        ["Passed", "0/1", "3/3"],
+    ]
+
+
+# What is wrong
+
+
+@pytest.mark.parametrize(
+    ("matrix", "problem"),
+    [
+        ("matrix:", "4: matrix: should be a mapping (key: value), not empty"),
+        ("matrix: {}", "4: matrix: is empty: list what stands side by side, as roles, targets, models, system_prompts"),
+        ("matrix: {models: []}", "4: matrix.models: should not be empty"),
+        ("matrix:\n  modls: [a]", "5: unknown key 'modls'; did you mean 'models'?"),
+        ("matrix:\n  models:\n  - a\n  - {model: b, option: {}}", "7: unknown key 'option'; did you mean 'options'?"),
+        (
+            "matrix:\n  models:\n  - a\n  - b\n  - a",
+            "8: the model 'a' stands twice (line 6): leave it out, or give one",
+        ),
+        (
+            "matrix:\n  system_prompts: [{name: a}]",
+            "5: matrix.system_prompts.0: needs a 'text' or a 'file', and not both",
+        ),
+        (
+            "matrix:\n  system_prompts:\n  - {name: a, file: no.txt}",
+            "6: matrix.system_prompts: {folder}/no.txt: cannot be read: No such file or directory",
+        ),
+        ("matrix:\n  roles:\n  - a/no.yaml", "6: matrix.roles: {folder}/a/no.yaml: cannot be read: No such file"),
+        (
+            "matrix: {targets: [{name: a, command: [x]}], models: [m]}",
+            "4: matrix: 'targets' and 'models' exclude each other: a target asks models of its own",
+        ),
+        (
+            "target: {command: [x]}\nmatrix: {models: [m]}",
+            "5: 'target' and 'matrix' exclude each other: leave one of them out",
+        ),
+        (
+            f"matrix:\n  models: [{', '.join(f'm{n}' for n in range(1001))}]",
+            "4: gives 1,001 variants: at most 1,000 can stand side by side",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_matrix_is_said_with_its_line(matrix: str, problem: str, tmp_path: Path) -> None:
+    (found,) = problems(tmp_path, f"{START}{matrix}\n")
+    assert found.startswith(problem.replace("{folder}", str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("gpt-4o-mni", "tests.yaml:7: llm knows no model 'gpt-4o-mni'. Near are: "),
+        ("{model: gpt-4o, options: {temprature: 1}}", "tests.yaml:7: the model 'gpt-4o' has no option 'temprature'"),
+    ],
+)
+def test_a_model_of_a_matrix_that_cannot_be_asked_is_told_before_any_is(
+    model: str, message: str, project: Project, mock_llm_responses: MockGetModel
+) -> None:
+    mock_llm_responses.set_unknown("gpt-4o-mni")
+    project.write("tests.yaml", f"{START}matrix:\n  models:\n  - gpt-4o-mini\n  - {model}\n{CASES}")
+    ended = project.test()
+    assert (ended.exit_code, ended.stdout) == (1, "")
+    assert ended.stderr.startswith(f"Error: {message}")
+    assert not mock_llm_responses.calls
+    assert project.dry("-k", "hello").exit_code == 0
+
+
+def test_roles_of_a_matrix_and_one_of_the_run_exclude_each_other(project: Project) -> None:
+    project.write("tests.yaml", f"{START}matrix: {{roles: [role.yaml]}}\n{CASES}")
+    assert project.dry().stderr == (
+        "Error: tests.yaml: its matrix names the roles: leave the role out, or 'roles' of the matrix\n"
+    )
