@@ -13,9 +13,8 @@ from llm_mock.plugin.stash import PASS_RATE
 from llm_mock.plugin.yaml_items import TestFailed, YAMLFile, YAMLItem
 
 if TYPE_CHECKING:
-    from llm_mock.agents import Agent
-    from llm_mock.suites.role import Role
-    from llm_mock.suites.schema import Target, TestCase
+    from llm_mock.suites.schema import TestCase
+    from llm_mock.suites.variants import Variant
 
 INI = "llm_mock_suites"
 
@@ -65,7 +64,7 @@ def _suites_and_role(line: str, folder: Path) -> tuple[Sequence[Path], Path | No
 
 
 class SuiteFile(YAMLFile):
-    """A suite file; its cases, which are run with a role or with its target, are its tests."""
+    """A suite file; its cases, each in all variants, are its tests."""
 
     def __init__(self, *, role: Path | None, files_in: Path | None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -73,27 +72,31 @@ class SuiteFile(YAMLFile):
         self._files_in = files_in
 
     def tests(self) -> Iterator[pytest.Item]:
-        """The cases."""
+        """The cases, each in all variants."""
+        from llm_mock.suites.loading import load_suite
+        from llm_mock.suites.matrix import case_name
         from llm_mock.suites.role import load_role
-        from llm_mock.suites.runner import load_suite, who_answers
+        from llm_mock.suites.variants import variants_of
 
         role = None if self._role is None else load_role(self._role)
         suite = load_suite(self.path, files_in=self._files_in)
-        answers = who_answers(role, suite)
+        variants = variants_of(role, suite)
         for case in suite.cases:
-            yield SuiteItem.from_parent(self, name=case.name, case=case, role=answers, line=case.line, tags=case.tags)
+            for variant in variants:
+                name = case_name(case.name, variant.name)
+                yield SuiteItem.from_parent(self, name=name, case=case, variant=variant, line=case.line, tags=case.tags)
 
 
 class SuiteItem(YAMLItem):
-    """One case. It is a dry run unless `--llm-mock-live` is given."""
+    """One case in one variant. It is a dry run unless `--llm-mock-live` is given."""
 
     failure_shows_calls = True
     """The plugin need not show them once more."""
 
-    def __init__(self, *, case: TestCase, role: Agent | Role | Target, **kwargs: Any) -> None:
+    def __init__(self, *, case: TestCase, variant: Variant, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.case = case
-        self.role = role
+        self.variant = variant
 
     def runtest(self) -> None:
         """Run the case.
@@ -102,17 +105,20 @@ class SuiteItem(YAMLItem):
             TestFailed: it failed; the text shows prompt, output and each assertion.
         """
         from llm_mock.suites.failure import failed_case
-        from llm_mock.suites.role import Role, resolve_model
         from llm_mock.suites.runner import run_case
 
         mock: Any = active()
-        role = resolve_model(self.role) if self.live and isinstance(self.role, Role) else self.role
+        variant = self.variant.resolved() if self.live else self.variant
         result = run_case(
-            role, self.case, folder=self.path.parent, dry_run=not self.live, get_model=mock and mock.get_model
+            variant.answering,
+            self.case,
+            folder=self.path.parent,
+            dry_run=not self.live,
+            get_model=mock and mock.get_model,
         )
         if len(result.attempts) > 1:
             self.user_properties.append((PASS_RATE, str(result.rate)))
         if result.status == "failed":
-            raise TestFailed(failed_case(result, self.shown_path))
+            raise TestFailed(failed_case(result, self.shown_path, variant=variant.name))
         if result.status == "skipped":
             pytest.skip("; ".join(dict.fromkeys(each.message for each in result.assertion_results)))

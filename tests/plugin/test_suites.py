@@ -231,3 +231,38 @@ def test_how_often_a_repeated_case_passed_is_in_the_summary_and_in_the_report(
     result.stdout.fnmatch_lines(["*= Repeated cases =*", f"  suites/greetings.yaml::says-hello  {rate}"])
     tests = json.loads((project.path / "report.json").read_text())["tests"]
     assert [test.get("pass_rate") for test in tests] == [rate, None, None]
+
+
+MATRIX = """
+apiVersion: llm-mock/v1
+kind: TestSuite
+metadata: {name: greetings}
+matrix:
+  models: [gpt-5-mini, gpt-5]
+  system_prompts: [{name: kind, text: Be kind.}, {name: short, text: Be short.}]
+cases:
+  - {name: says-hello, prompt: Hi!, expected_output: Hello!, assertions: [{type: contains, value: Hello}]}
+  - {name: says-sorry, prompt: Where is it?, expected_output: Here., assertions: [{type: contains, value: sorry}]}
+"""
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2", "-p", "xdist"]], ids=["here", "xdist"])
+def test_each_case_is_a_test_in_every_variant_of_a_matrix(workers: list[str], project: pytest.Pytester) -> None:
+    write(project, "suites/greetings.yaml", MATRIX)
+    result = project.runpytest("-v", *workers)
+    result.assert_outcomes(passed=4, failed=4)
+    result.stdout.fnmatch_lines(
+        ["suites/greetings.yaml:9: says-sorry[[]gpt-5-mini, kind[]]: Output does not contain 'sorry'"]
+    )
+    if not workers:
+        result.stdout.fnmatch_lines(["suites/greetings.yaml::says-hello[[]gpt-5, short[]] PASSED*"])
+        project.runpytest("-k", "says-hello and short").assert_outcomes(passed=2, deselected=6)
+
+
+def test_variants_are_asked_live_and_a_model_that_is_not_known_is_named_with_its_line(
+    project: pytest.Pytester,
+) -> None:
+    write(project, "suites/greetings.yaml", MATRIX.replace("gpt-5-mini, gpt-5]", "gpt-5-mni]"))
+    result = project.runpytest("--llm-mock-live", "-k", "hello and kind")
+    result.assert_outcomes(failed=1, deselected=3)
+    result.stdout.fnmatch_lines(["*suites/greetings.yaml:5: llm knows no model 'gpt-5-mni'. Near are: *"])
