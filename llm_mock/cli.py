@@ -254,24 +254,30 @@ def serve(script: str | None, host: str, port: int, strict: bool, record: Path |
         serve_script(script, host, port, strict, record)
 
 
-@main.command(short_help="Make a cassette of one of VCR's.", epilog="Documentation: docs/cassettes.md.")
-@click.argument("source", type=click.Path(path_type=Path), metavar="VCR.yaml")
-@click.option(
-    "output", "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The cassette to write."
+@main.command(
+    "import",
+    short_help="Take over a file of promptfoo's or VCR's.",
+    epilog="Documentation: docs/suites.md and docs/cassettes.md.",
 )
-@click.option("hosts", "--host", multiple=True, metavar="HOST", help="A further host that is a provider; repeatable.")
-def import_cassette(source: Path, output: Path | None, hosts: tuple[str, ...]) -> None:
-    """Make a cassette of one that VCR or pytest-recording made (YAML or JSON), and say what became of each call.
+@click.argument("source", type=click.Path(path_type=Path), metavar="FILE")
+@click.option(
+    "output", "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The suite or cassette to write."
+)
+@click.option("hosts", "--host", multiple=True, metavar="HOST", help="VCR: a further host of a provider; repeatable.")
+def import_file(source: Path, output: Path | None, hosts: tuple[str, ...]) -> None:
+    """Make a suite of a configuration of promptfoo's, or a cassette of one that VCR or pytest-recording made.
 
     \b
-      llm-mock import-cassette tests/cassettes/test_greeting/test_hello.yaml
+      llm-mock import promptfooconfig.yaml
+      llm-mock import tests/cassettes/test_greeting/test_hello.yaml
 
-    By default it is written beside that, as test_hello.llm.yaml, where its test finds it. No key gets into it.
+    It says line by line what has no counterpart. By default it writes beside FILE: promptfooconfig.suite.yaml and the
+    role that it asks, or test_hello.llm.yaml, where its test finds it. No key gets into a cassette.
     """
     with errors_told():
-        from llm_mock.commands.import_cassette import import_cassette as import_calls
+        from llm_mock.commands.import_file import import_any
 
-        import_calls(source, output, hosts)
+        import_any(source, output, hosts)
 
 
 @main.command(short_help="Print the settings of pytest that we recommend.", epilog="Documentation: docs/reference.md.")

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr
 
 from llm_mock.support.numbers import LONGEST, MOST_REPETITIONS, MOST_RETRIES
 from llm_mock.support.text import shorten, shorten_name
-from llm_mock.support.validation import Number, Seconds, Text, Whole
+from llm_mock.support.validation import Number, Seconds, Text, Whole, WithExtensions
 
 PARTS = {"setup": "setup: ", "steps": "", "teardown": "teardown: "}
 """The lists of steps, in the order in which they are done, and the beginnings of the names of their results."""
@@ -80,7 +80,7 @@ class VerdictSpec(_Strict):
     fail_if: Text
 
 
-class TestSpec(_Strict):
+class TestSpec(WithExtensions, _Strict):
     """A whole test."""
 
     test: TestMeta

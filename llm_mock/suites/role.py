@@ -69,8 +69,8 @@ def load_role(path: str | Path) -> Role:
     What a role file says besides is kept in `Role.ignored`.
 
     Args:
-        path: the file, of `apiVersion: initrunner/v1` or `llm-mock/v1` and `kind: Agent`; or a flat agent of InitRunner,
-            which has `name` and `prompt`.
+        path: the file, of `apiVersion: initrunner/v1` or `llm-mock/v1` and `kind: Agent`; or a flat agent of
+            InitRunner, which has `name` and `prompt`.
 
     Raises:
         InvalidFile: it cannot be read or is no role; the message names the line.

@@ -12,7 +12,7 @@ from pydantic import AliasChoices, ConfigDict, Field
 
 from llm_mock.errors import InvalidFile
 from llm_mock.support.text import nearest, shorten, shorten_name
-from llm_mock.support.validation import Number, Seconds, Text, Whole
+from llm_mock.support.validation import Location, Number, Seconds, Text, Whole, WithExtensions
 from llm_mock.support.yaml_files import Document
 
 TOOL_TYPES = ("mcp", "cli")
@@ -125,7 +125,7 @@ class _Spec(_Part):
     skill: str | None = None
 
 
-class RoleFile(_Part):
+class RoleFile(WithExtensions, _Part):
     apiVersion: Literal["initrunner/v1", "llm-mock/v1"]
     kind: Literal["Agent"]
     metadata: _Metadata
@@ -138,7 +138,7 @@ class RoleFile(_Part):
         return self.metadata.name
 
 
-class FlatAgent(_Spec):
+class FlatAgent(WithExtensions, _Spec):
     """A flat agent of InitRunner: what a role has in its spec stands at the top, beside the name."""
 
     name: Text
@@ -231,9 +231,9 @@ def ignored_keys(document: Document, file: RoleFile | FlatAgent) -> Iterator[str
     for location, part in parts.items():
         yield from _without_effect(document, location, part.model_extra or (), type(part).model_fields)
     for position, tool in enumerate(spec.tools):
-        place = (*file.place, "tools", position)
+        place: Location = (*file.place, "tools", position)
         if tool.type not in TOOL_TYPES:
-            named = f"{'.'.join(place[:-1])}[{position}]"
+            named = f"{'.'.join((*file.place, 'tools'))}[{position}]"
             yield f"{named} of type {shorten_name(tool.type)} (line {document.line_of(place)})"
             continue
         others = {*tool.model_fields_set, *(tool.model_extra or ())}.difference(tool.effective)

@@ -35,7 +35,7 @@ from llm_mock.suites.assertion_types.texts import StartsWithAssertion as StartsW
 from llm_mock.suites.matrix import Matrix as Matrix
 from llm_mock.suites.target import Target as Target
 from llm_mock.support.numbers import MOST_REPETITIONS
-from llm_mock.support.validation import Text, Whole
+from llm_mock.support.validation import Text, Whole, WithExtensions
 
 Assertion = Annotated[
     ContainsAssertion
@@ -141,7 +141,7 @@ def _not_empty(matrix: Any) -> Any:
     return matrix
 
 
-class TestSuiteDefinition(StrictModel):
+class TestSuiteDefinition(WithExtensions, StrictModel):
     """A suite: its name and its cases."""
 
     __test__: ClassVar[bool] = False

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, NamedTuple
 
 import pydantic
+from pydantic import ConfigDict
 
 from llm_mock.support.numbers import LONGEST
 from llm_mock.support.text import nearest, shorten, suggestion
@@ -25,6 +26,7 @@ Location = Sequence[str | int]
 QUOTABLE = (bool, int, float, datetime.date)
 """What YAML makes of a text that should have been in quotes."""
 SHOWN_NUMBER = 10**20
+EXTENSION = "x-"
 
 _WANTED = {
     **dict.fromkeys(("string_type", "string_unicode"), "text"),
@@ -42,6 +44,22 @@ _LIMITS: dict[str, Callable[[Any], str]] = {
     "less_than_equal": lambda limits: f"should be at most {limits['le']:,g}",
     **dict.fromkeys(("too_short", "string_too_short", "string_pattern_mismatch"), lambda _: "should not be empty"),
 }
+
+
+class WithExtensions(pydantic.BaseModel):
+    """A whole file: keys at its top that begin with `x-` are the author's own, such as what anchors stand in."""
+
+    model_config = ConfigDict(json_schema_extra={"patternProperties": {f"^{EXTENSION}": {}}})
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _without_extensions(cls, data: Any) -> Any:
+        return {key: value for key, value in data.items() if not is_extension(key)} if isinstance(data, dict) else data
+
+
+def is_extension(key: Any) -> bool:
+    """Whether a key at the top of a file is the author's own."""
+    return isinstance(key, str) and key.startswith(EXTENSION)
 
 
 class Problem(NamedTuple):

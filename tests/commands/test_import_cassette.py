@@ -1,4 +1,4 @@
-"""`llm-mock import-cassette`: what VCR recorded is replayed from a cassette of ours."""
+"""`llm-mock import`: what VCR recorded is replayed from a cassette of ours."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderServer]:
 
 
 def run(*arguments: object) -> tuple[int, list[str]]:
-    result = CliRunner().invoke(main, ["import-cassette", *map(str, arguments)])
+    result = CliRunner().invoke(main, ["import", *map(str, arguments)])
     return result.exit_code, result.output.splitlines()
 
 
@@ -118,7 +118,7 @@ def completion(text: str) -> bytes:
     [
         ("interactions: [", ":2: is not valid YAML: "),
         ('{"interactions": [\n  oops]}', ":2: is not valid JSON: Expecting value"),
-        ("calls: []", ":1: is no cassette of VCR: it should hold a list `interactions`"),
+        ("calls: []", ":1: this is no configuration of promptfoo (prompts, tests), and no cassette of VCR"),
         ("interactions:\n- request: {uri: x}\n  response: {}\n", ":2: this interaction has no status"),
         ("interactions:\n- request: {}\n- 3\n", ":2: this interaction has no response"),
         ("interactions:\n- 3\n", ":2: this interaction is not as VCR has it: "),

@@ -126,6 +126,12 @@ def test_more_repetitions_than_anybody_waits_for_are_refused(problem: Callable[[
     assert problem(with_steps(steps)) == "FILE:3: with every repeat these are 2,002,000 steps; 10,000 is the most"
 
 
+def test_keys_of_the_author_s_own_hold_what_anchors_name(write: Write, problem: Callable[[str], str]) -> None:
+    text = "x-args: &args {a: 1}\n" + with_steps("steps: [{tool: x, args: *args}]")
+    assert load_spec(write(text)).steps[0].args == {"a": 1}
+    assert problem(text.replace("x-args", "args")).startswith("FILE:1: unknown key 'args'")
+
+
 def test_a_file_of_several_kinds_of_problems_names_them_all(problem: Callable[[str], str]) -> None:
     steps = "steps:\n  - tool: a\n    save_as: my result\n  - {}\n  - tool: b\n    args:\n      x: [1, '${c}']"
     assert problem(with_steps(steps)).splitlines() == [

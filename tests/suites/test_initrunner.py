@@ -160,6 +160,7 @@ def test_kinds_without_a_counterpart_are_named(kind: str, tmp_path: Path) -> Non
 
 
 FLAT = """\
+x-own: 1
 name: helper
 description: It helps.
 spec_version: 3
@@ -185,8 +186,8 @@ def test_a_flat_agent_is_a_role(tmp_path: Path) -> None:
     assert (role.name, role.model_ids) == ("helper", ("anthropic/claude-sonnet", "claude-sonnet"))
     assert (agent.system_prompt, agent.max_turns, server.call_timeout) == ("You help.", 7, 5)
     assert role.warning == (
-        f"{path}: ignored, as this has no effect here: guardrails.timeout_seconds (line 14), "
-        "tools[0] of type datetime (line 7), tools[1] of type filesystem (line 8)."
+        f"{path}: ignored, as this has no effect here: guardrails.timeout_seconds (line 15), "
+        "tools[0] of type datetime (line 8), tools[1] of type filesystem (line 9)."
     )
     path.write_text(FLAT[: FLAT.index("tools:")])
     (suite := tmp_path / "suite.yaml").write_text(SUITE)

@@ -228,6 +228,19 @@ def test_references_of_yaml_share_what_cases_have_in_common(tmp_path: Path) -> N
     assert [case.assertions for case in suite.cases] == [suite.cases[0].assertions] * 3
 
 
+def test_keys_of_the_author_s_own_hold_what_anchors_name(tmp_path: Path) -> None:
+    path = tmp_path / "suite.yaml"
+    own = "x-polite: &polite\n  - {type: contains, value: please}\n"
+    path.write_text(
+        f"{own}{HEAD}cases:\n- {{name: a, prompt: p, assertions: *polite}}\n- {{name: b, prompt: p, x-a: 1}}\n"
+    )
+    with pytest.raises(InvalidFile) as raised:
+        load_suite(path)
+    assert str(raised.value).startswith(f"{path}:9: case 'b': unknown key 'x-a'; known are ")
+    path.write_text(path.read_text().replace(", x-a: 1", ""))
+    assert len(load_suite(path).cases[0].assertions) == 1
+
+
 def test_a_suite_made_in_python_is_expanded_the_same_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "hi.txt").write_text("Hi ${who}\n")

@@ -1,0 +1,1 @@
+"""Makes suites of promptfoo's configurations."""

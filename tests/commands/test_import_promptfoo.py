@@ -1,0 +1,175 @@
+"""`llm-mock import`: a configuration of promptfoo's becomes a suite and the role that it asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+pytest.importorskip("rich")
+
+from llm_mock.cli import main
+from llm_mock.suites import load_suite
+
+CONFIGURATION = """\
+# yaml-language-server: $schema=https://promptfoo.dev/config-schema.json
+description: Answers of the shop
+x-anchors: {}
+prompts:
+  - "Answer in ${currency}: {{ question }}"
+  - id: file://prompts/short.txt
+    label: short
+providers:
+  - id: openai:chat:gpt-4o-mini
+    config: {temperature: 0, top_p: 1}
+  - anthropic:messages:claude-sonnet
+  - exec:python app.py
+defaultTest:
+  vars: {currency: EUR}
+  assert:
+    - {type: not-icontains, value: as an AI}
+    - {type: javascript, value: "output.length < 90"}
+evaluateOptions: {repeat: 2, maxConcurrency: 4}
+outputPath: results.html
+tests:
+  - description: opening hours
+    vars: {question: When are you open?}
+    assert:
+      - {type: contains, value: "{{currency}}"}
+      - {type: icontains-any, value: "open, hours"}
+      - {type: is-json, value: {type: object}}
+      - {type: llm-rubric, value: It is polite, provider: "anthropic:claude-judge", weight: 2}
+      - {type: latency, threshold: 1500}
+      - {type: cost, threshold: 0.01}
+      - {type: similar, value: From nine to five}
+      - {type: python, value: "file://checks.py:is_short"}
+      - {type: regex, value: "(["}
+      - {type: contains, value: "file://wanted.txt"}
+      - {type: assert-set, assert: [{type: starts-with, value: We}]}
+  - vars:
+      question: [Hello?, "{{greeting}}"]
+      place: {city: Bonn}
+    options: {transform: output.trim()}
+    threshold: 0.5
+  - file://tests.csv
+  - file://tests.py:generate
+"""
+EXPECTED = """\
+promptfooconfig.yaml:10: top_p of a provider has no counterpart
+promptfooconfig.yaml:11: the suite asks gpt-4o-mini; ask this one with --model claude-sonnet
+promptfooconfig.yaml:12: the provider exec:python app.py is an application: name it as the target of the suite, \
+target: {function, command or url}
+promptfooconfig.yaml:17: the assertion javascript has no counterpart: write a python assertion
+promptfooconfig.yaml:18: maxConcurrency has no counterpart: give the command -j N
+promptfooconfig.yaml:19: outputPath has no counterpart: give the file to the command, -o FILE
+promptfooconfig.yaml:27: weight of llm-rubric has no counterpart
+promptfooconfig.yaml:31: python: the second argument of the function is an AgentResult here, and no context
+promptfooconfig.yaml:32: the assertion regex is not taken over: pattern: '([' is no regular expression: \
+unterminated character set (position 1)
+promptfooconfig.yaml:33: the assertion contains is not taken over: its value is in file://wanted.txt
+promptfooconfig.yaml:36: {{greeting}} stays as it stands: a variable has no variables in it
+promptfooconfig.yaml:37: the variable place is not taken over: it is no text, number, true or false
+promptfooconfig.yaml:38: transform of a test has no counterpart
+promptfooconfig.yaml:39: threshold of a test has no counterpart
+promptfooconfig.yaml:40: the column __expected has no counterpart
+promptfooconfig.yaml:41: file://tests.py:generate is not taken over: it is no file that ends in .yaml, .yml, .json, .csv
+promptfooconfig.suite.yaml: 10 cases, 16 lines above without the same
+Run them: llm-mock test promptfooconfig.role.yaml -s promptfooconfig.suite.yaml
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts" / "short.txt").write_text("{{question}} Be short.\n")
+    (tmp_path / "tests.csv").write_text("question,__expected\nWhere?,Bonn\nWho?,We\n")
+    (tmp_path / "checks.py").write_text("def is_short(output):\n    return True\n")
+    return tmp_path
+
+
+def run(folder: Path, text: str, *arguments: str, name: str = "promptfooconfig.yaml") -> tuple[int, str]:
+    (folder / name).write_text(text)
+    result = CliRunner().invoke(main, ["import", name, *arguments])
+    assert isinstance(result.exception, (SystemExit, type(None))), result.exc_info
+    return result.exit_code, result.output
+
+
+def test_what_has_a_counterpart_is_written_and_what_has_none_is_told_with_its_line(folder: Path) -> None:
+    assert run(folder, CONFIGURATION) == (0, EXPECTED)
+    role = yaml.safe_load((folder / "promptfooconfig.role.yaml").read_text())
+    model = {"provider": "openai", "name": "gpt-4o-mini", "temperature": 0}
+    assert role["spec"] == {"role": "", "model": model}
+
+    written = yaml.safe_load((folder / "promptfooconfig.suite.yaml").read_text())
+    assert written["defaults"]["repeat"] == 2
+    suite = load_suite(folder / "promptfooconfig.suite.yaml")
+    prompts = {case.name: case.prompt for case in suite.cases}
+    assert prompts["opening hours [prompt 1]"] == "Answer in ${currency}: When are you open?"
+    assert prompts["opening hours [short]"] == "When are you open? Be short."
+    assert list(prompts.values()).count("Where? Be short.") == 1
+    hours: Any = suite.cases[0].assertions
+    types = "not_icontains contains contains_any json llm_judge max_latency max_cost similar python starts_with"
+    assert [each.type for each in hours] == types.split()
+    assert [getattr(each, "value", None) for each in hours][1] == "EUR"
+    assert (hours[2].values, hours[2].case_insensitive) == (("open", "hours"), True)
+    assert (hours[4].model, hours[5].value, hours[7].threshold) == ("anthropic/claude-judge", 1.5, 0.75)
+
+
+def test_what_was_imported_runs_dry(folder: Path) -> None:
+    text = "prompts: ['{{q}}']\ntests: [{vars: {q: Hi}, providerOutput: Hello, assert: [{type: equals, value: Hello}]}]"
+    assert run(folder, text)[0] == 0
+    arguments = ["test", "promptfooconfig.role.yaml", "-s", "promptfooconfig.suite.yaml", "--dry-run"]
+    result = CliRunner().invoke(main, arguments)
+    assert (result.exit_code, "1/1 passed" in result.output) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "prompt", "variables"),
+    [
+        ("prompts: ['Costs ${x}']", "Costs ${x}", "Costs ${x}"),
+        ("tests: [{vars: {prompt: Say hi}}]", "Say hi", "Say hi"),
+        ("prompts: ['{{a}} {{b}}']\ntests: [{vars: {a: 1}}]", "1 ", "{{b}} has no value here, and is empty"),
+        ("prompts: ['{{a | upper}}']\ntests: [{vars: {a: 1}}]", "{{a | upper}}", "only {{name}} has a counterpart"),
+        ("prompts: ['{{a}}']\ntests: [file://more.yaml]", "5", ""),
+        ("prompts: ['{{a}} {{b}}']\nscenarios: [{config: [{vars: {a: 1}}], tests: [{vars: {b: 2}}]}]", "1 2", ""),
+        ('prompts: [\'[{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]\']', "u", ""),
+    ],
+)
+def test_prompts_have_the_values_of_their_tests(text: str, prompt: str, variables: str, folder: Path) -> None:
+    (folder / "more.yaml").write_text("- vars: {a: 5}\n")
+    code, said = run(folder, text)
+    assert code == 0, said
+    case = load_suite(folder / "promptfooconfig.suite.yaml").cases[0]
+    assert case.prompt == prompt
+    assert variables in said or variables == prompt
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a: 1", "promptfooconfig.yaml:1: this is no configuration of promptfoo (prompts, tests), and no cassette"),
+        ("prompts: [file://none.py:f]", "promptfooconfig.yaml: nothing is left of it that a suite can hold"),
+        ("prompts: [", "is not valid YAML"),
+    ],
+)
+def test_what_nothing_can_be_made_of_is_told_and_nothing_is_written(text: str, problem: str, folder: Path) -> None:
+    code, said = run(folder, text)
+    assert (code, problem in said) == (1, True)
+    assert not list(folder.glob("*.suite.yaml"))
+
+
+def test_nothing_is_written_over(folder: Path) -> None:
+    assert run(folder, "prompts: [Hi]")[0] == 0
+    code, said = run(folder, "prompts: [Hi]")
+    assert (code, said) == (
+        1,
+        "Error: promptfooconfig.suite.yaml exists already: remove it, or name another file by --output.\n",
+    )
+    assert run(folder, "prompts: [Hi]", "-o", "other.yaml") == (
+        0,
+        "other.yaml: 1 case\nRun them: llm-mock test other.role.yaml -s other.yaml\n",
+    )
