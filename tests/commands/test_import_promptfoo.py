@@ -59,7 +59,6 @@ tests:
 """
 EXPECTED = """\
 promptfooconfig.yaml:10: top_p of a provider has no counterpart
-promptfooconfig.yaml:11: the suite asks gpt-4o-mini; ask this one with --model claude-sonnet
 promptfooconfig.yaml:12: the provider exec:python app.py is an application: name it as the target of the suite, \
 target: {function, command or url}
 promptfooconfig.yaml:17: the assertion javascript has no counterpart: write a python assertion
@@ -76,7 +75,7 @@ promptfooconfig.yaml:38: transform of a test has no counterpart
 promptfooconfig.yaml:39: threshold of a test has no counterpart
 promptfooconfig.yaml:40: the column __expected has no counterpart
 promptfooconfig.yaml:41: file://tests.py:generate is not taken over: it is no file that ends in .yaml, .yml, .json, .csv
-promptfooconfig.suite.yaml: 10 cases, 16 lines above without the same
+promptfooconfig.suite.yaml: 10 cases, 15 lines above without the same
 Run them: llm-mock test promptfooconfig.role.yaml -s promptfooconfig.suite.yaml
 """
 
@@ -106,6 +105,8 @@ def test_what_has_a_counterpart_is_written_and_what_has_none_is_told_with_its_li
 
     written = yaml.safe_load((folder / "promptfooconfig.suite.yaml").read_text())
     assert written["defaults"]["repeat"] == 2
+    sonnet = "anthropic/claude-sonnet"
+    assert written["matrix"] == {"models": [{"model": "gpt-4o-mini", "options": {"temperature": 0}}, sonnet]}
     suite = load_suite(folder / "promptfooconfig.suite.yaml")
     prompts = {case.name: case.prompt for case in suite.cases}
     assert prompts["opening hours [prompt 1]"] == "Answer in ${currency}: When are you open?"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from llm_mock.errors import InvalidFile
 from llm_mock.suites.promptfoo.assertions import assertions_of
 from llm_mock.suites.promptfoo.prompts import Prompt, prompts_of
-from llm_mock.suites.promptfoo.providers import role_model
+from llm_mock.suites.promptfoo.providers import models_of, side_by_side
 from llm_mock.suites.promptfoo.source import FILE, TABLES, Findings, Part, files_of, loaded, variables_in
 from llm_mock.suites.row_files import rows_in
 from llm_mock.support import yaml_files
@@ -67,6 +67,8 @@ class _Import:
             files = files_of(given, self.findings, TABLES)
             given = next((found for path in files if (found := loaded(path, given, self.findings))), given)
         self.default = given
+        providers = self.top.at("providers") if "providers" in self.top.names else self.top.at("targets")
+        self.models = models_of(providers, self.findings)
         self.prompts = prompts_of(self.top.at("prompts"), self.findings)
 
     def result(self) -> Imported:
@@ -83,7 +85,9 @@ class _Import:
             raise InvalidFile("\n".join([*findings.lines(), left]))
         name, description = top.document.path.stem, top.at("description").data
         metadata = {"name": name} | ({"description": description} if isinstance(description, str) else {})
-        suite = {"apiVersion": "llm-mock/v1", "kind": "TestSuite", "metadata": metadata}
+        suite: dict[str, Any] = {"apiVersion": "llm-mock/v1", "kind": "TestSuite", "metadata": metadata}
+        if len(self.models) > 1:
+            suite["matrix"] = {"models": side_by_side(self.models)}
         return Imported(suite | self._defaults() | {"cases": _with_names(cases)}, self._role(name), findings.lines())
 
     def _lost_keys(self, part: Part, known: Collection[str]) -> None:
@@ -113,9 +117,7 @@ class _Import:
             if prompt.system != system:
                 said = "what the system says is the role's, and the same in all cases: write it there, spec.role"
                 self.findings.lost(prompt.part, said)
-        providers = self.top.at("providers") if "providers" in self.top.names else self.top.at("targets")
-        model = role_model(providers, self.findings)
-        spec = {"role": system} | ({} if model is None else {"model": model})
+        spec = {"role": system} | ({"model": self.models[0]} if self.models else {})
         return {"apiVersion": "llm-mock/v1", "kind": "Agent", "metadata": {"name": name}, "spec": spec}
 
     def _tests(self) -> Iterator[_Test]:

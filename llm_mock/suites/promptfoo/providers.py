@@ -26,8 +26,8 @@ _OF_MODELS = {
 _TARGET = "is an application: name it as the target of the suite, target: {function, command or url}"
 
 
-def role_model(providers: Part, findings: Findings) -> dict[str, Any] | None:
-    """The model of a role, which is the first of the providers; None where there is none."""
+def models_of(providers: Part, findings: Findings) -> list[dict[str, Any]]:
+    """The models among the providers, as roles name them."""
     models: list[dict[str, Any]] = []
     for provider in providers.items():
         name = _id(provider)
@@ -35,20 +35,29 @@ def role_model(providers: Part, findings: Findings) -> dict[str, Any] | None:
         if model is None:
             findings.lost(name, f"the provider {name.data} {_TARGET}")
             continue
-        if models:
-            findings.lost(name, f"the suite asks {models[0]['name']}; ask this one with --model {model['name']}")
         config = (provider if "id" in provider.names else provider.at(str(name.data))).at("config")
         options = {key: config.data[key] for key in config.names if key in ("temperature", "max_tokens")}
         findings.lost_keys(config, options, " of a provider")
         models.append({**model, **options})
-    return models[0] if models else None
+    return models
+
+
+def side_by_side(models: list[dict[str, Any]]) -> list[Any]:
+    """Models of roles as the matrix of a suite names them: by their ids for `llm`, with options if there are some."""
+    listed: list[Any] = []
+    for model in models:
+        options = {name: value for name, value in model.items() if name not in ("provider", "name")}
+        listed.append({"model": _id_for_llm(model), "options": options} if options else _id_for_llm(model))
+    return listed
 
 
 def judge_of(provider: Any) -> str | None:
     """The id for `llm` of a model that judges; None where it is none that is known."""
     model = _model(provider.get("id") if isinstance(provider, dict) else provider)
-    if model is None:
-        return None
+    return None if model is None else _id_for_llm(model)
+
+
+def _id_for_llm(model: dict[str, Any]) -> str:
     return str(model["name"]) if model["provider"] == "openai" else f"{model['provider']}/{model['name']}"
 
 
