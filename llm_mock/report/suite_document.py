@@ -26,6 +26,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from llm_mock.suites.matrix import case_name, variant_name
 from llm_mock.suites.pass_rates import PassRate
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, SuiteResult, TurnResult
 from llm_mock.suites.schema import TestCase
@@ -152,6 +153,17 @@ def _dollars(amount: Decimal | None) -> float | None:
 
 
 # --- Reading it, for the renderings ----------------------------------------------------------------------------------
+
+
+def full_name(suite: dict[str, Any], case: dict[str, Any]) -> str:
+    """What a case is called, with its variant."""
+    return case_name(case["name"], variant_name(suite["variant"]))
+
+
+def cost_of_case(case: dict[str, Any]) -> float | None:
+    """What all attempts of a case cost in US dollars; None where a price is not known."""
+    costs = [attempt["cost_usd"] for attempt in case["attempts"]]
+    return None if None in costs else round(sum(costs), 10)
 
 
 def remark(suite: dict[str, Any], case: dict[str, Any]) -> str | None:

@@ -33,7 +33,7 @@ class Grid(NamedTuple):
         """What is said of each variant as a whole: the label, and a text for each."""
         yield "Passed", [f"{suite['passed']}/{suite['passed'] + suite['failed']}" for suite in self.suites]
         for k in self.suites[0]["pass_at_k"]:
-            label = "Pass rate" if k == "1" else f"pass@{k}"
+            label = "Mean pass rate" if k == "1" else f"pass@{k}"
             yield label, [percent(suite["pass_at_k"].get(k, 0)) for suite in self.suites]
         if not any(suite["dry_run"] or suite["target"] for suite in self.suites):
             yield "Cost", [dollars(decimal_of(suite["cost_usd"])) for suite in self.suites]

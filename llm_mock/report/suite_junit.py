@@ -7,7 +7,8 @@ from decimal import Decimal
 from typing import Any
 from xml.etree import ElementTree
 
-from llm_mock.report.suite_document import explanation, remark, repeats_text, tokens
+from llm_mock.report.suite_document import cost_of_case, explanation, full_name, remark, repeats_text, tokens
+from llm_mock.suites.matrix import case_name, variant_name
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -29,19 +30,19 @@ def as_junit(document: dict[str, Any]) -> bytes:
 def _add_suite(root: ElementTree.Element, suite: dict[str, Any]) -> None:
     skipped = suite["total"] - suite["passed"] - suite["failed"]
     counts = {"tests": suite["total"], "failures": suite["failed"], "errors": 0, "skipped": skipped}
-    element = _add(root, "testsuite", name=suite["suite"], **counts, time=f"{suite['duration_s']:.3f}")
+    name = case_name(suite["suite"], variant_name(suite["variant"]))
+    element = _add(root, "testsuite", name=name, **counts, time=f"{suite['duration_s']:.3f}")
     who = {"role": suite["role"], "model": suite["model"]} if suite["target"] is None else {"target": suite["target"]}
-    about = {**who, "dry_run": str(suite["dry_run"]).lower()}
-    _add_properties(element, about)
+    variant = {f"variant.{axis}": name for axis, name in (suite["variant"] or {}).items()}
+    _add_properties(element, {**who, "dry_run": str(suite["dry_run"]).lower(), **variant})
     for case in suite["cases"]:
         _add_case(element, suite, case)
 
 
 def _add_case(parent: ElementTree.Element, suite: dict[str, Any], case: dict[str, Any]) -> None:
     place = {name: case[name] for name in ("file", "line") if case[name] is not None}
-    element = _add(
-        parent, "testcase", classname=suite["suite"], name=case["name"], time=f"{case['duration_s']:.3f}", **place
-    )
+    about = {"classname": suite["suite"], "name": full_name(suite, case), "time": f"{case['duration_s']:.3f}"}
+    element = _add(parent, "testcase", **about, **place)
     if case["attempts"]:
         repeats = {} if case["repeats"] is None else {"pass_rate": repeats_text(case)}
         _add_properties(element, {"tokens": tokens(case), **_cost(case), **repeats})
@@ -53,8 +54,8 @@ def _add_case(parent: ElementTree.Element, suite: dict[str, Any], case: dict[str
 
 def _cost(case: dict[str, Any]) -> dict[str, str]:
     """What all attempts of a case cost, where every price is known."""
-    costs = [attempt["cost_usd"] for attempt in case["attempts"]]
-    return {} if None in costs else {"cost_usd": f"{Decimal(str(round(sum(costs), 10))):f}"}
+    cost = cost_of_case(case)
+    return {} if cost is None else {"cost_usd": f"{Decimal(str(cost)):f}"}
 
 
 def _add_properties(parent: ElementTree.Element, values: dict[str, Any]) -> None:

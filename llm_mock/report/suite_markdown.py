@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
-from decimal import Decimal
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from llm_mock.report.suite_document import explanation, repeats_text, tokens
+from llm_mock.report.suite_document import explanation, full_name, repeats_text, tokens
+from llm_mock.report.suite_grid import Grid, decimal_of, grids
 from llm_mock.support.text import count, dollars, escaped, short_seconds
 
 SIGNS = {"passed": "✅ PASS", "failed": "❌ FAIL", "skipped": "⏭️ SKIP", "not run": "⏭️ not run"}
@@ -22,14 +22,13 @@ def as_markdown(document: dict[str, Any]) -> bytes:
     Names, prompts and answers are shown as they are: nothing in them is taken for Markdown, HTML or commands of a
     terminal.
     """
-    text = "\n".join(line for suite in document["suites"] for line in _suite(suite))
+    parts = (_grid(part) if isinstance(part, Grid) else _suite(part) for part in grids(document["suites"]))
+    text = "\n".join(line for part in parts for line in part)
     return f"{text}\n".encode(errors="backslashreplace")
 
 
 def _suite(suite: dict[str, Any]) -> Iterator[str]:
-    checked = suite["passed"] + suite["failed"]
-    passed = checked + suite["skipped"] == suite["total"] and not suite["failed"]
-    yield f"### {'✅' if passed else '❌'} {_inert(suite['suite'])}: {suite['passed']}/{checked} passed\n"
+    yield f"{_heading([suite])}\n"
     yield f"{_about(suite)}\n"
     repeated = any(case["repeats"] for case in suite["cases"])
     if suite["cases"]:
@@ -40,11 +39,37 @@ def _suite(suite: dict[str, Any]) -> Iterator[str]:
         rate = f" {html.escape(repeats_text(case) or '')} |" if repeated else ""
         yield f"| {_inert(case['name'])} | {SIGNS[case['status']]} | {took} |{rate}"
     yield ""
+    yield from _failures(suite)
+
+
+def _grid(grid: Grid) -> Iterator[str]:
+    yield f"{_heading(grid.suites)}\n"
+    for name, suite in zip(grid.variants, grid.suites, strict=True):
+        yield f"- {_inert(name)}: {_about(suite)}"
+    yield f"\n| Case | {' | '.join(map(_inert, grid.variants))} |\n| --- |{' --- |' * len(grid.suites)}"
+    for name, cases in grid.rows():
+        signs = (SIGNS[case["status"]] if case else "" for case in cases)
+        yield f"| {_inert(name)} | {' | '.join(signs)} |"
+    for label, texts in grid.sums():
+        yield f"| **{label}** | {' | '.join(map(html.escape, texts))} |"
+    yield ""
+    for suite in grid.suites:
+        yield from _failures(suite)
+
+
+def _heading(suites: Sequence[dict[str, Any]]) -> str:
+    counts = {name: sum(suite[name] for suite in suites) for name in ("total", "passed", "failed", "skipped")}
+    checked = counts["passed"] + counts["failed"]
+    passed = checked + counts["skipped"] == counts["total"] and not counts["failed"]
+    return f"### {'✅' if passed else '❌'} {_inert(suites[0]['suite'])}: {counts['passed']}/{checked} passed"
+
+
+def _failures(suite: dict[str, Any]) -> Iterator[str]:
     for case in suite["cases"]:
         if case["status"] == "failed":
             text = explanation(suite, case)
             cut = f"{text[:LONGEST]}…" if len(text) > LONGEST else text
-            yield f"<details><summary>{_inert(case['name'])}</summary>\n"
+            yield f"<details><summary>{_inert(full_name(suite, case))}</summary>\n"
             shown = "\n".join(escaped(line.expandtabs(4)) for line in cut.splitlines())
             yield f"<pre>\n{html.escape(shown)}\n</pre>\n\n</details>\n"
 
@@ -52,8 +77,7 @@ def _suite(suite: dict[str, Any]) -> Iterator[str]:
 def _about(suite: dict[str, Any]) -> str:
     used = "dry run"
     if not suite["dry_run"]:
-        cost = None if suite["cost_usd"] is None else Decimal(str(suite["cost_usd"]))
-        used = f"{count(sum(map(tokens, suite['cases'])), 'token')}, cost {dollars(cost)}"
+        used = f"{count(sum(map(tokens, suite['cases'])), 'token')}, cost {dollars(decimal_of(suite['cost_usd']))}"
     stopped = f". {_inert('Stopped: ' + suite['stopped'])}" if suite["stopped"] else ""
     if suite["target"] is not None:
         return f"Target {_inert(suite['target'])}, {'dry run' if suite['dry_run'] else 'live'}{stopped}"

@@ -7,7 +7,8 @@ from typing import Any
 
 from llm_mock.agents import summary
 from llm_mock.report import document, page
-from llm_mock.report.suite_document import explaining_attempt, remark, repeats_text
+from llm_mock.report.suite_document import explaining_attempt, full_name, remark, repeats_text
+from llm_mock.report.suite_grid import Grid, grids
 
 NOT_KNOWN: dict[str, Any] = {
     **{"timestamp": "", "resolved_model": None, "schema": None, "tools": (), "options": {}},
@@ -20,22 +21,35 @@ def as_page(suites: dict[str, Any]) -> bytes:
     """The page of the document of `llm_mock.report.suite_document`."""
     tests = [_test(suite, case) for suite in suites["suites"] for case in suite["cases"]]
     duration = sum(suite["duration_s"] for suite in suites["suites"])
-    return page.as_page(document.as_json(document.new_document(tests, [], _agents(suites["suites"]), duration)))
+    run = document.new_document(tests, [], _agents(suites["suites"]), duration)
+    side_by_side = [_grid(part) for part in grids(suites["suites"]) if isinstance(part, Grid)]
+    return page.as_page(document.as_json({**run, "side_by_side": side_by_side}))
+
+
+def _grid(grid: Grid) -> dict[str, Any]:
+    """A table of cases by variants, whose cells are the ids of tests."""
+    rows = [
+        [name, [case and _test_id(suite, case) for suite, case in zip(grid.suites, cases, strict=True)]]
+        for name, cases in grid.rows()
+    ]
+    return {"suite": grid.suites[0]["suite"], "variants": grid.variants, "rows": rows, "sums": list(grid.sums())}
 
 
 def _agents(suites: list[dict[str, Any]]) -> summary.Sums:
     sums: summary.Sums = {}
     for suite in suites:
-        summary.add(sums, {repr((suite["role"], suite["model"])): _agent(suite)})
+        summary.add(sums, {repr((suite["role"], suite["model"], suite["variant"])): _agent(suite)})
     return sums
 
 
 def _agent(suite: dict[str, Any]) -> dict[str, Any]:
     attempts = [attempt for case in suite["cases"] for attempt in case["attempts"]]
     turns = [turn for attempt in attempts for turn in attempt["turns"]]
+    variant = suite["variant"] or {}
+    parts = {"model": variant.get("model", suite["model"]), "prompt": variant.get("system_prompt")}
     return {
         "agent": suite["role"],
-        "parts": {"model": suite["model"]} if suite["model"] else {},
+        "parts": {name: text for name, text in parts.items() if text},
         "tests": suite["passed"] + suite["failed"],
         "passed": suite["passed"],
         "runs": len(attempts),
@@ -48,12 +62,11 @@ def _agent(suite: dict[str, Any]) -> dict[str, Any]:
 
 
 def _test(suite: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
-    file = suite["file"] or suite["suite"]
     checks = explaining_attempt(case)["assertions"] if case["attempts"] else []
     asked = suite["model"] or suite["role"]
     return document.new_test(
-        "::".join(filter(None, (file, suite["suite"], case["name"]))),
-        file=file,
+        _test_id(suite, case),
+        file=suite["file"] or suite["suite"],
         outcome="skipped" if case["status"] == "not run" else case["status"],
         duration_s=case["duration_s"],
         message=None if checks else remark(suite, case),
@@ -61,6 +74,10 @@ def _test(suite: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
         pass_rate=repeats_text(case),
         calls=[{**call, "number": number} for number, call in enumerate(_calls(asked, case), start=1)],
     )
+
+
+def _test_id(suite: dict[str, Any], case: dict[str, Any]) -> str:
+    return "::".join(filter(None, (suite["file"] or suite["suite"], suite["suite"], full_name(suite, case))))
 
 
 def _calls(model: str, case: dict[str, Any]) -> Iterator[dict[str, Any]]:

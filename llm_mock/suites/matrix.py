@@ -142,9 +142,9 @@ def problems_with_matrix(matrix: Matrix, target: Target | None) -> Iterator[Prob
         yield ("matrix",), f"gives {number:,} variants: at most {MOST_VARIANTS:,} can stand side by side"
 
 
-def variant_name(parts: Mapping[str, str]) -> str:
+def variant_name(parts: Mapping[str, str] | None) -> str:
     """What reports call a variant, by the names of its entries; empty where a suite is run in one way only."""
-    return ", ".join(parts.values())
+    return ", ".join((parts or {}).values())
 
 
 def case_name(name: str, variant: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from llm_mock import MockGetModel, Reply
 from llm_mock.errors import InvalidFile
 from llm_mock.suites import Variant, load_role, load_suite, run_suite, variants_of
+from tests.report.browser import Open
+from tests.report.browser import open_page as open_page
 from tests.suites.conftest import ROLE, SUITE, Project
 from tests.suites.test_broken_files import problems
 
@@ -163,7 +166,7 @@ def test_cost_and_time_stand_under_the_variants_of_a_live_run(
     mock_llm_responses.set_price("gpt-4o-mini", 2_000_000, 0)
     output = matrix.test("--repeat", "2", "--max-cost", "20").stdout
     assert rows_of(output)[0] == ["says-hello", "PASS 2/2", "PASS 2/2", "PASS 2/2", "PASS 2/2"]
-    assert rows_of(output)[3] == ["Pass rate", "100%", "100%", "100%", "100%"]
+    assert rows_of(output)[3] == ["Mean pass rate", "100%", "100%", "100%", "100%"]
     assert rows_of(output)[-2] == ["Cost", "$4.00", "$4.00", "$8.00", "$4.00"]
     assert "Stopped: hot, long: the cases cost $4.00, and max_cost is $4.00" in output
 
@@ -180,6 +183,45 @@ def test_a_model_without_a_key_stops_no_other_variant(project: Project, mock_llm
         ["has-number", "-", "PASS"],
         ["Passed", "0/1", "3/3"],
     ]
+
+
+def test_junit_and_markdown_tell_the_variants_apart(matrix: Project) -> None:
+    matrix.dry("-o", "out.xml", "-o", "out.md")
+    suites = list(ElementTree.parse("out.xml").getroot())
+    assert [suite.get("name") for suite in suites] == [f"greeting-tests[{name}]" for name in NAMES]
+    assert [case.get("name") for case in suites[3].iter("testcase")] == [
+        "says-hello[hot, long]",
+        "has-number[hot, long]",
+    ]
+    properties = {each.get("name"): each.get("value") for each in suites[3].iter("property")}
+    assert (properties["model"], properties["variant.model"]) == ("gpt-4o-mini", "hot")
+    lines = Path("out.md").read_text().replace("&#44;", ",").splitlines()
+    assert lines[0] == "### ❌ <code>greeting-tests</code>: 4/8 passed"
+    start = lines.index(f"| Case | {' | '.join(f'<code>{name}</code>' for name in NAMES)} |")
+    assert lines[start + 2 : start + 5] == [
+        "| <code>says-hello</code> | ✅ PASS | ✅ PASS | ✅ PASS | ✅ PASS |",
+        "| <code>has-number</code> | ❌ FAIL | ❌ FAIL | ❌ FAIL | ❌ FAIL |",
+        "| **Passed** | 1/2 | 1/2 | 1/2 | 1/2 |",
+    ]
+    assert "<details><summary><code>has-number&#91;hot, long&#93;</code></summary>" in lines
+
+
+def test_the_page_has_the_table_whose_cells_lead_to_the_cases(matrix: Project, open_page: Open) -> None:
+    matrix.dry("-o", "page.html")
+    tab = open_page(matrix.path / "page.html")
+    assert tab.locator("#side-by-side th").all_inner_texts() == ["Case", *NAMES]
+    rows = [row.split("\t") for row in tab.locator("#side-by-side tr").all_inner_texts()]
+    assert rows[1:4] == [
+        ["says-hello", *["✓ passed"] * 4],
+        ["has-number", *["✕ failed"] * 4],
+        ["Passed", *["1/2"] * 4],
+    ]
+    tab.locator("#side-by-side tr", has_text="says-hello").get_by_role("link").nth(2).click()
+    assert tab.locator(":focus .case").inner_text() == "says-hello[hot, short]"
+    agents = tab.locator("#agent-totals td:first-child").all_inner_texts()
+    assert sorted(name.partition(". ")[2] for name in agents) == sorted(
+        f"hello-world (model: {model}; prompt: {prompt})" for model in ("gpt-4o", "hot") for prompt in ("short", "long")
+    )
 
 
 # What is wrong

@@ -7,7 +7,20 @@ import hashlib
 import re
 from pathlib import Path
 
-SCRIPTS = ("elements", "numbers", "report", "filters", "texts", "calls", "tests", "list", "head", "keys", "start")
+SCRIPTS = (
+    "elements",
+    "numbers",
+    "report",
+    "filters",
+    "texts",
+    "calls",
+    "tests",
+    "list",
+    "grids",
+    "head",
+    "keys",
+    "start",
+)
 """The files of the script, in their order."""
 _FOLDER = Path(__file__).parent
 _PLACE = re.compile(rb"\{\{(\w+)\}\}")

@@ -24,6 +24,7 @@ new IntersectionObserver((entries) => {
 addEventListener("hashchange", showLinked);
 
 fillHead();
+fillGrids();
 fillFilters();
 resetFilters();
 showLinked();
