@@ -58,7 +58,6 @@ from llm_mock.plugin.runtest import (
     pytest_runtest_logreport,
     pytest_runtest_makereport,
     pytest_runtest_setup,
-    pytest_runtest_teardown,
 )
 from llm_mock.plugin.standing_answers import (
     configure_standing_answers,

@@ -69,15 +69,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     return result
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_teardown() -> Generator[None, object, object]:
-    try:
-        return (yield)
-    finally:
-        if pool := sys.modules.get("llm_mock.agents.pool"):
-            pool.pool_of_process().end_test()
-
-
 def _refusal_in(error: Exception, item: pytest.Item) -> str | None:
     """What the mock noted, where an SDK raised it as its provider's error: without the frames of the SDK."""
     mock: Any = active_if_made()
@@ -110,6 +101,8 @@ def _warn(item: pytest.Item, warning: Warning) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    if call.when == "teardown" and (pool := sys.modules.get("llm_mock.agents.pool")):
+        pool.pool_of_process().end_test()
     redact = None
     if call.excinfo is not None and not isinstance(call.excinfo.value, pytest.skip.Exception):
         from llm_mock.plugin.failures import prepare_failure
