@@ -1,25 +1,34 @@
-"""How many requests a second the server answers on loopback, beside an ASGI application on uvicorn."""
+"""How many requests a second the server answers on loopback, beside aimock and uvicorn, and how soon it is ready."""
 
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import json
 import os
+import shutil
+import socket
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from importlib.metadata import version
+from pathlib import Path
 
 from table import Row
+
+from llm_mock import create_mock_get_model
+from llm_mock.boundaries.http.server import MockServer
 
 CONNECTIONS = 8
 REQUESTS = 4_000
 ROUNDS = 3
 CHUNKS = ["Hel", "lo, ", "wor", "ld", "!"]
+SECONDS_TO_START = 20
 OURS = f"""
-import time
+import sys, time
 from llm_mock.behaviour import ModelBehaviour
 from llm_mock.boundaries.http.server import MockServer
 from llm_mock.core.mock import Mock
@@ -27,9 +36,7 @@ from llm_mock.core.reply import Reply
 
 mock = Mock(ModelBehaviour())
 mock.responses.set("*", Reply(chunks={CHUNKS!r}))
-server = MockServer(lambda: mock, keep_alive=True)
-print(server.url, flush=True)
-server.wait()
+MockServer(lambda: mock, port=int(sys.argv[1]), keep_alive=True).wait()
 """
 UVICORN = f"""
 import json, socket, sys, uvicorn
@@ -56,23 +63,51 @@ async def app(scope, receive, send):
     await send({{"type": "http.response.body", "body": b"" if stream else WHOLE}})
 
 listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # so asyncio sets TCP_NODELAY
-listening.bind(("127.0.0.1", 0))
-print(f"http://127.0.0.1:{{listening.getsockname()[1]}}", flush=True)
+listening.bind(("127.0.0.1", int(sys.argv[1])))
 config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off")
 uvicorn.Server(config).run(sockets=[listening])
 """
 
 
+FIXTURES = {"fixtures": [{"match": {"userMessage": "hello"}, "response": {"content": "".join(CHUNKS)}}]}
+"""What aimock answers; it cuts the text itself, into as many pieces."""
+COMMANDS = {
+    "ours": (sys.executable, "-c", OURS, "{port}"),
+    "aimock": ("llmock", "-p", "{port}", "-f", "{fixtures}", "-c", "3", "--log-level", "silent"),
+    "uvicorn": (sys.executable, "-c", UVICORN, "{port}"),
+    "command": (sys.executable, "-m", "llm_mock", "serve", "--port", "{port}"),
+}
+
+
 @contextmanager
-def served(program: str) -> Iterator[int]:
-    """A server in a process of its own; its port."""
-    environment = {name: value for name, value in os.environ.items() if name not in ("LLM_MOCK", "PFLOW_TESTING")}
-    with subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        assert process.stdout
-        yield int(process.stdout.readline().rpartition(":")[2])
-        process.kill()
+def served(name: str) -> Iterator[tuple[int, float]]:
+    """A server in a process of its own: its port, and the seconds until it was ready."""
+    variables = {name: value for name, value in os.environ.items() if name not in ("LLM_MOCK", "PFLOW_TESTING")}
+    with tempfile.TemporaryDirectory() as folder, closing(socket.create_server(("127.0.0.1", 0))) as probe:
+        port = probe.getsockname()[1]
+        probe.close()
+        fixtures = Path(folder, "fixtures.json")
+        fixtures.write_text(json.dumps(FIXTURES))
+        command = [part.replace("{port}", str(port)).replace("{fixtures}", str(fixtures)) for part in COMMANDS[name]]
+        started = time.perf_counter()
+        with subprocess.Popen(command, env=variables, stdout=subprocess.DEVNULL) as process:
+            try:
+                yield port, _seconds_until_ready(port) - started
+            finally:
+                process.kill()
+
+
+def _seconds_until_ready(port: int) -> float:
+    """When, by the clock of `time.perf_counter`, somebody listens."""
+    deadline = time.perf_counter() + SECONDS_TO_START
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+            return time.perf_counter()
+        except ConnectionRefusedError:
+            if time.perf_counter() > deadline:
+                raise
+            time.sleep(0.001)
 
 
 async def _ask(port: int, request: bytes, number: int) -> None:
@@ -90,13 +125,18 @@ async def _ask(port: int, request: bytes, number: int) -> None:
     await writer.wait_closed()
 
 
+def _request(stream: bool) -> bytes:
+    body = json.dumps({"model": "m", "stream": stream, "messages": [{"role": "user", "content": "hello"}]})
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n\r\n"
+    return (head + body).encode()
+
+
 def requests_a_second(port: int, stream: bool) -> float:
     """What a server answers on several connections together."""
-    body = json.dumps({"model": "m", "stream": stream, "messages": [{"role": "user", "content": "hello"}]}).encode()
-    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n\r\n".encode()
+    request = _request(stream)
 
     async def ask() -> None:
-        await asyncio.gather(*(_ask(port, head + body, REQUESTS // CONNECTIONS) for _ in range(CONNECTIONS)))
+        await asyncio.gather(*(_ask(port, request, REQUESTS // CONNECTIONS) for _ in range(CONNECTIONS)))
 
     started = time.perf_counter()
     asyncio.run(ask())
@@ -105,24 +145,50 @@ def requests_a_second(port: int, stream: bool) -> float:
 
 def rows() -> Iterator[Row]:
     """The rows of the table."""
-    programs = {"ours": OURS, "uvicorn": UVICORN}
-    try:
-        peer = f"uvicorn {version('uvicorn')}, fixed bytes"
-    except PackageNotFoundError:
-        peer = "uvicorn: not installed"
-        del programs["uvicorn"]
+    peers = {
+        "aimock": f"aimock {_version_of_aimock()}" if shutil.which("llmock") else "",
+        "uvicorn": f"uvicorn {version('uvicorn')}, fixed bytes" if importlib.util.find_spec("uvicorn") else "",
+    }
     with ExitStack() as stack:
-        ports = {name: stack.enter_context(served(program)) for name, program in programs.items()}
+        ports = {name: stack.enter_context(served(name))[0] for name in ("ours", *filter(peers.get, peers))}
         for stream in (False, True):
             best = dict.fromkeys(ports, 0.0)
             for _ in range(ROUNDS):
                 for name, port in ports.items():
                     best[name] = max(best[name], requests_a_second(port, stream))
-            yield _row(f"served chat, {'streamed' if stream else 'plain'}, {CONNECTIONS} connections", best, peer)
+            what = f"served chat, {'streamed' if stream else 'plain'}, {CONNECTIONS} connections"
+            for name, shown in peers.items():
+                yield _row(what, best, name, shown or f"{name}: not installed", "≥ 1" if name == "aimock" else "")
+    yield Row("the server of a test, until it answers", f"{_best(_seconds_in_process) * 1e3:.1f} ms", goal="< 50 ms")
+    yield Row("`llm-mock serve`, until it answers", f"{_best(_seconds_of_command):.2f} s", goal="< 0.5 s")
 
 
-def _row(what: str, best: dict[str, float], peer: str) -> Row:
+def _row(what: str, best: dict[str, float], name: str, shown: str, goal: str) -> Row:
     ours = f"{best['ours']:,.0f} requests/s"
-    if "uvicorn" not in best:
-        return Row(what, ours, peer)
-    return Row(what, ours, f"{peer}: {best['uvicorn']:,.0f} requests/s", best["ours"] / best["uvicorn"])
+    if name not in best:
+        return Row(what, ours, shown, goal=goal)
+    return Row(what, ours, f"{shown}: {best[name]:,.0f} requests/s", best["ours"] / best[name], goal)
+
+
+def _version_of_aimock() -> str:
+    """That in the `package.json` of what the command belongs to."""
+    package = Path(shutil.which("llmock") or "").resolve().parents[1] / "package.json"
+    return str(json.loads(package.read_text())["version"])
+
+
+def _best(seconds: Callable[[], float]) -> float:
+    return min(seconds() for _ in range(ROUNDS))
+
+
+def _seconds_in_process() -> float:
+    """A server of this process, as the fixture `llm_mock_server` has it, and its first answer."""
+    mock = create_mock_get_model({"*": "Hello"})
+    started = time.perf_counter()
+    with MockServer(lambda: mock) as server:
+        asyncio.run(_ask(int(server.url.rpartition(":")[2]), _request(stream=False), 1))
+        return time.perf_counter() - started
+
+
+def _seconds_of_command() -> float:
+    with served("command") as (_, seconds):
+        return seconds

@@ -27,6 +27,39 @@ def test_{number:04}():
     assert llm.get_model("gpt-4o-mini").prompt("x", temperature=0.5).text()
 """
 
+ASKING_AN_SDK = """
+import openai
+
+def test_{number:04}():
+    client = openai.OpenAI(api_key="none")
+    assert client.chat.completions.create(model="m", messages=[{{"role": "user", "content": "x"}}]).choices
+"""
+
+FIXED_BYTES = """
+import json
+
+import httpcore2  # as every client with a transport of its own does, and trio with it
+import httpx2
+import openai
+import pytest
+
+MESSAGE = {"role": "assistant", "content": "Hello!", "refusal": None, "annotations": []}
+CHOICE = {"index": 0, "message": MESSAGE, "logprobs": None, "finish_reason": "stop"}
+BODY = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m", "choices": [CHOICE]}
+ANSWER = json.dumps(BODY).encode()
+HEADERS = {"content-type": "application/json"}
+TRANSPORT = httpx2.MockTransport(lambda request: httpx2.Response(200, headers=HEADERS, content=ANSWER))
+
+class Client(openai.OpenAI):
+    def __init__(self, **arguments):
+        super().__init__(http_client=httpx2.Client(transport=TRANSPORT), **arguments)
+
+@pytest.fixture(autouse=True)
+def no_provider(monkeypatch):
+    monkeypatch.setattr(openai, "OpenAI", Client)
+"""
+"""An application that lets its tests give the SDK a client of their own: none of them makes an SSL context."""
+
 EMPTY = """
 def test_{number:04}():
     pass
@@ -82,6 +115,8 @@ class WholeRun:
 RUNS = {
     "asking": WholeRun(ASKING, "", WITH_PLUGIN),
     "asking a unittest.mock": WholeRun(ASKING, UNITTEST_MOCK, WITHOUT_PLUGIN),
+    "asking an SDK": WholeRun(ASKING_AN_SDK, "", WITH_PLUGIN),
+    "fixed bytes": WholeRun(ASKING_AN_SDK, FIXED_BYTES, WITHOUT_PLUGIN),
     "asking a known one": WholeRun(ASKING_KNOWN, "", WITH_PLUGIN, tests=1),
     "accepting anything": WholeRun(ASKING_KNOWN, "", (*WITH_PLUGIN, "-o", "llm_mock_autospec=false"), tests=1),
     "empty": WholeRun(EMPTY, "", WITH_PLUGIN),
@@ -94,6 +129,7 @@ def rows() -> Iterator[Row]:
     seconds, many = _fastest_rounds(), f"{TESTS:,} tests"
     for what, ours, beside, other, goal in (
         (f"{many} that ask a model", "asking", "patched with a premade `unittest.mock`", "asking a unittest.mock", ""),
+        (f"{many} with an `openai` client each", "asking an SDK", "over fixed bytes", "fixed bytes", "≤ 1.4"),
         (
             "one test that asks `gpt-4o-mini`",
             "asking a known one",

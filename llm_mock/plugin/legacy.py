@@ -37,7 +37,7 @@ class LegacyMockDetector:
 
     def check(self) -> LegacyMockWarning | None:
         """The warning that names the modules, if there are any; at most once."""
-        if self._warned or self._watched.keys().isdisjoint(sys.modules):
+        if self._warned or sys.modules.keys().isdisjoint(self._watched):
             return None
         present = [name for name in self._watched if name in sys.modules]
         found = [name for name in present if self._watched[name] in _description(sys.modules[name])]
