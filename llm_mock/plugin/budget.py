@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -19,6 +19,8 @@ from llm_mock.support.text import dollars, shorten_name
 SHOWN_TESTS = 10
 CostAndTokens = tuple["Decimal | None", int]
 """US dollars, None where a price is not known; and tokens."""
+Sent = dict[str, tuple["str | None", int]]
+"""The same of each model, in a form that a worker can send."""
 
 
 class BudgetsOfTests:
@@ -85,7 +87,7 @@ class BudgetOfRun:
         report.llm_mock_used = self._used_since_the_last()  # type: ignore[attr-defined]
         return report
 
-    def _used_since_the_last(self) -> dict[str, tuple[str | None, int]]:
+    def _used_since_the_last(self) -> Sent:
         """What each model used since the last report, in a form that a worker can send."""
         used: dict[str, CostAndTokens] = {}
         for mock, last in self._counted.items():
@@ -96,13 +98,11 @@ class BudgetOfRun:
                 except MissingExtra:
                     cost = None
                 _add(used, call["model_id"], (cost, tokens_of(call)))
-        return {model: (None if cost is None else str(cost), tokens) for model, (cost, tokens) in used.items()}
+        return _sent(used)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        sent: dict[str, tuple[str | None, int]]
-        sent = {} if self._is_worker else getattr(report, "llm_mock_used", {})
-        used = [(model, (None if cost is None else Decimal(cost), tokens)) for model, (cost, tokens) in sent.items()]
+        used = [] if self._is_worker else _received(report)
         for model, amounts in used:
             _add(self.models, model, amounts)
             _add(self._tests, report.nodeid, amounts)
@@ -147,3 +147,21 @@ class BudgetOfRun:
 def _add(sums: dict[str, CostAndTokens], name: str, used: CostAndTokens) -> None:
     cost, tokens = sums.get(name, (Decimal(0), 0))
     sums[name] = (None if cost is None or used[0] is None else cost + used[0], tokens + used[1])
+
+
+def _sent(used: Mapping[str, CostAndTokens]) -> Sent:
+    return {model: (None if cost is None else str(cost), tokens) for model, (cost, tokens) in used.items()}
+
+
+def _received(report: pytest.TestReport) -> list[tuple[str, CostAndTokens]]:
+    sent: Sent = getattr(report, "llm_mock_used", {})
+    return [(model, (None if cost is None else Decimal(cost), tokens)) for model, (cost, tokens) in sent.items()]
+
+
+def used_in(reports: Iterable[pytest.TestReport]) -> Sent:
+    """What the calls of several reports used together, as one of them says it."""
+    used: dict[str, CostAndTokens] = {}
+    for report in reports:
+        for model, amounts in _received(report):
+            _add(used, model, amounts)
+    return _sent(used)

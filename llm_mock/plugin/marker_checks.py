@@ -52,6 +52,24 @@ def _check_misbehaviour(mark: pytest.Mark) -> None:
     marked([mark])
 
 
+def repeats_wanted(mark: pytest.Mark) -> tuple[int | None, float]:
+    """How often a marker wants a test to be run (None: not said), and which share of the runs must pass.
+
+    Raises:
+        LLMMockError: a value makes no sense.
+    """
+    from llm_mock.support.numbers import MOST_REPETITIONS, is_number, is_whole
+    from llm_mock.support.text import shorten
+
+    times = mark.args[0] if mark.args else mark.kwargs.get("times")
+    threshold = mark.kwargs.get("threshold", 1.0)
+    if times is not None and not is_whole(times, 1, MOST_REPETITIONS):
+        raise LLMMockError(f"times is {shorten(times)}, and no whole number from 1 to {MOST_REPETITIONS:,}.")
+    if not (is_number(threshold, most=1) and threshold):
+        raise LLMMockError(f"threshold is {shorten(threshold)}, and no share above 0, and at most 1.")
+    return times, threshold
+
+
 TAKES = {
     "llm_live": _Takes("llm_live"),
     "llm_mock_strict": _Takes("llm_mock_strict(False)", ("strict",), 1, _check_strict),
@@ -60,6 +78,7 @@ TAKES = {
     ),
     "llm_mock_cassette": _Takes("llm_mock_cassette('greeting', record='once')", ("name", "record"), 1),
     "llm_mock_budget": _Takes("llm_mock_budget(cost=0.01, tokens=5000)", ("cost", "tokens"), check=_check_budget),
+    "llm_mock_repeat": _Takes("llm_mock_repeat(5, threshold=0.8)", ("times", "threshold"), 1, repeats_wanted),
 }
 
 

@@ -10,6 +10,7 @@ from llm_mock.plugin.marker_checks import WRONG_MARKERS, wrong_markers
 from llm_mock.plugin.stash import CASSETTE_CLAIMS
 
 BUDGETS_OF_TESTS = "llm_mock_budgets_of_tests"
+REPEATING_TESTS = "llm_mock_repeating_tests"
 MISBEHAVIOUR = "llm_mock_misbehaviour"
 MISBEHAVIOUR_FIXTURE, CASSETTE_FIXTURE = "_llm_mock_misbehaviour", "_llm_mock_cassette"
 """What the markers use; a project may have fixtures of its own with the public names."""
@@ -32,6 +33,11 @@ def register(config: pytest.Config) -> None:
     )
     config.addinivalue_line(
         "markers", "llm_mock_budget(cost=None, tokens=None): what the test's calls may use: US dollars, tokens."
+    )
+    config.addinivalue_line(
+        "markers",
+        "llm_mock_repeat(times=None, threshold=1.0): run the test several times (before `times` goes "
+        "--llm-mock-repeat); it passes where this share of its runs does.",
     )
     config.addinivalue_line("markers", "llm: a plain-language test; collected with --llm.")
 
@@ -76,6 +82,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             _use_misbehaviour(item)
         if "llm_mock_budget" in markers:
             _watch_budget(item)
+        if "llm_mock_repeat" in markers:
+            _repeat(config)
         if "llm_mock_cassette" in markers:
             _use_cassette(item)
             with_cassette.append(item)
@@ -83,6 +91,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         from llm_mock.plugin.cassette_of_test import conflicting_claims
 
         config.stash[CASSETTE_CLAIMS] = conflicting_claims(with_cassette)
+
+
+def _repeat(config: pytest.Config) -> None:
+    manager = config.pluginmanager
+    if not manager.has_plugin(REPEATING_TESTS):
+        from llm_mock.plugin.repeating import RepeatingTests
+
+        manager.register(RepeatingTests(config.getoption("--llm-mock-repeat")), REPEATING_TESTS)
 
 
 def _watch_budget(item: pytest.Item) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from llm_mock.cassettes.record_modes import RECORD_MODES
 from llm_mock.errors import LLMMockError
+from llm_mock.support.numbers import MOST_REPETITIONS
 
 if TYPE_CHECKING:
     from llm_mock.core.settings import Settings
@@ -35,6 +37,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         metavar="PATH",
         help="Write every test's calls to PATH: a page (.html) or data (.json). May be given more than once.",
+    )
+    group.addoption(
+        "--llm-mock-repeat",
+        type=_times,
+        metavar="N",
+        help="Run each test marked llm_mock_repeat N times; it passes where its threshold is reached.",
     )
     group.addoption("--llm-mock-judge", metavar="MODEL", help="The model that judges: llm_assert, llm_score.")
     group.addoption("--llm", action="store_true", help="Collect plain-language tests: YAML files in folders named llm.")
@@ -79,6 +87,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("llm_mock_spec_model", "The model that does plain-language tests.", default="")
     parser.addini("llm_mock_allowed_hosts", "Globs of hosts that plain-language tests may reach.", type="args")
     parser.addini("llm_mock_legacy_modules", "Old mocks to warn of, each module=Text.", type="linelist")
+
+
+def _times(text: str) -> int:
+    number = int(text) if text.isdecimal() else 0
+    if not 1 <= number <= MOST_REPETITIONS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to {MOST_REPETITIONS:,}")
+    return number
 
 
 def settings_of(config: pytest.Config) -> Callable[[], Settings]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +105,9 @@ class ReportWriter:
         if report.when not in ("setup", "call") and test["outcome"] != "rerun":
             del self._running[key]
         if shipped := getattr(report, SHIPPED, None):
-            self._received.append((test, shipped))
+            self._received += [(test, each) for each in (shipped if isinstance(shipped, list) else [shipped])]
+        if repeats := getattr(report, "llm_mock_repeats", None):
+            test.update(_described_repeats(repeats))
 
     def _begin(self, key: tuple[str, str | None]) -> dict[str, Any]:
         """The test of a key: a new one, or the one that another plugin runs again."""
@@ -174,9 +176,10 @@ class ReportWriter:
         for test, shipped in self._received:
             received = redacted(json.loads(shipped))
             test["calls"] += _continued(received["calls"], len(test["calls"]))
-            for name in ("steps", "checks"):
-                if received[name]:
-                    test[name] = received[name]
+            if received["steps"]:
+                test["steps"] = received["steps"]
+            if received["checks"]:
+                test["checks"] = [*test.get("checks", ()), *received["checks"]]
             self._outside += [{"worker": test["worker"], **group} for group in received["outside"]]
         return new_document(self._tests, self._outside, self._run.agents, time.time() - self._start)
 
@@ -200,6 +203,14 @@ def _add_phase(test: dict[str, Any], report: pytest.TestReport) -> None:
         test["outcome"] = outcome
         test["message"] = _message(report)
         test["traceback"] = getattr(report, TRACEBACK, None)
+
+
+def _described_repeats(repeats: Mapping[str, Any]) -> dict[str, Any]:
+    from llm_mock.report.suite_document import described_rate
+    from llm_mock.suites.pass_rates import PassRate
+
+    rate = PassRate(repeats["passed"], repeats["runs"])
+    return {"pass_rate": str(rate), "repeats": {**repeats, **described_rate(rate)}}
 
 
 def _outcome(report: pytest.TestReport) -> str:

@@ -79,6 +79,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if config.getini("llm_mock_suites") and (rates := _pass_rates(terminalreporter)):
         terminalreporter.section("Repeated cases")
         terminalreporter.write_line("\n".join(rates))
+    _write_repeats(terminalreporter, config)
     if (agents := config.stash[RUN].agents) and config.get_verbosity() >= 0:
         from llm_mock.agents.leaderboard import tables
 
@@ -93,6 +94,19 @@ def _pass_rates(terminalreporter: pytest.TerminalReporter) -> list[str]:
     ended = (report for report in reports if getattr(report, "when", None) == "call")
     found = ((report.nodeid, dict(report.user_properties).get(PASS_RATE)) for report in ended)
     return sorted(f"  {test}  {rate}" for test, rate in found if rate)
+
+
+def _write_repeats(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """The pass rates of the tests that were repeated."""
+    reports = (report for outcome in ("passed", "failed") for report in terminalreporter.stats.get(outcome, ()))
+    repeats = [(report.nodeid, report.llm_mock_repeats) for report in reports if hasattr(report, "llm_mock_repeats")]
+    if repeats and config.get_verbosity() >= 0:
+        from llm_mock.plugin.repeating import table
+
+        terminalreporter.section("Repeated tests")
+        terminalreporter.write_line(table(repeats))
+    elif not repeats and (config.getoption("--llm-mock-repeat") or 1) > 1:
+        terminalreporter.write_line("--llm-mock-repeat: no test that ran is marked llm_mock_repeat; none was repeated.")
 
 
 def _write_totals(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -82,6 +82,22 @@ def junit_properties(calls: Sequence[dict[str, Any]]) -> list[tuple[str, Any]]:
     return list(zip(PROPERTIES, values, strict=False))
 
 
+def summed_properties(
+    runs: Sequence[Sequence[tuple[str, Any]]], own: Iterable[tuple[str, Any]]
+) -> list[tuple[str, Any]]:
+    """The properties of several runs of a test: `own`, in which those of calls are the sums over all runs.
+
+    There is no cost where that of a run is not known.
+    """
+    with_calls = [values for run in runs if PROPERTIES[0] in (values := dict(run))]
+    sums = {
+        name: sum(Decimal(values[name]) for values in with_calls)
+        for name in PROPERTIES
+        if with_calls and all(name in values for values in with_calls)
+    }
+    return [each for each in own if each[0] not in PROPERTIES] + [(name, f"{value:f}") for name, value in sums.items()]
+
+
 def _call(record: CallRecord, details: Details, mock: MockGetModel | None) -> dict[str, Any]:
     request = details.get("request") or _request_of(record)
     response = dict(details.get("response") or {})

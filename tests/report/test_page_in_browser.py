@@ -129,13 +129,16 @@ def test_a_count_of_outcomes_filters_when_it_is_clicked(open_page: Open, report:
     assert len(names(tab)) == 6
 
 
-def test_reruns_and_an_interruption_are_shown(open_page: Open, report: Path, tmp_path: Path) -> None:
+def test_reruns_repeats_and_an_interruption_are_shown(open_page: Open, report: Path, tmp_path: Path) -> None:
     data = json.loads(report.read_text().split('id="report">', 1)[1].split("</script>", 1)[0])
     for test in data["tests"]:
         if test["id"].endswith("test_long"):
             test.update(outcome="interrupted", message="Interrupted by KeyboardInterrupt")
         if test["id"].endswith("test_empty"):
             test["reruns"] = [{"message": "not this time", "duration_s": 0.5}]
+        if test["id"].endswith("test_chain"):
+            failure = {"run": 3, "message": "assert 0", "duration_s": 0.5}
+            test.update(repeats={"runs": 5, "passed": 4, "failures": [failure]}, pass_rate="80% (4/5)")
     path = tmp_path / "report.html"
     path.write_bytes(as_page(as_json(data)))
     tab = open_page(path)
@@ -143,6 +146,10 @@ def test_reruns_and_an_interruption_are_shown(open_page: Open, report: Path, tmp
     tab.get_by_role("button", name="test_empty").click()
     assert item(tab, "test_empty").locator(".reason").inner_text() == "Run 1 failed after 500 ms\nnot this time"
     assert "1 rerun" in item(tab, "test_empty").locator(".numbers").inner_text()
+    tab.get_by_role("button", name="test_chain").click()
+    assert item(tab, "test_chain").locator(".reason").inner_text() == "Run 3 failed after 500 ms\nassert 0"
+    assert "pass rate 80% (4/5)" in item(tab, "test_chain").locator(".about").inner_text()
+    assert "4 of 5 runs passed" in item(tab, "test_chain").locator(".numbers").inner_text()
 
 
 def test_a_chain_reads_as_a_conversation(open_page: Open, report: Path) -> None:

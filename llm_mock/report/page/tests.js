@@ -18,6 +18,7 @@ function renderTest(group) {
       make("br"),
       group.calls.length ? `${count(total.tokens, "token")} · ${cost(total)}` : "no model asked",
       group.reruns ? ` · ${count(group.reruns.length, "rerun")}` : "",
+      group.repeats ? ` · ${group.repeats.passed} of ${group.repeats.runs} runs passed` : "",
       group.steps ? ` · ${count(group.steps.length, "step")}` : ""),
   );
   const body = make("div", "body");
@@ -46,8 +47,9 @@ function fillBody(group, body) {
     group.worker ? make("span", "", `on ${group.worker}`) : null, link));
   if (group.message) body.append(renderReason(group));
   if (group.checks) body.append(make("ol", "steps", ...group.checks.map(renderCheck)));
-  for (const [position, run] of (group.reruns || []).entries())
-    body.append(make("div", "reason quiet", make("b", "", `Run ${position + 1} failed after ${seconds(run.duration_s)}`),
+  const reruns = (group.reruns || []).map((run, position) => ({ ...run, run: position + 1 }));
+  for (const run of [...reruns, ...(group.repeats?.failures ?? [])])
+    body.append(make("div", "reason quiet", make("b", "", `Run ${run.run} failed after ${seconds(run.duration_s)}`),
       textBlock(run.message || "", "text mono")));
   if (group.steps) body.append(make("ol", "steps", ...group.steps.map(renderStep)));
   const talks = talksOf(group.calls);
