@@ -124,6 +124,10 @@ def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tupl
 @click.option(
     "--max-cost", type=_Finite(min=0), metavar="DOLLARS", help="Start no further case once this much is spent."
 )
+@click.option("--judge", metavar="MODEL", help="The model that judges, whatever the suite says.")
+@click.option(
+    "--min-score", type=_Finite(0, 1, min_open=True), metavar="SCORE", help="The least score of a suite, at most 1."
+)
 @click.option(
     "output",
     "-o",

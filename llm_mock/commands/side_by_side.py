@@ -39,7 +39,7 @@ def _table(terminal: Terminal, grid: Grid) -> Table:
         table.add_row(Text(terminal.line(name)), *map(_cell, cases))
     table.add_section()
     for label, texts in grid.sums():
-        table.add_row(label, *texts)
+        table.add_row(terminal.line(label), *texts)
     return table
 
 

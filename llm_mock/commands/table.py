@@ -11,10 +11,12 @@ from llm_mock.suites.failure import failed_case, said
 from llm_mock.suites.matrix import variant_name
 from llm_mock.suites.pass_rates import pass_at_k_texts, percent
 from llm_mock.suites.results import CaseResult, SuiteResult, total_cost
+from llm_mock.suites.scores import score_of, scores_text
 from llm_mock.support.text import count, dollars, short_seconds
 
 STATUS = {"passed": ("PASS", "green"), "failed": ("FAIL", "red"), "skipped": ("SKIP", "yellow")}
 PRICES_OF_PROVIDERS = "for the prices of the providers: pip install 'pytest-llm-mock[cost]'"
+OTHER_JUDGE = "name another, --judge MODEL, or judge: in the defaults of the suite"
 STYLES = {True: "green", False: "red", None: "yellow"}
 
 
@@ -42,12 +44,15 @@ def show_failures(terminal: Terminal, result: SuiteResult, path: Path | None) ->
 def _table(terminal: Terminal, results: Sequence[CaseResult], verbose: bool) -> Table:
     repeated = any(len(result.attempts) > 1 for result in results)
     skipped = not verbose and any(checked < there for checked, there in (result.checks for result in results))
+    scored = any(result.is_scored for result in results)
     table = Table()
     table.add_column("Case", overflow="fold", no_wrap=terminal.is_pipe)
     table.add_column("Status", no_wrap=True)
     table.add_column("Duration", no_wrap=True)
     if skipped:
         table.add_column("Checked", no_wrap=True)
+    if scored:
+        table.add_column("Score", no_wrap=True)
     if repeated:
         for heading in ("Pass rate", "95% interval", "pass@k"):
             table.add_column(heading, no_wrap=True)
@@ -56,9 +61,11 @@ def _table(terminal: Terminal, results: Sequence[CaseResult], verbose: bool) -> 
     for result in results:
         name = Text(terminal.line(result.case.name))
         checks = [Text("{} of {}".format(*result.checks))] if skipped else []
+        score = [Text(score_of(result.score))] if scored else []
         rate = list(map(Text, _pass_rate(result))) if repeated else []
         details = [_details(terminal, result)] if verbose else []
-        table.add_row(name, Text(*STATUS[result.status]), short_seconds(result.duration), *checks, *rate, *details)
+        took = short_seconds(result.duration)
+        table.add_row(name, Text(*STATUS[result.status]), took, *checks, *score, *rate, *details)
     return table
 
 
@@ -77,6 +84,26 @@ def _details(terminal: Terminal, result: CaseResult) -> Text:
     return Text("\n").join(Text(f"{terminal.signs[how]} {terminal.text(line)}", STYLES[how]) for how, line in lines)
 
 
+def _verdict(succeeded: bool, failed: int, not_run: int, min_score: float | None) -> str:
+    if not_run and not failed:
+        return "Some tests were not run"
+    if min_score is not None and not not_run:
+        return "The score is high enough" if succeeded else "The score is too low"
+    return "All tests passed" if succeeded else "Some tests failed"
+
+
+def _show_scores(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
+    """Show the scores where they say more than which cases passed, and how many the model under test gave itself."""
+    for result in results:
+        name = f"{variant_name(result.variant)}: " if result.variant else ""
+        if result.is_scored and (result.min_score is not None or not name):
+            scores = scores_text(result.score, result.min_score, result.metrics)
+            terminal.print(terminal.line(f"{name}{scores}"), "dim")
+        if result.judged_itself:
+            judged = f"{name}{count(result.judged_itself, 'check')} judged by the model under test itself"
+            terminal.print(terminal.line(f"{judged}: {OTHER_JUDGE}"), "yellow")
+
+
 def show_footer(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
     """Show the sums of a suite: of its one result, or of all its variants."""
     passed, failed, skipped = (sum(getattr(each, name) for each in results) for name in ("passed", "failed", "skipped"))
@@ -88,8 +115,9 @@ def show_footer(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
     if results[0].dry_run and checked < there:
         counts += f", {there - checked} of {count(there, 'check')} skipped in a dry run"
     succeeded = all(result.all_passed for result in results)
-    verdict = "All tests passed" if succeeded else f"Some tests {'failed' if failed else 'were not run'}"
+    verdict = _verdict(succeeded, failed, not_run, results[0].min_score)
     terminal.print(Text.assemble(f"{counts} ", (f"{terminal.signs[succeeded]} {verdict}", STYLES[succeeded])))
+    _show_scores(terminal, results)
     texts = pass_at_k_texts(results[0].pass_at_k)
     if texts and len(results) == 1:
         mean = f"pass rate {percent(results[0].pass_at_k[1])}, {', '.join(texts)}"

@@ -48,6 +48,8 @@ class Options:
     jobs: int
     retry: int
     max_cost: float | None
+    judge: str | None
+    min_score: float | None
     output: tuple[Path, ...]
     files_in: Path | None
 
@@ -182,6 +184,8 @@ class _Run:
                     jobs=options.jobs,
                     retry=options.retry,
                     max_cost=self._remaining_cost(),
+                    judge=options.judge,
+                    min_score=options.min_score,
                     on_start=progress.start,
                     on_result=progress.finish,
                 )

@@ -79,7 +79,8 @@ class SuiteFile(YAMLFile):
         from llm_mock.suites.variants import variants_of
 
         role = None if self._role is None else load_role(self._role)
-        suite = load_suite(self.path, files_in=self._files_in)
+        judge = self.config.getini("llm_mock_judge") or None
+        suite = load_suite(self.path, files_in=self._files_in, judge=judge)
         variants = variants_of(role, suite)
         for case in suite.cases:
             for variant in variants:
@@ -114,6 +115,7 @@ class SuiteItem(YAMLItem):
             self.case,
             folder=self.path.parent,
             dry_run=not self.live,
+            judge=self.config.getoption("--llm-mock-judge"),
             get_model=mock and mock.get_model,
         )
         if len(result.attempts) > 1:

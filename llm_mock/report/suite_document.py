@@ -5,16 +5,19 @@ what is not known or not there; durations are seconds, costs US dollars.
 
 - A suite: `suite` (its name), `file`, `role` (or the target), `target` (null of a role), `model`, `dry_run`,
   `total`, `passed`, `failed`, `skipped`, `stopped` (why cases were not run), `duration_s`, `cost_usd`,
-  `pass_at_k` (of its repeated cases, the mean), `cases`,
+  `pass_at_k` (of its repeated cases, the mean), `scored` (whether the scores say more than which cases passed), `score`
+  and `min_score` (0 to 1), `metrics` (the average score of each), `cases`,
   `variant` (of what stands side by side the names of its `role`, `target`, `model`, `system_prompt`; else null).
 - A case: `name`, `file`, `line`, `tags`, `status` (`passed`, `failed`, `skipped` or `not run`), `pass_rate` and
-  `threshold` (0 to 1), `repeats` (null of one that was run once), `retried`, `duration_s`, `attempts`.
+  `threshold` (0 to 1), `repeats` (null of one that was run once), `score` and `min_score`, `retried`,
+  `duration_s`, `attempts`.
 - Repeats: `runs`, `passed`, `interval_95` (Wilson's: the lower and the upper bound), `pass_at_k` (a value for each k).
-- An attempt: `status`, `error`, `duration_s`, `tokens`, `cost_usd`, `turns`, `assertions`.
+- An attempt: `status`, `error`, `duration_s`, `tokens`, `cost_usd`, `score`, `turns`, `assertions`.
 - A turn: `prompt`, `output`, `transformed` (what a `transform` made of it), `tool_calls` (`name`, `arguments`,
   `result`, `error`, `duration_s`), `input_tokens`, `output_tokens`, `cost_usd`, `duration_s`, `asked` (what a target
   asked models in a dry run: lines for people).
-- An assertion: `type`, `status`, `message`, `turn` (from 0), `definition` (as the suite has it).
+- An assertion: `type`, `status`, `message`, `turn` (from 0), `score` (null where it was skipped), `judge` (the model
+  that judged), `definition` (as the suite has it).
 """
 
 from __future__ import annotations
@@ -26,10 +29,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from llm_mock.suites.failure import weight_text
 from llm_mock.suites.matrix import case_name, variant_name
 from llm_mock.suites.pass_rates import PassRate
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, SuiteResult, TurnResult
 from llm_mock.suites.schema import TestCase
+from llm_mock.suites.scores import reaches, score_text, scores_text
 from llm_mock.support.text import escaped_json
 
 VERSION = 1
@@ -69,6 +74,10 @@ def _suite(suite: FinishedSuite) -> dict[str, Any]:
         "duration_s": round(result.duration, 6),
         "cost_usd": _dollars(result.cost),
         "pass_at_k": _rounded(result.pass_at_k),
+        "scored": result.is_scored,
+        "score": _score(result.score),
+        "min_score": result.min_score,
+        "metrics": {name: _score(score) for name, score in result.metrics.items()},
         "cases": [
             *(_case(file, case.case, case) for case in result.case_results),
             *(_case(file, case) for case in result.not_run),
@@ -87,6 +96,8 @@ def _case(file: str | None, case: TestCase, result: CaseResult | None = None) ->
         "pass_rate": result.pass_rate if result else None,
         "threshold": result.threshold if result else case.threshold,
         "repeats": described_rate(result.rate) if result and len(result.attempts) > 1 else None,
+        "score": _score(result.score) if result else None,
+        "min_score": case.min_score,
         "retried": result.retried if result else 0,
         "duration_s": round(result.duration, 6) if result else 0.0,
         "attempts": [_attempt(attempt) for attempt in result.attempts] if result else [],
@@ -114,6 +125,7 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
         "duration_s": round(attempt.duration, 6),
         "tokens": attempt.tokens,
         "cost_usd": _dollars(attempt.cost),
+        "score": _score(attempt.score),
         "turns": [_turn(turn) for turn in attempt.turns],
         "assertions": [_assertion(each) for each in attempt.assertions],
     }
@@ -141,11 +153,17 @@ def _assertion(result: AssertionResult) -> dict[str, Any]:
         "status": STATUS[result.passed],
         "message": result.message,
         "turn": result.turn,
+        "score": _score(result.score),
+        "judge": result.judge,
         "definition": {
             "type": result.assertion.type,
             **result.assertion.model_dump(mode="json", by_alias=True, exclude_unset=True),
         },
     }
+
+
+def _score(score: float | None) -> float | None:
+    return None if score is None else round(score, 6)
 
 
 def _dollars(amount: Decimal | None) -> float | None:
@@ -175,7 +193,24 @@ def remark(suite: dict[str, Any], case: dict[str, Any]) -> str | None:
     attempt = explaining_attempt(case)
     if attempt["error"] is not None:
         return str(attempt["error"])
-    return "\n".join(each["message"] for each in attempt["assertions"] if each["status"] == case["status"])
+    too_low = [] if reaches(attempt["score"], case["min_score"]) else [score_text(attempt["score"], case["min_score"])]
+    found = [each for each in attempt["assertions"] if each["status"] == case["status"]]
+    return "\n".join([*too_low, *map(check_text, found)])
+
+
+def check_text(check: dict[str, Any]) -> str:
+    """The message of an assertion, and what it counts where that is not as much as the others."""
+    return f"{check['message']}{weight_text(check['definition'].get('weight', 1))}"
+
+
+def suite_scores(suite: dict[str, Any]) -> str:
+    """The score of a suite with its metrics."""
+    return scores_text(suite["score"], suite["min_score"], suite["metrics"])
+
+
+def is_good(suite: dict[str, Any]) -> bool:
+    """Whether no case failed, or the score is as high as it must be."""
+    return not suite["failed"] if suite["min_score"] is None else reaches(suite["score"], suite["min_score"])
 
 
 def explanation(suite: dict[str, Any], case: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from llm_mock.suites.matrix import variant_name
 from llm_mock.suites.pass_rates import percent
+from llm_mock.suites.scores import score_of
 from llm_mock.support.text import dollars, short_seconds
 
 
@@ -32,6 +33,10 @@ class Grid(NamedTuple):
     def sums(self) -> Iterator[tuple[str, list[str]]]:
         """What is said of each variant as a whole: the label, and a text for each."""
         yield "Passed", [f"{suite['passed']}/{suite['passed'] + suite['failed']}" for suite in self.suites]
+        if any(suite["scored"] for suite in self.suites):
+            yield "Score", [score_of(suite["score"]) for suite in self.suites]
+        for metric in dict.fromkeys(name for suite in self.suites for name in suite["metrics"]):
+            yield f"Metric {metric}", [score_of(suite["metrics"].get(metric)) for suite in self.suites]
         for k in self.suites[0]["pass_at_k"]:
             label = "Mean pass rate" if k == "1" else f"pass@{k}"
             yield label, [percent(suite["pass_at_k"].get(k, 0)) for suite in self.suites]

@@ -34,7 +34,7 @@ def _add_suite(root: ElementTree.Element, suite: dict[str, Any]) -> None:
     element = _add(root, "testsuite", name=name, **counts, time=f"{suite['duration_s']:.3f}")
     who = {"role": suite["role"], "model": suite["model"]} if suite["target"] is None else {"target": suite["target"]}
     variant = {f"variant.{axis}": name for axis, name in (suite["variant"] or {}).items()}
-    _add_properties(element, {**who, "dry_run": str(suite["dry_run"]).lower(), **variant})
+    _add_properties(element, {**who, "dry_run": str(suite["dry_run"]).lower(), **variant, **_scores(suite)})
     for case in suite["cases"]:
         _add_case(element, suite, case)
 
@@ -45,11 +45,19 @@ def _add_case(parent: ElementTree.Element, suite: dict[str, Any], case: dict[str
     element = _add(parent, "testcase", **about, **place)
     if case["attempts"]:
         repeats = {} if case["repeats"] is None else {"pass_rate": repeats_text(case)}
-        _add_properties(element, {"tokens": tokens(case), **_cost(case), **repeats})
+        score = {"score": case["score"]} if suite["scored"] and case["score"] is not None else {}
+        _add_properties(element, {"tokens": tokens(case), **_cost(case), **repeats, **score})
     text = remark(suite, case)
     if text is not None:
         kind = "failure" if case["status"] == "failed" else "skipped"
         _add(element, kind, message=text).text = _clean(explanation(suite, case))
+
+
+def _scores(suite: dict[str, Any]) -> dict[str, Any]:
+    """The score of a suite and what it must reach, and its metrics, where they say more than which cases passed."""
+    metrics = {f"metric: {name}": score for name, score in suite["metrics"].items()}
+    found = {**{name: suite[name] for name in ("score", "min_score")}, **metrics}
+    return {name: score for name, score in found.items() if suite["scored"] and score is not None}
 
 
 def _cost(case: dict[str, Any]) -> dict[str, str]:

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from llm_mock.report.suite_document import explanation, full_name, repeats_text, tokens
+from llm_mock.report.suite_document import explanation, full_name, is_good, repeats_text, suite_scores, tokens
 from llm_mock.report.suite_grid import Grid, decimal_of, grids
+from llm_mock.suites.scores import score_of
 from llm_mock.support.text import count, dollars, escaped, short_seconds
 
 SIGNS = {"passed": "✅ PASS", "failed": "❌ FAIL", "skipped": "⏭️ SKIP", "not run": "⏭️ not run"}
@@ -33,11 +34,13 @@ def _suite(suite: dict[str, Any]) -> Iterator[str]:
     repeated = any(case["repeats"] for case in suite["cases"])
     if suite["cases"]:
         more = (" Pass rate |", " --- |") if repeated else ("", "")
+        more = (f"{more[0]} Score |", f"{more[1]} ---: |") if suite["scored"] else more
         yield f"| Case | Status | Duration |{more[0]}\n| --- | --- | ---: |{more[1]}"
     for case in suite["cases"]:
         took = short_seconds(case["duration_s"]) if case["attempts"] else ""
         rate = f" {html.escape(repeats_text(case) or '')} |" if repeated else ""
-        yield f"| {_inert(case['name'])} | {SIGNS[case['status']]} | {took} |{rate}"
+        score = f" {score_of(case['score'])} |" if suite["scored"] else ""
+        yield f"| {_inert(case['name'])} | {SIGNS[case['status']]} | {took} |{rate}{score}"
     yield ""
     yield from _failures(suite)
 
@@ -60,7 +63,7 @@ def _grid(grid: Grid) -> Iterator[str]:
 def _heading(suites: Sequence[dict[str, Any]]) -> str:
     counts = {name: sum(suite[name] for suite in suites) for name in ("total", "passed", "failed", "skipped")}
     checked = counts["passed"] + counts["failed"]
-    passed = checked + counts["skipped"] == counts["total"] and not counts["failed"]
+    passed = checked + counts["skipped"] == counts["total"] and all(map(is_good, suites))
     return f"### {'✅' if passed else '❌'} {_inert(suites[0]['suite'])}: {counts['passed']}/{checked} passed"
 
 
@@ -78,10 +81,11 @@ def _about(suite: dict[str, Any]) -> str:
     used = "dry run"
     if not suite["dry_run"]:
         used = f"{count(sum(map(tokens, suite['cases'])), 'token')}, cost {dollars(decimal_of(suite['cost_usd']))}"
+    scores = f", {_inert(suite_scores(suite))}" if suite["scored"] else ""
     stopped = f". {_inert('Stopped: ' + suite['stopped'])}" if suite["stopped"] else ""
     if suite["target"] is not None:
-        return f"Target {_inert(suite['target'])}, {'dry run' if suite['dry_run'] else 'live'}{stopped}"
-    return f"Role {_inert(suite['role'])}, model {_inert(suite['model'])}, {used}{stopped}"
+        return f"Target {_inert(suite['target'])}, {'dry run' if suite['dry_run'] else 'live'}{scores}{stopped}"
+    return f"Role {_inert(suite['role'])}, model {_inert(suite['model'])}, {used}{scores}{stopped}"
 
 
 def _inert(text: str) -> str:

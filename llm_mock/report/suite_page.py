@@ -7,8 +7,17 @@ from typing import Any
 
 from llm_mock.agents import summary
 from llm_mock.report import document, page
-from llm_mock.report.suite_document import explaining_attempt, full_name, remark, repeats_text
+from llm_mock.report.suite_document import (
+    check_text,
+    explaining_attempt,
+    full_name,
+    remark,
+    repeats_text,
+    suite_scores,
+)
 from llm_mock.report.suite_grid import Grid, grids
+from llm_mock.suites.matrix import case_name, variant_name
+from llm_mock.suites.scores import score_text
 
 NOT_KNOWN: dict[str, Any] = {
     **{"timestamp": "", "resolved_model": None, "schema": None, "tools": (), "options": {}},
@@ -23,7 +32,12 @@ def as_page(suites: dict[str, Any]) -> bytes:
     duration = sum(suite["duration_s"] for suite in suites["suites"])
     run = document.new_document(tests, [], _agents(suites["suites"]), duration)
     side_by_side = [_grid(part) for part in grids(suites["suites"]) if isinstance(part, Grid)]
-    return page.as_page(document.as_json({**run, "side_by_side": side_by_side}))
+    scores = [f"{_named(suite)}: {suite_scores(suite)}" for suite in suites["suites"] if suite["scored"]]
+    return page.as_page(document.as_json({**run, "side_by_side": side_by_side, "scores": scores}))
+
+
+def _named(suite: dict[str, Any]) -> str:
+    return case_name(suite["suite"], variant_name(suite["variant"]))
 
 
 def _grid(grid: Grid) -> dict[str, Any]:
@@ -70,8 +84,9 @@ def _test(suite: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
         outcome="skipped" if case["status"] == "not run" else case["status"],
         duration_s=case["duration_s"],
         message=None if checks else remark(suite, case),
-        checks=[{name: check[name] for name in ("status", "message")} for check in checks],
+        checks=[{"status": check["status"], "message": check_text(check)} for check in checks],
         pass_rate=repeats_text(case),
+        score=score_text(case["score"], case["min_score"]) if suite["scored"] and case["attempts"] else None,
         calls=[{**call, "number": number} for number, call in enumerate(_calls(asked, case), start=1)],
     )
 

@@ -39,10 +39,19 @@ def evaluate_assertion(assertion: Assertion, output: str, context: RunContext | 
         return AssertionResult(assertion, None, "Skipped: there is an output, but no run that gave it")
     transform = assertion.transform if isinstance(assertion, TextAssertion) else None
     try:
-        text = output if transform is None else transformed(transform, output, context.folder)
+        text = output if transform is None else transformed(transform, output, context)
     except TransformFailed as error:
         return AssertionResult(assertion, False, str(error))
     found = assertion.check(text, context)
     passed = found.holds is not None and found.holds != assertion.negated
     unexpected = " (unexpected)" if found.holds and assertion.negated else ""
-    return AssertionResult(assertion, passed, f"{found.message}{unexpected}", tokens=found.tokens, cost=found.cost)
+    score = float(passed) if found.score is None else 1 - found.score if assertion.negated else found.score
+    return AssertionResult(
+        assertion,
+        passed,
+        f"{found.message}{unexpected}",
+        tokens=found.tokens,
+        cost=found.cost,
+        score=score,
+        judge=found.judge,
+    )

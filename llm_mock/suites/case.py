@@ -73,7 +73,7 @@ class CaseRunner(RepeatingRunner):
                 if not result.success:
                     error, agent_fails = result.error, _is_refused(result.exception)
                     break
-                turns[-1], found = checked_turn(turn, number, turns[-1], self._context(turn, result))
+                turns[-1], found = checked_turn(turn, number, turns[-1], self._context(case, turn, result))
                 assertions += found
         except Exception as problem:
             error, agent_fails = _reason(problem), isinstance(problem, ERRORS_OF_AGENTS)
@@ -86,6 +86,7 @@ class CaseRunner(RepeatingRunner):
             "" if self.dry_run and error is None else "\n\n".join(map(str, session.results)),
             time.perf_counter() - start,
             agent_fails,
+            case.min_score,
         )
 
     def _model(self, case: TestCase) -> Any:
@@ -99,12 +100,12 @@ class CaseRunner(RepeatingRunner):
                 mock.responses.add(model.model_id, answer, optional=True)
         return model
 
-    def _context(self, turn: Turn, result: AgentResult) -> RunContext:
+    def _context(self, case: TestCase, turn: Turn, result: AgentResult) -> RunContext:
         offered = None
         if any(isinstance(assertion, ToolCallsAssertion) for assertion in turn.assertions):
             servers = self.agent.servers
             offered = tuple(tool.name for tool in pool_of_process().tools(servers)) if servers else ()
-        return RunContext(result, self.dry_run, offered, self.agent.asks.model, self.folder)
+        return RunContext(result, self.dry_run, offered, self.model_id, self.folder, self.judge, case)
 
     def _turn_result(self, result: AgentResult) -> TurnResult:
         sent, received, cost = result.usage.input or 0, result.usage.output or 0, result.cost

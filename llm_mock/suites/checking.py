@@ -19,6 +19,6 @@ def checked_turn(
         TransformFailed: nothing could be made of the output.
     """
     if turn.transform is not None:
-        result = replace(result, transformed=transformed(turn.transform, result.output, context.folder))
+        result = replace(result, transformed=transformed(turn.transform, result.output, context))
     results = evaluate_assertions(turn.assertions, result.checked, context)
     return result, [replace(each, turn=number) for each in results]

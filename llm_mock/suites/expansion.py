@@ -18,6 +18,7 @@ from llm_mock.suites.schema import (
     ContainsJSONAssertion,
     Defaults,
     JSONAssertion,
+    LLMJudgeAssertion,
     TestCase,
     TestSuiteDefinition,
     Turn,
@@ -47,12 +48,14 @@ def case_label(name: Any, position: int) -> str:
 
 
 def expand(
-    suite: TestSuiteDefinition, folder: Path, files_in: Path | None = None
+    suite: TestSuiteDefinition, folder: Path, files_in: Path | None = None, judge: str | None = None
 ) -> tuple[TestSuiteDefinition, list[Problem]]:
     """The suite with cases that are runnable as they stand, and what is wrong with it.
 
-    The names of its files are relative to the folder; they must lie in it, or in `files_in`.
+    The names of its files are relative to the folder; they must lie in it, or in `files_in`. `judge` judges where the
+    suite names nobody.
     """
+    defaults = suite.defaults.model_copy(update={"judge": suite.defaults.judge or judge})
     files = CaseFiles(folder, files_in or folder)
     problems = [*_bad_variables(("defaults", "variables"), suite.defaults.variables)]
     made: list[tuple[int, TestCase]] = []
@@ -60,7 +63,7 @@ def expand(
     for position, case in enumerate(suite.cases):
         owner = case_label(case.name, position)
         try:
-            expansion = _Expansion(position, case, suite.defaults, files, size)
+            expansion = _Expansion(position, case, defaults, files, size)
             made += [(position, runnable) for runnable in expansion.cases()]
         except LLMMockError as error:
             problems.append((("cases", position), f"{owner}: {error}"))
@@ -220,7 +223,7 @@ class _Expansion:
             turns.append(
                 turn.model_copy(update={**variables.in_turn(turn), "assertions": wanted, "transform": transform})
             )
-        return case.model_copy(
+        runnable = case.model_copy(
             update={
                 **variables.in_turn(case),
                 "name": variables.in_text(name) if name == case.name or _has_reference(case.name) else name,
@@ -230,15 +233,22 @@ class _Expansion:
                 "tags": tuple(dict.fromkeys((*defaults.tags, *case.tags))),
                 "variables": {},
                 "rows": (),
-                **{key: _own_or_default(case, defaults, key) for key in ("repeat", "threshold")},
+                **{key: _own_or_default(case, defaults, key) for key in ("repeat", "threshold", "min_score")},
             }
         )
+        runnable._values = variables.values or case.values
+        return runnable
 
     def _assertions(self, where: Place, given: Sequence[Assertion], variables: _Variables) -> list[Assertion]:
         self._size.add(len(given) * SIZE_OF_PART)
-        if not variables.values:
-            return list(given)
-        return [self._assertion((*where, "assertions", n), each, variables) for n, each in enumerate(given)]
+        if variables.values:
+            given = [self._assertion((*where, "assertions", n), each, variables) for n, each in enumerate(given)]
+        return [self._with_judge(each) for each in given] if self._defaults.judge else list(given)
+
+    def _with_judge(self, assertion: Assertion) -> Assertion:
+        if not isinstance(assertion, LLMJudgeAssertion) or assertion.model is not None:
+            return assertion
+        return assertion.model_copy(update={"model": self._defaults.judge})
 
     def _assertion(self, where: Place, assertion: Assertion, variables: _Variables) -> Assertion:
         """An assertion with its variables replaced; it is validated again, as a pattern may have become none."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from llm_mock.suites.matrix import case_name
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult
+from llm_mock.suites.scores import score_text
 from llm_mock.support.text import indented, shorten_name
 
 SIGNS = {True: "✓", False: "✗", None: "–"}  # noqa: RUF001 (as wide as the others)
@@ -27,8 +28,11 @@ def failed_case(
 
 def _lines(result: CaseResult, path: Path | None, signs: Mapping[bool | None, str], variant: str) -> Iterator[str]:
     attempt = result.shown
-    failed = [each for each in attempt.assertions if each.passed is False]
-    problem = attempt.error if attempt.error is not None else said(failed[0], result)
+    failed = [each for each in attempt.assertions if each.passed is False and each.assertion.weight]
+    reasons = [said(each, result) for each in failed[:1]]
+    if attempt.misses_score:
+        reasons.insert(0, score_text(attempt.score, attempt.min_score))
+    problem = attempt.error if attempt.error is not None else ": ".join(reasons)
     place = "" if path is None else f"{path}:{result.case.line}: " if result.case.line else f"{path}: "
     yield f"{place}{case_name(shorten_name(result.case.name), shorten_name(variant))}: {shorten_name(problem)}"
     if len(result.attempts) > 1:
@@ -46,8 +50,13 @@ def _lines(result: CaseResult, path: Path | None, signs: Mapping[bool | None, st
 
 def said(assertion: AssertionResult, result: CaseResult) -> str:
     """What came of an assertion, and in a conversation of which turn."""
-    turns = len(result.case.all_turns)
-    return assertion.message if turns == 1 else f"turn {assertion.turn + 1}: {assertion.message}"
+    turn = f"turn {assertion.turn + 1}: " if len(result.case.all_turns) > 1 else ""
+    return f"{turn}{assertion.message}{weight_text(assertion.assertion.weight)}"
+
+
+def weight_text(weight: float) -> str:
+    """How the message of an assertion goes on where it does not count as much as the others."""
+    return "" if weight == 1 else f" (weight {weight:g})" if weight else " (weight 0: only measured)"
 
 
 def _turn(result: CaseResult, attempt: Attempt, position: int) -> Iterator[str]:

@@ -19,12 +19,15 @@ from llm_mock.support.validation import Location, described
 _SHAPE = "a suite holds apiVersion, kind: TestSuite, metadata and cases"
 
 
-def load_suite(path: str | Path, *, files_in: str | Path | None = None) -> TestSuiteDefinition:
+def load_suite(
+    path: str | Path, *, files_in: str | Path | None = None, judge: str | None = None
+) -> TestSuiteDefinition:
     """Read a suite, and make every case runnable as it stands.
 
     Args:
         path: the YAML file. The files that its cases name lie in its folder.
         files_in: another folder in which these files may lie.
+        judge: the model that judges where neither the suite nor an assertion names one.
 
     Returns:
         The suite: each case has `prompt` or `turns`, and all that the defaults give it; a case with rows became one for
@@ -49,7 +52,7 @@ def load_suite(path: str | Path, *, files_in: str | Path | None = None) -> TestS
     for axis, entries in suite.matrix.axes.items() if suite.matrix else ():
         for position, entry in enumerate(entries):
             entry._line = document.line_of(("matrix", axis, position))
-    suite, problems = _runnable(suite, document.path.parent, None if files_in is None else Path(files_in))
+    suite, problems = _runnable(suite, document.path.parent, None if files_in is None else Path(files_in), judge)
     if problems:
         raise document.errors(problems)
     return suite
@@ -73,7 +76,7 @@ def owner_of(suite: TestSuiteDefinition) -> str:
 
 
 def _runnable(
-    suite: TestSuiteDefinition, folder: Path, files_in: Path | None = None
+    suite: TestSuiteDefinition, folder: Path, files_in: Path | None = None, judge: str | None = None
 ) -> tuple[TestSuiteDefinition, list[Problem]]:
     """The suite with all that its files, defaults, rows and variables give, and what is wrong with it."""
     problems = list(problems_with_target(suite))
@@ -82,7 +85,7 @@ def _runnable(
         matrix, unreadable = with_files(suite.matrix, CaseFiles(folder, files_in or folder))
         problems += unreadable
         suite = suite.model_copy(update={"matrix": matrix})
-    suite, wrong = expand(suite, folder, files_in)
+    suite, wrong = expand(suite, folder, files_in, judge)
     return suite, [*problems, *wrong]
 
 

@@ -22,6 +22,8 @@ class RepeatingRunner(ABC):
     threshold: float | None
     """The share of these runs that must pass; None is as the case says itself, else all."""
     retry: int
+    judge: str | None = None
+    """The id of the model that judges, whatever an assertion says; None is the one of the assertion."""
 
     @property
     @abstractmethod

@@ -10,6 +10,7 @@ from typing import Literal
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.suites.pass_rates import PassRate, mean_pass_at_k
 from llm_mock.suites.schema import Assertion, TestCase
+from llm_mock.suites.scores import average, reaches
 
 Status = Literal["passed", "failed", "skipped"]
 
@@ -29,6 +30,14 @@ class AssertionResult:
     """What asking a model took, input and output together."""
     cost: Decimal | None = Decimal(0)
     """What asking a model cost in US dollars; None where the price is not known."""
+    score: float | None = None
+    """How well it did, from 0 to 1; by default 1 where it passed, else 0. None where it was skipped."""
+    judge: str | None = None
+    """The id of the model that judged; None where none did."""
+
+    def __post_init__(self) -> None:
+        if self.score is None and self.passed is not None:
+            object.__setattr__(self, "score", float(self.passed))
 
 
 @dataclass(frozen=True)
@@ -73,6 +82,8 @@ class Attempt:
     """Seconds."""
     agent_fails: bool = False
     """Whether the error is the agent's, so that every case has it: a server that does not start, a missing key."""
+    min_score: float | None = None
+    """The least score to pass; None where each assertion must hold."""
 
     @property
     def output(self) -> str:
@@ -82,10 +93,29 @@ class Attempt:
     @property
     def status(self) -> Status:
         """Passed where nothing failed and something was checked, or nothing was to be checked; else skipped."""
-        outcomes = [result.passed for result in self.assertions]
-        if self.error is not None or False in outcomes:
+        outcomes = {result.passed for result in self.assertions if result.assertion.weight}
+        if self.error is not None or (False in outcomes if self.min_score is None else self.misses_score):
             return "failed"
-        return "skipped" if outcomes and True not in outcomes else "passed"
+        return "skipped" if outcomes == {None} else "passed"
+
+    @property
+    def misses_score(self) -> bool:
+        """Whether there is a score that is less than it must be."""
+        return not reaches(self.score, self.min_score)
+
+    @property
+    def score(self) -> float | None:
+        """The average of what the assertions score, by their weights: 0 for an error, 1 where there are none.
+
+        None where all were skipped.
+        """
+        if self.error is not None:
+            return 0.0
+        weighed = [result for result in self.assertions if result.assertion.weight]
+        scored = [(result.score, result.assertion.weight) for result in weighed if result.score is not None]
+        if not scored:
+            return None if weighed else 1.0
+        return sum(score * weight for score, weight in scored) / sum(weight for _, weight in scored)
 
     @property
     def tokens(self) -> int:
@@ -120,7 +150,7 @@ class CaseResult:
         statuses = [attempt.status for attempt in self.attempts]
         if set(statuses) == {"skipped"}:
             return "skipped"
-        return "passed" if self.pass_rate >= self.threshold - 1e-9 else "failed"
+        return "passed" if reaches(self.pass_rate, self.threshold) else "failed"
 
     @property
     def passed(self) -> bool:
@@ -136,6 +166,21 @@ class CaseResult:
     def rate(self) -> PassRate:
         """How many of the attempts did not fail, what that says of further ones, and pass@k."""
         return PassRate(sum(attempt.status != "failed" for attempt in self.attempts), len(self.attempts))
+
+    @property
+    def score(self) -> float | None:
+        """The average of its attempts; None where all were skipped."""
+        return average(attempt.score for attempt in self.attempts)
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether its score says more than which assertions hold."""
+        weighed = (each.assertion.weight != 1 or each.assertion.metric for each in self.assertion_results)
+        return (
+            self.case.min_score is not None
+            or any(weighed)
+            or any(each.score not in (0, 1, None) for each in self.assertion_results)
+        )
 
     @property
     def cost(self) -> Decimal | None:
@@ -195,6 +240,8 @@ class SuiteResult:
     """The target: the function, the words of the command, or the URL; None where an agent was run."""
     variant: Mapping[str, str] = field(default_factory=dict)
     """What tells it from others that stand side by side: see `Variant.parts`."""
+    min_score: float | None = None
+    """The least score for the suite to pass; None where each case must pass."""
 
     @property
     def total(self) -> int:
@@ -234,8 +281,36 @@ class SuiteResult:
 
     @property
     def all_passed(self) -> bool:
-        """Whether none failed, and all were run."""
-        return not self.failed and not self.not_run
+        """Whether none failed, or the score is as high as it must be, and all were run."""
+        if self.not_run:
+            return False
+        return not self.failed if self.min_score is None else reaches(self.score, self.min_score)
+
+    @property
+    def score(self) -> float | None:
+        """The average of its cases; None where all were skipped."""
+        return average(result.score for result in self.case_results)
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Of each metric the average of what its assertions score, in all runs of all cases."""
+        scores: dict[str, list[float | None]] = {}
+        for result in (each for case in self.case_results for run in case.attempts for each in run.assertions):
+            if result.assertion.metric is not None:
+                scores.setdefault(result.assertion.metric, []).append(result.score)
+        averages = {name: average(found) for name, found in scores.items()}
+        return {name: score for name, score in averages.items() if score is not None}
+
+    @property
+    def judged_itself(self) -> int:
+        """How many assertions the model under test judged."""
+        judges = [each.judge for case in self.case_results for run in case.attempts for each in run.assertions]
+        return 0 if self.model is None else judges.count(self.model)
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether its score says more than which cases passed."""
+        return self.min_score is not None or any(result.is_scored for result in self.case_results)
 
     @property
     def cost(self) -> Decimal | None:

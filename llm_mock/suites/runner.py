@@ -47,6 +47,7 @@ def run_case(
     repeat: int | None = None,
     threshold: float | None = None,
     retry: int = 0,
+    judge: str | None = None,
     get_model: Callable[[str], MockLLMModel] | None = None,
 ) -> CaseResult:
     """Run one case. Whatever goes wrong in it is in the result.
@@ -60,6 +61,7 @@ def run_case(
         repeat: how often the case is run; by default as it says itself, else once.
         threshold: the share of these runs that must pass, above 0, at most 1; by default as it says itself, else all.
         retry: how often a run that failed is run again; only the last one counts.
+        judge: the model of `llm` that judges, whatever an assertion says.
         get_model: in a dry run, gives the model of an id, whose mock then sees the calls.
 
     Raises:
@@ -68,7 +70,8 @@ def run_case(
     """
     __tracebackhide__ = True
     _check_numbers(repeat, threshold, retry, jobs=1)
-    how = {"folder": folder, "dry_run": dry_run, "repeat": repeat, "threshold": threshold, "retry": retry}
+    how: dict[str, Any] = {"folder": folder, "dry_run": dry_run, "judge": judge}
+    how |= {"repeat": repeat, "threshold": threshold, "retry": retry}
     return _runner(agent, model_override, how, get_model).run(case)
 
 
@@ -83,6 +86,8 @@ def run_suite(
     jobs: int = 1,
     retry: int = 0,
     max_cost: Decimal | float | None = None,
+    judge: str | None = None,
+    min_score: float | None = None,
     on_result: Callable[[CaseResult], None] | None = None,
     on_start: Callable[[TestCase], None] | None = None,
 ) -> SuiteResult:
@@ -98,6 +103,9 @@ def run_suite(
         jobs: how many cases run at once, in threads.
         retry: how often a run that failed is run again; only the last one counts.
         max_cost: US dollars; when the cases have cost so much, no further one is started.
+        judge: the model of `llm` that judges, whatever an assertion says.
+        min_score: the least score, above 0, at most 1, for the suite to pass, though cases may fail; by default as the
+            suite says, else all cases must pass.
         on_result: called with each result as it comes, in the thread that called `run_suite`.
         on_start: called with each case when it is started, in the same thread.
 
@@ -112,10 +120,12 @@ def run_suite(
     """
     __tracebackhide__ = True
     _check_numbers(repeat, threshold, retry, jobs)
+    _check_share("min_score", min_score)
     start = time.perf_counter()
     suite = loading.expanded(suite)
     folder = suite.path.parent if suite.path else None
-    how = {"folder": folder, "dry_run": dry_run, "repeat": repeat, "threshold": threshold, "retry": retry}
+    how: dict[str, Any] = {"folder": folder, "dry_run": dry_run, "judge": judge}
+    how |= {"repeat": repeat, "threshold": threshold, "retry": retry}
     runner = _runner(who_answers(agent, suite), model_override, how)
     if max_cost is not None and runner.model_id is None and not dry_run:
         raise InvalidBudget("max_cost cannot be checked: what a target spends is not seen. Leave the limit out.")
@@ -143,6 +153,7 @@ def run_suite(
         stop.reason if not_run else None,
         time.perf_counter() - start,
         runner.label if suite.target else None,
+        min_score=suite.min_score if min_score is None else min_score,
     )
 
 
@@ -183,8 +194,13 @@ def _check_numbers(repeat: int | None, threshold: float | None, retry: int, jobs
     for name, value, least, most in ranges:
         if value is not None and not is_whole(value, least, most):
             raise ValueError(f"{name} is {shorten(value)}; give a whole number from {least} to {most:,}.")
-    if threshold is not None and not (is_number(threshold, most=1) and threshold):
-        raise ValueError(f"threshold is {shorten(threshold)}; give a share above 0, and at most 1.")
+    _check_share("threshold", threshold)
+
+
+def _check_share(name: str, value: float | None) -> None:
+    __tracebackhide__ = True
+    if value is not None and not (is_number(value, most=1) and value):
+        raise ValueError(f"{name} is {shorten(value)}; give a share above 0, and at most 1.")
 
 
 def _agent_of(agent: Agent | Role, live: bool) -> Agent:

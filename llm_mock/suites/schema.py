@@ -11,11 +11,10 @@ from pydantic import Field, PrivateAttr
 
 from llm_mock.behaviour.scripted_replies import ScriptedReply
 from llm_mock.suites import initrunner
-from llm_mock.suites.assertion_types.base import StrictModel
+from llm_mock.suites.assertion_types.base import StrictModel, Threshold
 from llm_mock.suites.assertion_types.functions import PythonAssertion as PythonAssertion
 from llm_mock.suites.assertion_types.models import LLMJudgeAssertion as LLMJudgeAssertion
 from llm_mock.suites.assertion_types.models import SimilarAssertion as SimilarAssertion
-from llm_mock.suites.assertion_types.models import Threshold
 from llm_mock.suites.assertion_types.runs import MaxCostAssertion as MaxCostAssertion
 from llm_mock.suites.assertion_types.runs import MaxLatencyAssertion as MaxLatencyAssertion
 from llm_mock.suites.assertion_types.runs import MaxTokensAssertion as MaxTokensAssertion
@@ -92,6 +91,9 @@ class Defaults(StrictModel):
     """What is made of the outputs before they are checked."""
     repeat: Repeat = 1
     threshold: Threshold = 1.0
+    min_score: Threshold | None = None
+    judge: Text | None = None
+    """The model that judges where an assertion names none."""
 
 
 class TestCase(Turn):
@@ -115,12 +117,21 @@ class TestCase(Turn):
     """How often the case is run; by default once."""
     threshold: Threshold | None = None
     """The share of these runs that must pass for the case to pass; by default all."""
+    min_score: Threshold | None = None
+    """The least score for a run to pass: the average of what its assertions score, by their weights. By default each
+    assertion must hold."""
     _line: int | None = PrivateAttr(default=None)
+    _values: Mapping[str, Any] = PrivateAttr(default={})
 
     @property
     def line(self) -> int | None:
         """Where in its file it stands, from 1; None for a case that was made in Python."""
         return self._line
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """The variables that were replaced in it, by their names; empty until `load_suite` has done so."""
+        return self._values
 
     @property
     def all_turns(self) -> tuple[Turn, ...]:
@@ -153,6 +164,8 @@ class TestSuiteDefinition(WithExtensions, StrictModel):
     """The application that answers the prompts; by default the agent of a role does, which the run names."""
     matrix: Annotated[Matrix | None, pydantic.BeforeValidator(_not_empty)] = None
     """What the cases are run with, side by side; by default with the one agent or target."""
+    min_score: Threshold | None = None
+    """The least score for the whole suite to pass: the average of its cases. By default each case must pass."""
     defaults: Defaults = Defaults()
     cases: tuple[TestCase, ...] = ()
     _path: Path | None = PrivateAttr(default=None)

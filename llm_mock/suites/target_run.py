@@ -35,7 +35,6 @@ class TargetRunner(RepeatingRunner):
     """Runs cases with one target. In a dry run its models are answered as each case says."""
 
     target: Target
-    judge: str | None = None
 
     @property
     def label(self) -> str:
@@ -63,7 +62,7 @@ class TargetRunner(RepeatingRunner):
                 if error is not None:
                     break
                 try:
-                    turns[-1], found = checked_turn(turn, number, turns[-1], self._context(turns[-1]))
+                    turns[-1], found = checked_turn(turn, number, turns[-1], self._context(case, turns[-1]))
                 except TransformFailed as problem:
                     error = str(problem)
                     break
@@ -75,6 +74,7 @@ class TargetRunner(RepeatingRunner):
             "",
             time.perf_counter() - start,
             missing,
+            case.min_score,
         )
 
     @contextmanager
@@ -109,10 +109,10 @@ class TargetRunner(RepeatingRunner):
         text = output if target.output is None else part_of(output, target.output)
         return TurnResult(prompt, text, cost=Decimal(0) if self.dry_run else None, duration=took)
 
-    def _context(self, result: TurnResult) -> RunContext:
+    def _context(self, case: TestCase, result: TurnResult) -> RunContext:
         answer: Any = AgentTurn(result.output, (), usage(0, 0), result.duration)
         run = AgentResult(self.label, "", result.prompt, (answer,), True, duration=result.duration)
-        return RunContext(run, self.dry_run, None, self.judge, self.folder)
+        return RunContext(run, self.dry_run, folder=self.folder, only_judge=self.judge, case=case)
 
 
 def _reason(error: Exception) -> str:

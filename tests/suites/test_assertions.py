@@ -333,7 +333,7 @@ def nothing(output):
     output.strip()
 
 def number(output):
-    return 1
+    return 7
 
 async def later(output):
     return True
@@ -366,7 +366,12 @@ def called(folder: Path, function: str, output: str = "Hi", type: str = "python"
         ("polite", "please", True, ": true"),
         ("polite", "Hi", False, ": false"),
         ("reasoned", "please", True, ": the magic word"),
-        ("asserts", "please", False, " returned None, not true or false, or (true or false, message). Is a return sta"),
+        (
+            "asserts",
+            "please",
+            False,
+            " returned None, not true or false, a score from 0 to 1, (either, message), or {sc",
+        ),
         ("asserts", "Hi", False, ": assert POLITE in output (checks.py:15)"),
         ("says", "Hi", False, ": it is rude (checks.py:18)"),
         ("called", "Hi", True, ": search was called"),
@@ -374,8 +379,8 @@ def called(folder: Path, function: str, output: str = "Hi", type: str = "python"
         ("breaks", "Hi", False, " raised KeyError: Hi (checks.py:27)"),
         ("leaves", "Hi", False, " raised SystemExit: 3 (checks.py:30)"),
         ("nothing", "Hi", False, " returned None, not true or false"),
-        ("number", "Hi", False, " returned an object of type int, not true or false, or (true or false, message)"),
-        ("later", "Hi", False, " returned an object of type coroutine, not true or false, or (true or false, message)"),
+        ("number", "Hi", False, " returned the score 7, and a score is from 0 to 1"),
+        ("later", "Hi", False, " returned an object of type coroutine, not true or false, a score from 0 to 1, ("),
         ("no_arguments", "Hi", False, " raised TypeError: no_arguments() takes 0 positional arguments"),
         ("polit", "Hi", False, ": checks.py has no function 'polit'; did you mean 'polite'?"),
         ("Word", "Hi", False, " returned an object of type Word"),
@@ -555,7 +560,10 @@ def test_a_judge_that_is_not_known_or_has_no_schemas_fails_the_assertion(
     mock_llm_calls.get_model("plain").supports_schema = False
     assert judged(model="plain").message.startswith("The model 'plain' cannot judge, as it supports no schemas")
     result = evaluate_assertion(assertion("llm_judge", criteria="x"), "y")
-    assert outcome(result) == (False, "No model judges: name one in the assertion, model: …")
+    assert outcome(result) == (
+        False,
+        "No model judges: name one in the assertion, model: …, or in the defaults, judge: …",
+    )
 
 
 def similar(type: str = "similar", value: str = "It rains.", **fields: Any) -> tuple[bool | None, str]:

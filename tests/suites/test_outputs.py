@@ -60,6 +60,8 @@ def test_the_json_says_all_about_a_live_run(project: Project, mock_llm_responses
     (attempt,) = case.pop("attempts")
     (turn,) = attempt.pop("turns")
     assert suite.pop("duration_s") >= case.pop("duration_s") >= attempt.pop("duration_s") >= turn.pop("duration_s") > 0
+    assert [suite.pop(name) for name in ("scored", "score", "min_score", "metrics")] == [False, 1, None, {}]
+    assert [each.pop(name) for each, name in ((case, "min_score"), (case, "score"), (attempt, "score"))] == [None, 1, 1]
     assert suite == {
         **{"suite": "greeting-tests", "file": "tests.yaml", "role": "hello-world", "model": MODEL, "dry_run": False},
         **{"total": 1, "passed": 1, "failed": 0, "skipped": 0, "stopped": None, "cost_usd": 0.024, "target": None},

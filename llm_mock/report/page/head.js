@@ -12,7 +12,7 @@ function fillHead() {
   byId("facts").textContent = [
     count(report.tests.length, "test"), count(calls.length, "call"), count(total.tokens, "token"), cost(total),
     seconds(report.duration_s), new Date(report.created).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" }),
-    `llm ${report.llm}`, skippedChecks(),
+    `llm ${report.llm}`, skippedChecks(), ...(report.scores ?? []),
     total.unpriced && !report.provider_prices ? "for the prices of the providers: pip install 'pytest-llm-mock[cost]'" : "",
   ].filter(Boolean).join(" · ");
   byId("outcomes").append(...Object.entries(report.outcomes).map(([outcome, number]) => {

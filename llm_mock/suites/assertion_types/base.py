@@ -6,16 +6,22 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import pydantic
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from llm_mock.agents.result import AgentResult
 from llm_mock.support.redaction import redacted
 from llm_mock.support.text import escaped, shorten_name
+from llm_mock.support.validation import Number, Text
+
+if TYPE_CHECKING:
+    from llm_mock.suites.schema import TestCase
 
 SHOWN = 120
+Threshold = Annotated[Number, Field(gt=0, le=1)]
+"""A share or a score, above 0, which everything reaches, and at most 1."""
 
 
 class StrictModel(pydantic.BaseModel):
@@ -43,6 +49,10 @@ class RunContext:
     """The id of the model that judges where an assertion names none."""
     folder: Path | None = None
     """Where the files of Python functions lie; by default the working directory."""
+    only_judge: str | None = None
+    """The id of the model that judges whatever an assertion names; None where that counts."""
+    case: TestCase | None = None
+    """The case that the assertion belongs to."""
 
 
 class Outcome(NamedTuple):
@@ -55,6 +65,10 @@ class Outcome(NamedTuple):
     """What asking a model took, input and output together."""
     cost: Decimal | None = Decimal(0)
     """What asking a model cost in US dollars; None where the price is not known."""
+    score: float | None = None
+    """How well the output is as the assertion without `not_` says, from 0 to 1; by default 1 where `holds`, else 0."""
+    judge: str | None = None
+    """The id of the model that judged; None where none did."""
 
 
 def _needs_type(schema: dict[str, Any]) -> None:
@@ -73,6 +87,10 @@ class BaseAssertion(StrictModel, ABC):
     """Why a dry run cannot evaluate it; None where it can."""
 
     type: str
+    weight: Annotated[Number, Field(ge=0)] = 1.0
+    """How much it counts in the score of the case. With 0 it is measured only: it fails no case."""
+    metric: Text | None = None
+    """What it measures: the scores of all assertions with this name have an average of their own."""
 
     @property
     def negated(self) -> bool:

@@ -5,63 +5,94 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from llm_mock.agents.result import Finding
 from llm_mock.errors import LLMMockError
-from llm_mock.suites.assertion_types.base import Outcome, RunContext, reported, reported_error
-from llm_mock.suites.assertion_types.python_functions import FunctionName, loaded_function, raised_at
+from llm_mock.suites.assertion_types.base import Outcome, RunContext, Threshold, reported, reported_error
+from llm_mock.suites.assertion_types.python_functions import FunctionName, called, loaded_function, raised_at
 from llm_mock.suites.assertion_types.text_assertion import TextAssertion
+from llm_mock.suites.scores import against
 from llm_mock.support.text import shorten_name
+
+WANTED = "true or false, a score from 0 to 1, (either, message), or {score: …, reason: …}"
 
 
 class PythonAssertion(TextAssertion):
-    """A function of the project says whether the output is right.
+    """A function of the project says whether the output is right, or how right it is.
 
-    It is called with the output (a text) and, where it takes a second argument, the `AgentResult`. It returns true or
-    false, or `(true or false, message)`, or raises AssertionError.
+    It is called with the output (a text) and, where it takes a second argument, the `AgentResult`; with the variables
+    and the `TestCase` where it has parameters called `variables` and `case`. It returns true or false, or a score from
+    0 to 1; `(either, message)`; a dict with `score` or `pass`, and `reason`; or raises AssertionError.
     """
 
     type: Literal["python", "not_python"] = "python"
     function: FunctionName
     """`checks.py:is_polite`, a file beside the suite, or `package.module:is_polite`."""
+    threshold: Threshold = 1.0
+    """The least score where the function returns one."""
 
     def check(self, output: str, context: RunContext) -> Outcome:
         try:
-            holds, message = _called(loaded_function(self.function, context.folder or Path()), output, context)
+            found = self._found(loaded_function(self.function, context.folder or Path()), output, context)
         except LLMMockError as error:
-            holds, message = None, str(error)
-        return Outcome(holds, f"{shorten_name(self.function)}{message}")
+            found = Outcome(None, str(error))
+        return found._replace(message=f"{shorten_name(self.function)}{found.message}")
+
+    def _found(self, function: Callable[..., Any], output: str, context: RunContext) -> Outcome:
+        """What a function finds; the message goes on after its name."""
+        try:
+            returned = called(function, output, context)
+        except AssertionError as error:
+            line, place = raised_at(error, function)
+            return Outcome(False, f": {reported(str(error) or line)}{place}")
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever the project's code raises, such as SystemExit, the other cases go on
+            return Outcome(None, f" raised {reported_error(error)}{raised_at(error, function)[1]}")
+        given = _read(returned)
+        if given.score is None:
+            return Outcome(given.holds, f": {given.message or str(given.holds).lower()}")
+        reached, figure = against(given.score, self.threshold)
+        reason = f": {given.message}" if given.message else ""
+        return Outcome(reached if given.holds is None else given.holds, f": {figure}{reason}", score=given.score)
 
 
-def _called(function: Callable[..., Any], output: str, context: RunContext) -> tuple[bool | None, str]:
-    """Whether a function finds the output right, and how the message about it goes on after its name."""
-    try:
-        returned = function(output, context.result) if _takes_two(function) else function(output)
-    except AssertionError as error:
-        line, place = raised_at(error, function)
-        return False, f": {reported(str(error) or line)}{place}"
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # whatever the project's code raises, such as SystemExit, the other cases go on
-        return None, f" raised {reported_error(error)}{raised_at(error, function)[1]}"
+class _Given(NamedTuple):
+    """What a function returned."""
+
+    holds: bool | None
+    score: float | None
+    message: str
+
+
+def _read(returned: Any) -> _Given:
+    """What a function returned; of an LLMMockError the message goes on after its name."""
     if isinstance(returned, Finding):
         returned = bool(returned), returned.reason
-    if isinstance(returned, bool):
-        returned = returned, ""
-    if isinstance(returned, tuple) and [type(part) for part in returned] == [bool, str]:
-        return returned[0], f": {reported(returned[1]) or str(returned[0]).lower()}"
+    passed, score, reason = _parts(returned)
+    is_verdict = isinstance(passed, (bool, type(None))) and (score is None or _is_number(score))
+    if is_verdict and isinstance(reason, str) and (passed is not None or score is not None):
+        if score is not None and not 0 <= score <= 1:
+            raise LLMMockError(f" returned the score {score:g}, and a score is from 0 to 1")
+        return _Given(passed, None if score is None else float(score), reported(reason))
     hint = ". Is a return statement missing?" if returned is None else ""
     if inspect.iscoroutine(returned):
         returned.close()
         hint = ". It is async: give a plain function"
     shown = "None" if returned is None else f"an object of type {type(returned).__name__}"
-    return None, f" returned {shown}, not true or false, or (true or false, message){hint}"
+    raise LLMMockError(f" returned {shown}, not {WANTED}{hint}")
 
 
-def _takes_two(function: Callable[..., Any]) -> bool:
-    try:
-        inspect.signature(function).bind("", None)
-    except (TypeError, ValueError):  # ValueError: some functions of C do not say what they take
-        return False
-    return True
+def _parts(returned: Any) -> tuple[Any, Any, Any]:
+    """Whether it passes, the score, and the reason of what a function returned, whatever it is."""
+    if isinstance(returned, dict) and returned.keys() <= {"pass", "score", "reason"}:
+        return returned.get("pass"), returned.get("score"), returned.get("reason", "")
+    found, reason = returned if isinstance(returned, tuple) and len(returned) == 2 else (returned, "")
+    if isinstance(found, bool):
+        return found, None, reason
+    return None, found, reason or getattr(found, "reason", "")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field
-
-from llm_mock.agents.judging import NoSchemas, verdict_of
-from llm_mock.suites.assertion_types.base import Outcome, RunContext, quoted, reported, reported_error
+from llm_mock.agents.judging import NoSchemas, grades_of, verdict_of
+from llm_mock.suites.assertion_types.base import (
+    Outcome,
+    RunContext,
+    Threshold,
+    quoted,
+    reported,
+    reported_error,
+)
 from llm_mock.suites.assertion_types.text_assertion import TextAssertion
+from llm_mock.suites.scores import against
 from llm_mock.support.text import shorten_name
-from llm_mock.support.validation import Number, Text
-
-Threshold = Annotated[Number, Field(gt=0, le=1)]
-"""A share, above 0, which everything reaches, and at most 1."""
-_ROUNDING = 1e-9
-"""By how much the similarity of a text with itself may be below 1."""
+from llm_mock.support.validation import Text
 
 
 class SimilarAssertion(TextAssertion):
@@ -44,9 +45,9 @@ class SimilarAssertion(TextAssertion):
         except Exception as error:  # whatever a provider raises, the other cases go on
             named = f" {shorten_name(self.model)!r}" if self.model else ""
             return Outcome(None, f"The embedding model{named} failed: {reported_error(error)}")
-        holds = similarity >= self.threshold - _ROUNDING
-        figure = f"{similarity:.3f}, {'at least' if holds else 'less than'} {self.threshold:g}"
-        return Outcome(holds, f"Output is {'' if holds else 'not '}similar to {quoted(self.value, 80)}: {figure}")
+        holds, figure = against(similarity, self.threshold)
+        message = f"Output is {'' if holds else 'not '}similar to {quoted(self.value, 80)}: {figure}"
+        return Outcome(holds, message, score=min(max(similarity, 0.0), 1.0))
 
 
 class LLMJudgeAssertion(TextAssertion):
@@ -56,22 +57,41 @@ class LLMJudgeAssertion(TextAssertion):
 
     type: Literal["llm_judge", "not_llm_judge"] = "llm_judge"
     criteria: Text
+    threshold: Threshold | None = None
+    """The least score, from 0 to 1, that the model must give; by default it says only whether the criteria are met."""
     model: Text | None = None
-    """The model that judges; by default the one of the role."""
+    """The model that judges; by default that of the suite, else the one of the role, which judges itself then."""
 
     def check(self, output: str, context: RunContext) -> Outcome:
-        model = self.model or context.judge
+        model = context.only_judge or self.model or context.judge
         if model is None:
-            return Outcome(None, "No model judges: name one in the assertion, model: …")
+            return Outcome(None, "No model judges: name one in the assertion, model: …, or in the defaults, judge: …")
         named = f"The model {shorten_name(model)!r}"
         try:
-            judgement = verdict_of(model, output, self.criteria)
+            found = self._judged(model, output)
         except NoSchemas:
             return Outcome(None, f"{named} cannot judge, as it supports no schemas: name another, model: …")
         except Exception as error:  # whatever a provider raises, the other cases go on
             return Outcome(None, f"{named} that judges failed: {reported_error(error)}")
-        took, verdict = (judgement.tokens, judgement.cost), judgement.given
-        if verdict is None:
-            return Outcome(None, f"{named} that judges gave no verdict, but {quoted(judgement.said)}", *took)
-        criteria = f"{'meets' if verdict.met else 'does not meet'} the criteria {quoted(self.criteria, 80)}"
-        return Outcome(verdict.met, f"Output {criteria}: {reported(verdict.reason)}", *took)
+        if found.holds is None:
+            return found._replace(message=f"{named} that judges gave no verdict, but {found.message}")
+        judges_itself = context.result is not None and model == context.result.model
+        itself = " (the model under test judged itself)" if judges_itself else ""
+        return found._replace(message=f"{found.message}{itself}", judge=model)
+
+    def _judged(self, model: str, output: str) -> Outcome:
+        """What a model finds; where it gives no verdict, the message is what it said."""
+        criteria = f"the criteria {quoted(self.criteria, 80)}"
+        if self.threshold is None:
+            judgement = verdict_of(model, output, self.criteria)
+            if (verdict := judgement.given) is None:
+                return Outcome(None, quoted(judgement.said), judgement.tokens, judgement.cost)
+            message = f"Output {'meets' if verdict.met else 'does not meet'} {criteria}: {reported(verdict.reason)}"
+            return Outcome(verdict.met, message, judgement.tokens, judgement.cost)
+        graded = grades_of(model, output, {"": self.criteria})
+        if graded.given is None:
+            return Outcome(None, quoted(graded.said), graded.tokens, graded.cost)
+        grade = graded.given[""]
+        holds, figure = against(grade.score, self.threshold)
+        message = f"Output meets {criteria} with {figure}: {reported(grade.reason)}"
+        return Outcome(holds, message, graded.tokens, graded.cost, grade.score)

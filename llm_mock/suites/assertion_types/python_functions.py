@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import pydantic
 
 from llm_mock.errors import LLMMockError
-from llm_mock.suites.assertion_types.base import reported_error
+from llm_mock.suites.assertion_types.base import RunContext, reported_error
 from llm_mock.support.files import read_file
 from llm_mock.support.text import shown_path, suggestion
 
@@ -51,6 +51,24 @@ def _frame(error: BaseException, file: str | None) -> traceback.FrameSummary | N
     """Where in a file an error was raised, or the innermost place; None where no code of Python was called."""
     frames = traceback.extract_tb(error.__traceback__)[1:]
     return next((frame for frame in reversed(frames) if frame.filename == file), frames[-1] if frames else None)
+
+
+def called(function: Callable[..., Any], output: str, context: RunContext) -> Any:
+    """What a function of the project returns that is called with an output, and with what else it takes.
+
+    That is a second argument, the `AgentResult`, and by their names the `variables` and the `case`.
+    """
+    known = {"variables": {} if context.case is None else context.case.values, "case": context.case}
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions of C do not say what they take
+        return function(output)
+    named = {name: known[name] for name in known.keys() & signature.parameters.keys()}
+    try:
+        signature.bind("", None, **named)
+    except TypeError:
+        return function(output, **named)
+    return function(output, context.result, **named)
 
 
 def loaded_function(reference: str, folder: Path) -> Callable[..., Any]:

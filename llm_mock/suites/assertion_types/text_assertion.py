@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import pydantic
 
 from llm_mock.errors import LLMMockError
-from llm_mock.suites.assertion_types.base import BaseAssertion, reported_error
-from llm_mock.suites.assertion_types.python_functions import checked_name, loaded_function, raised_at
+from llm_mock.suites.assertion_types.base import BaseAssertion, RunContext, reported_error
+from llm_mock.suites.assertion_types.python_functions import called, checked_name, loaded_function, raised_at
 from llm_mock.support.json_in_text import FencedJSON, parsed
 from llm_mock.support.json_paths import steps_of, value_at
 from llm_mock.support.text import shorten, shorten_name
@@ -48,22 +48,22 @@ class TransformFailed(LLMMockError):
     """Nothing could be made of an output; the message says why."""
 
 
-def transformed(transform: str, output: str, folder: Path | None) -> str:
-    """What a transform makes of an output.
+def transformed(transform: str, output: str, context: RunContext) -> str:
+    """What a transform makes of an output; a function is called as a `python` assertion calls one.
 
     Raises:
         TransformFailed: the output has no such part, or the function failed.
     """
     try:
-        return _returned(transform, output, folder or Path()) if _is_function(transform) else text_at(output, transform)
+        return _returned(transform, output, context) if _is_function(transform) else text_at(output, transform)
     except LLMMockError as error:
         raise TransformFailed(f"The transform {shorten_name(transform)}{error}") from None
 
 
-def _returned(reference: str, output: str, folder: Path) -> str:
-    function = loaded_function(reference, folder)
+def _returned(reference: str, output: str, context: RunContext) -> str:
+    function = loaded_function(reference, context.folder or Path())
     try:
-        returned = function(output)
+        returned = called(function, output, context)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # whatever the project's code raises, such as SystemExit, the other cases go on
