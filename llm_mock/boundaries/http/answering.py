@@ -65,7 +65,7 @@ def respond(asked: Asked, mock: Mock) -> WireResponse | WireRecording:
         ConnectionFails: the reply is that the connection fails.
     """
     try:
-        _check_is_known(asked.request, mock)
+        _check_is_known(asked, mock)
         return _response(asked, mock.answer(asked.request))
     except Exception as error:
         return failed(asked.protocol, error, asked.request.provider)
@@ -74,17 +74,16 @@ def respond(asked: Asked, mock: Mock) -> WireResponse | WireRecording:
 async def respond_async(asked: Asked, mock: Mock) -> WireResponse | WireRecording:
     """The asynchronous twin of `respond`: a reply function may be a coroutine function."""
     try:
-        _check_is_known(asked.request, mock)
+        _check_is_known(asked, mock)
         return _response(asked, await mock.answer_async(asked.request))
     except Exception as error:
         return failed(asked.protocol, error, asked.request.provider)
 
 
-def _check_is_known(request: HTTPRequest, mock: Mock) -> None:
-    """Raise what providers answer for a model that `set_unknown` made unknown."""
-    if mock.is_unknown(request.model_id):
-        message = f"The model `{request.model_id}` does not exist or you do not have access to it."
-        raise WireError(404, message, code="model_not_found")
+def _check_is_known(asked: Asked, mock: Mock) -> None:
+    """Raise what the provider answers for a model that `set_unknown` made unknown."""
+    if mock.is_unknown(asked.request.model_id):
+        raise asked.protocol.unknown_model(asked.request.model_id)
 
 
 def refuse(sent: WireRequest, asked: Asked, mock: Mock) -> WireResponse:

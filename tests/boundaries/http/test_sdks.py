@@ -169,11 +169,28 @@ def test_replies_are_queued_matched_and_may_be_functions(sdk: type[SDK], mock_ll
     assert client.ask("how?").text == "to a question"
 
 
+UNKNOWN = {
+    "chat.completions": "404.*The model `gpt-4o` does not exist or you do not have access to it",
+    "responses": "400.*The requested model 'gpt-5' does not exist",
+    "messages": "404.*not_found_error.*model: claude",
+    "generate_content": "404 NOT_FOUND.*models/gemini.* is not found for API version v1beta",
+    "mistral": "400.*Invalid model: mistral.*1500",
+}
+"""What each provider says where there is no such model."""
+
+
 @every_sync_sdk
 def test_a_model_made_unknown_is_not_found(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
     mock_llm_responses.set_unknown(sdk.model)
-    with pytest.raises(sdk.status_error, match="does not exist"):
+    with pytest.raises(sdk.status_error, match=UNKNOWN.get(sdk.model.partition("-")[0], UNKNOWN[sdk.api])):
         sdk().ask("Hello")
+
+
+def test_a_model_made_unknown_is_not_valid_to_openrouter(mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set_unknown("deepseek/deepseek-chat")
+    client = openai.OpenAI(base_url="https://openrouter.ai/api/v1")
+    with pytest.raises(openai.BadRequestError, match="deepseek/deepseek-chat is not a valid model ID"):
+        client.chat.completions.create(model="deepseek/deepseek-chat", messages=[{"role": "user", "content": "Hello"}])
 
 
 def test_openrouter_says_which_provider_answered(mock_llm_responses: MockGetModel) -> None:

@@ -126,6 +126,10 @@ class AnthropicMessages:
         kind = error.type if error.type in ERROR_TYPES.values() else ERROR_TYPES.get(error.status, "api_error")
         return {"type": "error", "error": {"type": kind, "message": error.message}, "request_id": "req_mock"}
 
+    def unknown_model(self, model_id: str) -> WireError:
+        """What is answered where there is no such model."""
+        return WireError(404, f"model: {model_id}")
+
     def error_event(self, error: WireError, number: int) -> bytes:
         """An error within a stream."""
         return server_sent_event(self.error_body(error), "error")

@@ -108,6 +108,13 @@ class Gemini:
         status = STATUSES.get(error.status, "UNKNOWN")
         return {"error": {"code": error.status, "message": error.message, "status": status}}
 
+    def unknown_model(self, model_id: str) -> WireError:
+        """What is answered where there is no such model."""
+        message = f"models/{model_id} is not found for API version v1beta, or is not supported for generateContent. "
+        return WireError(
+            404, f"{message}Call ListModels to see the list of available models and their supported methods."
+        )
+
     def error_event(self, error: WireError, number: int) -> bytes:
         """An error within a stream."""
         return server_sent_event(self.error_body(error))

@@ -69,6 +69,10 @@ class MistralChat(OpenAIChat):
         said = {"message": error.message, "type": error.type or "invalid_request_error", "param": None}
         return {"object": "error", **said, "code": error.code, "raw_status_code": error.status}
 
+    def unknown_model(self, model_id: str) -> WireError:
+        """What is answered where there is no such model."""
+        return WireError(400, f"Invalid model: {model_id}", type="invalid_model", code="1500")
+
 
 PROTOCOL = MistralChat()
 

@@ -131,6 +131,11 @@ class OpenAIChat:
         kind = error.type or ERROR_TYPES.get(error.status, "invalid_request_error")
         return {"error": {"message": error.message, "type": kind, "param": None, "code": error.code}}
 
+    def unknown_model(self, model_id: str) -> WireError:
+        """What is answered where there is no such model."""
+        message = f"The model `{model_id}` does not exist or you do not have access to it."
+        return WireError(404, message, code="model_not_found")
+
     def error_event(self, error: WireError, number: int) -> bytes:
         """An error within a stream."""
         return server_sent_event(self.error_body(error))

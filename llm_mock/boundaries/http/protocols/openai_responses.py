@@ -84,6 +84,12 @@ class OpenAIResponses:
         """The body of an error."""
         return openai_chat.PROTOCOL.error_body(error)
 
+    def unknown_model(self, model_id: str) -> WireError:
+        """What is answered where there is no such model: not what Chat Completions answers."""
+        message = f"The requested model '{model_id}' does not exist."
+        said = {"message": message, "type": "invalid_request_error", "param": "model", "code": "model_not_found"}
+        return WireError(400, message, body={"error": said})
+
     def error_event(self, error: WireError, number: int) -> bytes:
         """An error within a stream; not as the reference has it, but with an `error`, as it is sent."""
         return server_sent_event({"type": "error", **self.error_body(error), "sequence_number": number}, "error")

@@ -35,6 +35,9 @@ class Protocol(TypingProtocol):
     def error_body(self, error: WireError) -> Any:
         """The body of an error, as JSON values."""
 
+    def unknown_model(self, model_id: str) -> WireError:
+        """What is answered where there is no such model."""
+
     def error_event(self, error: WireError, number: int) -> bytes:
         """An error within a stream, behind so many events."""
 
