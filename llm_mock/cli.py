@@ -38,9 +38,9 @@ def main() -> None:
     The plugin for pytest needs no command. Suites, roles, plain-language tests and migrate need an extra:
 
     \b
-      test, run            pip install 'pytest-llm-mock[suites]'
-      validate, schema     pip install 'pytest-llm-mock[suites,specs]'
-      migrate              pip install 'pytest-llm-mock[migrate]'
+      test, run              pip install 'pytest-llm-mock[suites]'
+      validate, schema, mcp  pip install 'pytest-llm-mock[suites,specs]'
+      migrate                pip install 'pytest-llm-mock[migrate]'
     """
     KNOWN.ask(_stored_keys)
 
@@ -256,6 +256,22 @@ def serve(script: str | None, host: str, port: int, strict: bool, record: Path |
         if strict and record is not None:
             raise click.UsageError("--strict refuses the calls that --record asks the provider: give one of them.")
         serve_script(script, host, port, strict, record)
+
+
+@main.command(
+    short_help="Let a coding agent check and run tests, by MCP.", epilog="Documentation: docs/plain-language.md."
+)
+def mcp() -> None:
+    """Serve MCP on stdio, in the folder of a project: an agent checks and runs its suites and plain-language tests.
+
+    \b
+      llm-mock mcp
+      claude mcp add llm-mock -- llm-mock mcp
+    """
+    with errors_told():
+        from llm_mock.commands.mcp_server import serve as serve_agent
+
+        serve_agent()
 
 
 @main.command(

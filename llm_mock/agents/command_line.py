@@ -30,10 +30,10 @@ def tool_of(server: CLIServer, loop: BackgroundLoop) -> ServerTool:
     }
     ran = f"Run the command `{shlex.join(server.command)}` and return what it writes to stdout."
     name, description = f"{server.tool_prefix}_execute", server.description or ran
-    return ServerTool(name, description, schema, server, partial(_execute, server), loop)
+    return ServerTool(name, description, schema, server, partial(execute, server), loop)
 
 
-async def _execute(server: CLIServer, arguments: dict[str, Any], timeout: float | None = None) -> ToolAnswer:
+async def execute(server: CLIServer, arguments: dict[str, Any], timeout: float | None = None) -> ToolAnswer:
     """Run the command once: what it wrote to stdout; where it failed also how, and what it wrote to stderr."""
     args = arguments.get("args", "")
     if len(args) > LONGEST_ARGUMENTS:

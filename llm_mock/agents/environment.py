@@ -13,7 +13,7 @@ from pathlib import Path
 from llm_mock.agents.servers import MCPServer, Server
 from llm_mock.boundaries import FOLDER_VARIABLE
 from llm_mock.errors import ServerError
-from llm_mock.support.interpolation import NAME, interpolated, references_in
+from llm_mock.support.interpolation import NAME, interpolated, literal, references_in
 from llm_mock.support.redaction import Redactor, hide, is_secret_name
 from llm_mock.support.text import shorten_name
 
@@ -31,6 +31,11 @@ def environment_of(server: Server) -> dict[str, str]:
     folders = [os.path.dirname(sys.executable), *filter(None, [passed_on.get("PATH", os.defpath)])]
     no_test = {FOLDER_VARIABLE: ""}  # it runs for the whole session
     return {**passed_on, **no_test, "PATH": os.pathsep.join(folders), **resolved(server, "env")}
+
+
+def whole_environment(**others: str) -> dict[str, str]:
+    """All variables of this process, its secrets too, and others, as the `env` of a server that is to have them."""
+    return {name: literal(value) for name, value in {**os.environ, **others}.items()}
 
 
 def resolved(server: Server, field: str) -> dict[str, str]:

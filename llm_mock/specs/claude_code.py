@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import functools
 import json
-import os
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from llm_mock.agents.background import BackgroundLoop
+from llm_mock.agents.environment import whole_environment
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.agents.servers import CLIServer
 from llm_mock.agents.supervised_process import SupervisedProcess
@@ -23,7 +23,6 @@ from llm_mock.specs.evidence import checked
 from llm_mock.specs.models import SHOWN_OUTPUT, Verdict
 from llm_mock.specs.verdicts import parse_verdict
 from llm_mock.support.files import write_atomically
-from llm_mock.support.interpolation import literal
 from llm_mock.support.redaction import redacted
 from llm_mock.support.temporary import TemporaryFolder
 from llm_mock.support.text import exit_status, shorten_name
@@ -99,8 +98,7 @@ def _run_command(words: list[str], task: Task) -> tuple[int | None, str, str]:
 
 async def _execute(words: list[str], task: Task) -> tuple[int | None, str, str]:
     # Claude Code keeps its key where no other server gets it from: this one gets the whole environment.
-    variables = {name: literal(value) for name, value in {**os.environ, **VARIABLES}.items()}
-    process = SupervisedProcess(CLIServer("claude", words, env=variables, cwd=task.root))
+    process = SupervisedProcess(CLIServer("claude", words, env=whole_environment(**VARIABLES), cwd=task.root))
     status = None
     try:
         stdout = await process.collect("stdout", STDOUT_KEPT)

@@ -21,25 +21,23 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-import llm_mock
 from llm_mock.errors import LLMMockError
 from llm_mock.specs.allowed_hosts import AllowedHosts
 from llm_mock.specs.builtin_tools import BuiltinTools
 from llm_mock.specs.plugin_base import CLEANUP
 from llm_mock.specs.plugin_loading import LoadedPlugin, load_plugins, tools_of
-from llm_mock.specs.tool_functions import SHOWN_ERROR, Terminated, ToolFunction, failure
+from llm_mock.specs.tool_functions import SHOWN_ERROR, Terminated, ToolFunction, server_with
 from llm_mock.support.files import write_atomically
-from llm_mock.support.text import error_text, shorten, shorten_name
+from llm_mock.support.text import error_text, shorten_name
 
 CLEANUP_TIMEOUT = 5.0
 """Seconds that the cleanup of all plugins may take together."""
@@ -49,20 +47,6 @@ BUILT_IN = (
     *("http_get", "http_post", "sleep", "store_value", "get_value", "list_values"),
     *("assert_equals", "assert_contains", "assert_true", "compare_values"),
 )
-
-
-def server_with(tools: Mapping[str, ToolFunction]) -> Server[Any]:
-    """A server of the official SDK that has these tools, by their names."""
-
-    async def list_tools(_: Any, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[tool.definition() for tool in tools.values()])
-
-    async def call_tool(_: Any, call: types.CallToolRequestParams) -> types.CallToolResult:
-        if call.name not in tools:
-            return failure(f"There is no tool {shorten(call.name)}. There are {', '.join(tools)}.")
-        return await tools[call.name].call(call.arguments or {})
-
-    return Server("llm-mock", version=llm_mock.__version__, on_list_tools=list_tools, on_call_tool=call_tool)
 
 
 def all_tools(allowed_hosts: AllowedHosts, plugins: Sequence[LoadedPlugin]) -> dict[str, ToolFunction]:

@@ -7,15 +7,17 @@ import inspect
 import json
 import sys
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import mcp_types as types
+from mcp.server.lowlevel import Server
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ArgsKwargs, to_jsonable_python
 
+import llm_mock
 from llm_mock.errors import LLMMockError
-from llm_mock.support.text import error_text, shorten_name
+from llm_mock.support.text import error_text, shorten, shorten_name
 
 SHOWN_ERROR = 1_000
 """How many characters of what a plugin raised are shown."""
@@ -67,6 +69,20 @@ class ToolFunction:
             return failure(f"The tool {self.name!r} did its work, but what it returned is no JSON value: {problem}")
         structured = data if isinstance(data, dict) else None
         return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=structured)
+
+
+def server_with(tools: Mapping[str, ToolFunction]) -> Server[Any]:
+    """A server of the official SDK that has these tools, by their names."""
+
+    async def list_tools(_: Any, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[tool.definition() for tool in tools.values()])
+
+    async def call_tool(_: Any, call: types.CallToolRequestParams) -> types.CallToolResult:
+        if call.name not in tools:
+            return failure(f"There is no tool {shorten(call.name)}. There are {', '.join(tools)}.")
+        return await tools[call.name].call(call.arguments or {})
+
+    return Server("llm-mock", version=llm_mock.__version__, on_list_tools=list_tools, on_call_tool=call_tool)
 
 
 _NAMELESS = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)

@@ -1,0 +1,114 @@
+"""`llm-mock mcp`: what a coding agent can do by it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+pytest.importorskip("rich")
+
+from llm_mock.agents import MCPServer
+from llm_mock.agents.pool import ServerPool
+from llm_mock.commands.mcp_server import Tools
+from llm_mock.errors import LLMMockError
+
+ROLE = "apiVersion: llm-mock/v1\nkind: Agent\nmetadata: {name: helper}\nspec: {role: You help.}\n"
+SUITE = """\
+apiVersion: llm-mock/v1
+kind: TestSuite
+metadata: {name: greetings}
+cases:
+  - {name: polite, prompt: Hi, expected_output: Hello, assertions: [{type: contains, value: Hello}]}
+  - {name: wrong, prompt: Hi, expected_output: Hello, assertions: [{type: contains, value: Bye}]}
+"""
+SPEC = """\
+test: {name: Sums}
+steps: [{name: One, tool: assert_equals, args: {actual: 1, expected: 1}}]
+verdict: {pass_if: it holds, fail_if: it does not}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    files = {"role.yaml": ROLE, "suite.yaml": SUITE, "spec.yaml": SPEC, "pytest.ini": "[pytest]\n", "x.yaml": "a: 1\n"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.fixture
+def pool() -> Iterator[ServerPool]:
+    pool = ServerPool()
+    yield pool
+    pool.close()
+
+
+def test_an_agent_checks_and_runs_tests_over_stdio(project: Path, pool: ServerPool) -> None:
+    server = MCPServer([sys.executable, "-m", "llm_mock", "mcp"], cwd=project)
+    tools = {tool.name: tool for tool in pool.tools([server])}
+    assert [*tools] == ["validate", "dry_run", "run", "catalogue", "schema"]
+    assert all(tool.description for tool in tools.values())
+
+    checked = tools["validate"].call({"paths": ["role.yaml", "suite.yaml", "x.yaml"]}).structured
+    assert checked["passed"] is False
+    assert "suite.yaml: suite 'greetings', 2 cases" in checked["output"]
+    assert "Error: x.yaml:1: is no suite" in checked["output"]
+
+    (project / "spec.yaml").write_text(SPEC.replace("expected: 1", "expected: 2"))
+    ran = tools["dry_run"].call({"path": "spec.yaml"}).structured
+    assert ran["passed"] is False
+    assert "One: assert_equals(actual=1, expected=2): 1 is not 2" in ran["output"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "passed", "said"),
+    [
+        ({"path": "suite.yaml", "role": "role.yaml"}, False, "Output does not contain 'Bye'"),
+        ({"path": "suite.yaml", "role": "role.yaml", "only": "polite"}, True, "1/1 passed"),
+        ({"path": "suite.yaml"}, False, "nothing answers its prompts: name a role"),
+        ({"path": "spec.yaml"}, True, "1 passed"),
+    ],
+)
+def test_a_dry_run_says_what_came_of_it(
+    arguments: dict[str, Any], passed: bool, said: str, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    result = asyncio.run(Tools().dry_run(**arguments))
+    assert (result["passed"], said in result["output"]) == (passed, True), result["output"]
+
+
+def test_a_run_asks_the_model_that_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    result = asyncio.run(Tools().run("suite.yaml", role="role.yaml", model="no-such-model"))
+    assert result["passed"] is False
+    assert "llm knows no model 'no-such-model'" in result["output"]
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("role.yaml", "role.yaml:1: this is a role: give a suite as path, and this file as role"),
+        ("x.yaml", "x.yaml:1: is no suite"),
+        ("nowhere.yaml", "nowhere.yaml: cannot be read"),
+    ],
+)
+def test_what_cannot_be_run_is_told(path: str, problem: str, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    with pytest.raises(LLMMockError, match=problem):
+        asyncio.run(Tools().dry_run(path))
+
+
+def test_the_catalogue_has_what_tests_may_hold(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    assertions = asyncio.run(Tools().catalogue("assertions"))
+    assert assertions["contains"].startswith("The output has a text in it. Keys: ")
+    assert assertions["contains"].endswith(" Its opposite is not_contains.")
+    assert "truncated-json" in asyncio.run(Tools().catalogue("misbehaviours"))
+    assert asyncio.run(Tools().catalogue("tools"))["sleep"].startswith("seconds: Wait")
+    assert asyncio.run(Tools().schema("suite"))["title"] == "TestSuiteDefinition"
