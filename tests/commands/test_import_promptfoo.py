@@ -29,6 +29,7 @@ providers:
   - exec:python app.py
 defaultTest:
   vars: {currency: EUR}
+  options: {provider: "openai:gpt-judge"}
   assert:
     - {type: not-icontains, value: as an AI}
     - {type: javascript, value: "output.length < 90"}
@@ -61,21 +62,19 @@ EXPECTED = """\
 promptfooconfig.yaml:10: top_p of a provider has no counterpart
 promptfooconfig.yaml:12: the provider exec:python app.py is an application: name it as the target of the suite, \
 target: {function, command or url}
-promptfooconfig.yaml:17: the assertion javascript has no counterpart: write a python assertion
-promptfooconfig.yaml:18: maxConcurrency has no counterpart: give the command -j N
-promptfooconfig.yaml:19: outputPath has no counterpart: give the file to the command, -o FILE
-promptfooconfig.yaml:27: weight of llm-rubric has no counterpart
-promptfooconfig.yaml:31: python: the second argument of the function is an AgentResult here, and no context
-promptfooconfig.yaml:32: the assertion regex is not taken over: pattern: '([' is no regular expression: \
+promptfooconfig.yaml:18: the assertion javascript has no counterpart: write a python assertion
+promptfooconfig.yaml:19: maxConcurrency has no counterpart: give the command -j N
+promptfooconfig.yaml:20: outputPath has no counterpart: give the file to the command, -o FILE
+promptfooconfig.yaml:32: python: in place of a context the function has parameters result, variables and case here
+promptfooconfig.yaml:33: the assertion regex is not taken over: pattern: '([' is no regular expression: \
 unterminated character set (position 1)
-promptfooconfig.yaml:33: the assertion contains is not taken over: its value is in file://wanted.txt
-promptfooconfig.yaml:36: {{greeting}} stays as it stands: a variable has no variables in it
-promptfooconfig.yaml:37: the variable place is not taken over: it is no text, number, true or false
-promptfooconfig.yaml:38: transform of a test has no counterpart
-promptfooconfig.yaml:39: threshold of a test has no counterpart
-promptfooconfig.yaml:40: the column __expected has no counterpart
-promptfooconfig.yaml:41: file://tests.py:generate is not taken over: it is no file that ends in .yaml, .yml, .json, .csv
-promptfooconfig.suite.yaml: 10 cases, 15 lines above without the same
+promptfooconfig.yaml:34: the assertion contains is not taken over: its value is in file://wanted.txt
+promptfooconfig.yaml:37: {{greeting}} stays as it stands: a variable has no variables in it
+promptfooconfig.yaml:38: the variable place is not taken over: it is no text, number, true or false
+promptfooconfig.yaml:39: transform of a test has no counterpart
+promptfooconfig.yaml:41: the column __expected has no counterpart
+promptfooconfig.yaml:42: file://tests.py:generate is not taken over: it is no file that ends in .yaml, .yml, .json, .csv
+promptfooconfig.suite.yaml: 10 cases, 13 lines above without the same
 Run them: llm-mock test promptfooconfig.role.yaml -s promptfooconfig.suite.yaml
 """
 
@@ -104,7 +103,7 @@ def test_what_has_a_counterpart_is_written_and_what_has_none_is_told_with_its_li
     assert role["spec"] == {"role": "", "model": model}
 
     written = yaml.safe_load((folder / "promptfooconfig.suite.yaml").read_text())
-    assert written["defaults"]["repeat"] == 2
+    assert (written["defaults"]["repeat"], written["defaults"]["judge"]) == (2, "gpt-judge")
     sonnet = "anthropic/claude-sonnet"
     assert written["matrix"] == {"models": [{"model": "gpt-4o-mini", "options": {"temperature": 0}}, sonnet]}
     suite = load_suite(folder / "promptfooconfig.suite.yaml")
@@ -117,7 +116,8 @@ def test_what_has_a_counterpart_is_written_and_what_has_none_is_told_with_its_li
     assert [each.type for each in hours] == types.split()
     assert [getattr(each, "value", None) for each in hours][1] == "EUR"
     assert (hours[2].values, hours[2].case_insensitive) == (("open", "hours"), True)
-    assert (hours[4].model, hours[5].value, hours[7].threshold) == ("anthropic/claude-judge", 1.5, 0.75)
+    assert (hours[4].model, hours[4].weight, hours[5].value) == ("anthropic/claude-judge", 2, 1.5)
+    assert (hours[7].threshold, suite.cases[2].min_score) == (0.75, 0.5)
 
 
 def test_what_was_imported_runs_dry(folder: Path) -> None:

@@ -72,7 +72,7 @@ def _assertion(given: Part, kind: str, variables: Collection[str], findings: Fin
         ours["value"] = ours.pop("threshold")
     if name.startswith("icontains-"):
         ours["case_insensitive"] = True
-    ours |= _of_model(given, name, findings)
+    ours |= _besides(given, name, findings)
     if kind != name:
         ours["type"] = f"not_{ours['type']}"
     return ours if _fits(ours, given, kind, findings) else None
@@ -107,19 +107,20 @@ def _with_variables(given: Part, value: Any, variables: Collection[str], finding
     return map_texts(value, lambda text: findings.text(given.at("value"), text, variables))
 
 
-def _of_model(given: Part, name: str, findings: Findings) -> dict[str, Any]:
-    """What assertions that ask a model have besides, and what of all others is lost."""
-    known, ours = {"type", "value"}, dict[str, Any]()
-    if name in ("latency", "cost"):
-        known.add("threshold")
+def _besides(given: Part, name: str, findings: Findings) -> dict[str, Any]:
+    """What an assertion has besides its value; the keys that have no counterpart are among the findings."""
+    same = ["weight", "metric", *(["threshold"] if name in ("similar", "python") or _KEYS[name] == "criteria" else [])]
+    ours = {key: given.data[key] for key in same if key in given.names}
+    known = {"type", "value", *ours, *(["threshold"] if _KEYS[name] == "threshold" else [])}
     if name == "similar":
-        known.add("threshold")
-        ours["threshold"] = given.at("threshold").data or SIMILAR
+        ours.setdefault("threshold", SIMILAR)
     if _KEYS[name] == "criteria" and (model := judge_of(given.at("provider").data)) is not None:
         known.add("provider")
         ours["model"] = model
     if name == "python":
-        findings.lost(given, "python: the second argument of the function is an AgentResult here, and no context")
+        findings.lost(
+            given, "python: in place of a context the function has parameters result, variables and case here"
+        )
     findings.lost_keys(given, known, f" of {given.at('type').data}")
     return ours
 

@@ -12,15 +12,16 @@ from typing import Any, NamedTuple
 from llm_mock.errors import InvalidFile
 from llm_mock.suites.promptfoo.assertions import assertions_of
 from llm_mock.suites.promptfoo.prompts import Prompt, prompts_of
-from llm_mock.suites.promptfoo.providers import models_of, side_by_side
+from llm_mock.suites.promptfoo.providers import judge_of, models_of, side_by_side
 from llm_mock.suites.promptfoo.source import FILE, TABLES, Findings, Part, files_of, loaded, variables_in
 from llm_mock.suites.row_files import rows_in
 from llm_mock.support import yaml_files
 from llm_mock.support.interpolation import NAME, literal
+from llm_mock.support.numbers import is_number
 from llm_mock.support.validation import is_extension
 
 _TOP = ("description", "prompts", "providers", "targets", "tests", "defaultTest", "scenarios", "evaluateOptions")
-_OF_TESTS = ("description", "vars", "assert", "options", "providerOutput")
+_OF_TESTS = ("description", "vars", "assert", "options", "providerOutput", "threshold")
 _MOST_CASES = 10_000
 _HINTS = {"outputPath": "give the file to the command, -o FILE", "maxConcurrency": "give the command -j N"}
 
@@ -100,14 +101,26 @@ class _Import:
         """What holds for all cases; variables of the default test are those of each case."""
         options, default = self.top.at("evaluateOptions"), self.default
         self._lost_keys(options, ("repeat",))
-        self.findings.lost_keys(default, ("vars", "assert", "options"), " of the default test")
-        self.findings.lost_keys(default.at("options"), (), " of the default test")
+        judge = judge_of(default.at("options", "provider").data)
+        self.findings.lost_keys(default, ("vars", "assert", "options", "threshold"), " of the default test")
+        self.findings.lost_keys(default.at("options"), () if judge is None else ("provider",), " of the default test")
         known = [*default.at("vars").names, *variables_in(default.at("assert").data)]
         assertions = list(assertions_of(default.at("assert"), known, self.findings))
         repeat = options.at("repeat").data
         defaults: dict[str, Any] = {"repeat": repeat} if isinstance(repeat, int) and repeat > 1 else {}
+        defaults |= {} if judge is None else {"judge": judge}
+        defaults |= self._min_score(default)
         defaults |= {"assertions": assertions} if assertions else {}
         return {"defaults": defaults} if defaults else {}
+
+    def _min_score(self, part: Part) -> dict[str, Any]:
+        threshold = part.at("threshold")
+        if threshold.data is None:
+            return {}
+        if is_number(threshold.data, most=1) and threshold.data:
+            return {"min_score": threshold.data}
+        self.findings.lost(threshold, "the threshold is not taken over: a score is above 0, and at most 1")
+        return {}
 
     def _role(self, name: str) -> dict[str, Any]:
         """A role that says nothing but what all prompts say as the system."""
@@ -170,6 +183,7 @@ class _Import:
             findings.lost_keys(part, _OF_TESTS, " of a test")
             findings.lost_keys(part.at("options"), (), " of a test")
             assertions += assertions_of(part.at("assert"), known, findings)
+            case |= self._min_score(part)
             if isinstance(part.at("providerOutput").data, str):
                 case["expected_output"] = findings.text(part.at("providerOutput"), part.data["providerOutput"], known)
         return case | ({"assertions": assertions} if assertions else {})
