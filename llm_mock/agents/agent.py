@@ -52,6 +52,10 @@ class Provider:
     """How often a turn is asked for again after a rate limit (429), a connection error or a server error (5xx)."""
     temperature: float | None = None
     """The option `temperature`, for models that have it."""
+    requests_per_minute: int | None = None
+    """How often the model is asked in a minute, where it is live: every turn and every retry is a request."""
+    tokens_per_minute: int | None = None
+    """After how many tokens in a minute, input and output, a live model is asked no more until some time has passed."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, str) or not self.model:
@@ -59,6 +63,9 @@ class Provider:
         if not isinstance(self.options, Mapping):
             raise _bad_value("Provider", "options", self.options, "a mapping")
         _check_number("Provider", "retries", self.retries, 0)
+        for limit in ("requests_per_minute", "tokens_per_minute"):
+            if getattr(self, limit) is not None:
+                _check_number("Provider", limit, getattr(self, limit), 1)
         object.__setattr__(self, "options", Options(self.options))
         if self.temperature is not None:
             if not is_number(self.temperature):
@@ -72,10 +79,11 @@ class Provider:
         return {**self.options, **({} if self.temperature is None else {"temperature": self.temperature})}
 
     def __repr__(self) -> str:
-        options = f", options={self.options!r}" if self.options else ""
-        options += f", temperature={self.temperature}" if self.temperature is not None else ""
-        retries = f", retries={self.retries}" if self.retries != RETRIES else ""
-        return f"Provider({self.model!r}{options}{retries})"
+        shown = f", options={self.options!r}" if self.options else ""
+        shown += f", retries={self.retries}" if self.retries != RETRIES else ""
+        for name in ("temperature", "requests_per_minute", "tokens_per_minute"):
+            shown += f", {name}={value}" if (value := getattr(self, name)) is not None else ""
+        return f"Provider({self.model!r}{shown})"
 
     llm_mock_id = property(attrgetter("model"), doc="How a parameter of a pytest test is named.")
 

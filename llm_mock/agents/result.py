@@ -86,9 +86,13 @@ class Turn:
     """Seconds that the answer took, tools not included."""
     retried: tuple[str, ...] = ()
     """The errors after which the turn was asked for again."""
+    waited: float = field(default=0.0, compare=False)
+    """Seconds that the turn waited before it was asked for, as its `Provider` wants so many requests a minute."""
 
     def as_lines(self) -> Iterator[str]:
         """What was said and called, without secrets."""
+        if self.waited:
+            yield f"waited {seconds(self.waited)} for the limits of a minute"
         for error in self.retried:
             yield f"asked again after {shorten_name(error)}"
         if self.text or not self.tool_calls:

@@ -15,7 +15,7 @@ from llm_mock.support.redaction import redacted
 from llm_mock.support.text import shorten
 
 _RESULT = ("agent", "model", "prompt", "success", "error", "duration", "started", "parts")
-_TURN = ("text", "duration")
+_TURN = ("text", "duration", "waited")
 _CALL = ("name", "arguments", "result", "error", "duration", "structured")
 _USAGE = ("input", "output", "details")
 _ATTACHMENT = ("type", "path", "url")
@@ -62,7 +62,8 @@ def _call_as_data(call: ToolCallRecord) -> dict[str, Any]:
 
 def _turn_of(data: Mapping[str, Any]) -> Turn:
     calls, took = tuple(map(_call_of, data["tool_calls"])), usage(*(data["usage"][name] for name in _USAGE))
-    return Turn(tool_calls=calls, usage=took, retried=tuple(data["retried"]), **{name: data[name] for name in _TURN})
+    own = _picked({"waited": 0.0, **data}, _TURN)  # which results of earlier versions do not have
+    return Turn(tool_calls=calls, usage=took, retried=tuple(data["retried"]), **own)
 
 
 def _call_of(data: Mapping[str, Any]) -> ToolCallRecord:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import time
 from contextlib import suppress
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+import anyio
 import tenacity
 
 from llm_mock.agents.deadline import Deadline
+from llm_mock.agents.pace import Pace
 from llm_mock.boundaries.llm.chains import restart_of
 from llm_mock.support.text import error_text
 
@@ -97,12 +100,15 @@ class Retries:
     Nothing but that turn is repeated. What an SDK retries by itself counts too.
     """
 
-    def __init__(self, most: int, offline: bool, deadline: Deadline) -> None:
+    def __init__(self, most: int, offline: bool, deadline: Deadline, pace: Pace) -> None:
         self._most = most
+        self._pace = pace
         self._deadline = deadline
         self._offline = offline
         self.errors: list[str] = []
         """The errors after which the current turn was asked for again so far."""
+        self.waited = 0.0
+        """Seconds that the current turn waited for its `Pace`."""
 
     def read(self, response: Any) -> None:
         """Read an `llm.Response`; raises the provider's error that came last, or RunTimedOut."""
@@ -111,6 +117,8 @@ class Retries:
 
     def _read_once(self, response: Any) -> None:
         __tracebackhide__ = True
+        if wait := self._next_place():
+            time.sleep(wait if self._deadline.left is None else min(wait, self._deadline.left))
         self._deadline.check()
         for _ in response:
             self._deadline.check()
@@ -118,10 +126,21 @@ class Retries:
     async def read_async(self, response: Any) -> None:
         """Like `read`, for an `llm.AsyncResponse`."""
         __tracebackhide__ = True
-        await tenacity.AsyncRetrying(**self._options(response))(response.text)
+        await tenacity.AsyncRetrying(**self._options(response))(self._read_once_async, response)
+
+    async def _read_once_async(self, response: Any) -> None:
+        __tracebackhide__ = True
+        if wait := self._next_place():
+            await anyio.sleep(wait)
+        await response.text()
+
+    def _next_place(self) -> float:
+        wait = self._pace.wait()
+        self.waited += wait
+        return wait
 
     def _options(self, response: Any) -> dict[str, Any]:
-        self.errors = []
+        self.errors, self.waited = [], 0.0
         attempts = 0
         start_again = restart_of(response)
 

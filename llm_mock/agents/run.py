@@ -18,6 +18,7 @@ from llm_mock.agents.agent import Agent
 from llm_mock.agents.calls import OnToolCall, ToolCalls
 from llm_mock.agents.deadline import Deadline, RunTimedOut
 from llm_mock.agents.environment import hide_secrets_of
+from llm_mock.agents.pace import Pace
 from llm_mock.agents.pool import pool_of_process
 from llm_mock.agents.result import AgentResult, Turn, now
 from llm_mock.agents.session import AgentSession
@@ -142,7 +143,9 @@ class _Run:
         self._prompt = prompt
         self._attachments = list(attachments)
         self._deadline = calls.deadline = Deadline(self._agent.timeout)
-        self._retries = Retries(self._agent.asks.retries, calls_nobody(model), self._deadline)
+        offline = calls_nobody(model)
+        self._pace = Pace(self._agent.asks, str(model.model_id), offline)
+        self._retries = Retries(self._agent.asks.retries, offline, self._deadline, self._pace)
         self._turns: list[Turn] = []
         self._start = self._turn_start = time.perf_counter()
         self._started = now()
@@ -225,7 +228,10 @@ class _Run:
 
     def _answered(self, text: str, usage: Any, asked: Sequence[Any]) -> bool:
         """The model answered. Returns whether the run is over."""
-        self._turns.append(Turn(text, (), usage, time.perf_counter() - self._turn_start, tuple(self._retries.errors)))
+        waited = self._retries.waited
+        took = time.perf_counter() - self._turn_start - waited
+        self._turns.append(Turn(text, (), usage, took, tuple(self._retries.errors), waited))
+        self._pace.took((usage.input or 0) + (usage.output or 0))
         self._calls.begin(asked)
         if not asked:
             self._error = None

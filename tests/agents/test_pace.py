@@ -1,0 +1,79 @@
+"""Requests and tokens a minute: when the next request may be made, and that only live models are waited for."""
+
+from __future__ import annotations
+
+import pytest
+
+from llm_mock import MockGetModel
+from llm_mock.agents import Agent, Provider, pace, result_from_json, result_to_json
+from llm_mock.agents.pace import Asked
+from llm_mock.errors import InvalidAgent
+from tests.agents.flaky_server import FlakyServer
+from tests.agents.runs import Run
+
+from .test_retry import running as running
+from .test_retry import server as server
+
+
+@pytest.mark.parametrize(
+    ("requests", "processes", "times", "starts"),
+    [
+        (2, 1, [0, 1, 2, 3, 70], [0, 1, 60, 61, 120]),
+        (2, 1, [0, 61, 62, 63], [0, 61, 62, 121]),
+        (None, 1, [0, 0, 0], [0, 0, 0]),
+        (4, 2, [0, 0, 0], [0, 0, 60]),
+        (1, 3, [0, 0], [0, 180]),
+    ],
+)
+def test_so_many_requests_are_made_in_a_minute(
+    requests: int | None, processes: int, times: list[float], starts: list[float]
+) -> None:
+    asked = Asked()
+    assert [asked.reserve(now, requests, None, processes) for now in times] == starts
+
+
+@pytest.mark.parametrize(
+    ("took", "now", "start"),
+    [
+        ([], 0, 0),
+        ([(0, 99)], 1, 1),
+        ([(0, 100)], 1, 60),
+        ([(0, 60), (10, 60)], 11, 60),
+        ([(0, 60), (10, 60), (20, 60)], 21, 70),
+        ([(0, 500), (10, 500)], 65, 70),
+        ([(0, 500)], 61, 61),
+    ],
+)
+def test_after_so_many_tokens_the_next_request_waits(took: list[tuple[float, int]], now: float, start: float) -> None:
+    asked = Asked()
+    for at, tokens in took:
+        asked.took(at, tokens)
+    assert asked.reserve(now, None, 100, 1) == start
+
+
+@pytest.mark.parametrize("limit", ["requests_per_minute", "tokens_per_minute"])
+def test_a_live_model_is_waited_for_and_the_result_says_so(
+    limit: str, server: FlakyServer, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTEST_XDIST_WORKER_COUNT", raising=False)  # whose processes would share the limits
+    monkeypatch.setattr(pace, "MINUTE", 0.2)
+    monkeypatch.setattr(pace, "_of_models", pace.defaultdict(Asked))
+    agent = Agent(Provider("loopback", key="none", **{limit: 1}))
+    first, second = run(agent, "Hello"), run(agent, "Hello")
+    assert first.turns[0].waited == 0
+    assert 0 < second.turns[0].waited <= 0.2
+    assert second.duration >= second.turns[0].waited
+    assert "waited " in str(second)
+    assert result_from_json(result_to_json(second)).turns[0].waited == second.turns[0].waited
+
+
+def test_nobody_waits_where_a_mock_answers(run: Run, mock_llm_calls: MockGetModel) -> None:
+    agent = Agent(Provider("m", requests_per_minute=1, tokens_per_minute=1))
+    results = [run(agent, "Hello") for _ in range(3)]
+    assert [result.turns[0].waited for result in results] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("value", [0, 1.5, True, "10"])
+def test_a_limit_is_a_whole_number(value: object) -> None:
+    with pytest.raises(InvalidAgent, match=r"requests_per_minute of Provider\(…\) is .*; give a whole number from 1"):
+        Provider("m", requests_per_minute=value)  # type: ignore[arg-type]
