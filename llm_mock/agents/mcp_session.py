@@ -13,6 +13,7 @@ import anyio
 import httpx2
 import mcp_types as types
 from mcp import Client, MCPError
+from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from llm_mock.agents.environment import hide_secrets_of, resolved
@@ -20,6 +21,7 @@ from llm_mock.agents.mcp_stdio import Stdio
 from llm_mock.agents.servers import MCPServer
 from llm_mock.agents.tools import ToolAnswer
 from llm_mock.errors import ServerError
+from llm_mock.support.numbers import LONGEST
 from llm_mock.support.redaction import redacted
 from llm_mock.support.text import exit_status, shorten, shorten_name
 
@@ -85,6 +87,10 @@ class MCPSession:
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Any]:
+        if self.server.url is not None and self.server.transport == "sse":
+            headers = resolved(self.server, "headers")
+            yield sse_client(self.server.url, headers, CONNECT_TIMEOUT, sse_read_timeout=LONGEST)
+            return
         if self.server.url is not None:
             timeout = httpx2.Timeout(CONNECT_TIMEOUT, read=None)
             async with httpx2.AsyncClient(headers=resolved(self.server, "headers"), timeout=timeout) as client:
@@ -114,12 +120,19 @@ class MCPSession:
             url = redacted(self.server.url)
             at = f" at {url}" if self.server.label != url else ""
             waited = f"did not answer within {self.server.start_timeout:g} seconds (start_timeout)."
-            return ServerError(f"The {self._named}{at} {f'cannot be used: {_said(error)}.' if error else waited}")
+            first = ' Does it speak SSE? Say transport="sse".' if self._may_speak_sse else ""
+            return ServerError(
+                f"The {self._named}{at} {f'cannot be used: {_said(error)}.' if error else waited}{first}"
+            )
         if self._stdio.is_no_server:
             return ServerError(f"{shorten_name(self.server.label)!r} is no MCP server; it was ended.{self._written()}")
         if self._stdio.own_status is not None:
             return self._exited(self._stdio.own_status)
         return self._refused(error) if error else self._too_slow(self.server.start_timeout)
+
+    @property
+    def _may_speak_sse(self) -> bool:
+        return self.server.transport is None and (self.server.url or "").rstrip("/").endswith("/sse")
 
     def _exited(self, status: int) -> ServerError:
         return ServerError(f"The {self._named} ended when it was started, {exit_status(status)}.{self._written()}")

@@ -20,6 +20,8 @@ __tracebackhide__ = True  # of the `__init__` that `dataclass` writes, too
 OUTPUT_LIMIT = 100_000
 """How many bytes of the output of a command-line tool are kept unless said otherwise."""
 
+Transport = Literal["stdio", "streamable-http", "sse"]
+"""How an MCP server is talked to."""
 Scope = Literal["session", "test"]
 """For how long a server is kept: see `MCPServer.scope`."""
 _TOOL_PREFIX = re.compile(r"[A-Za-z0-9_-]{1,55}")
@@ -73,7 +75,7 @@ class Configuration:
 
 @dataclass(frozen=True, repr=False)
 class MCPServer(Configuration):
-    """A server that speaks MCP: a command that is started (stdio), or a URL (streamable HTTP).
+    """A server that speaks MCP: a command that is started (stdio), or a URL (streamable HTTP, or SSE).
 
     The values of `env` and `headers` may hold `${NAME}`, which is replaced by the variable NAME of the test process
     when the server is started; `$${NAME}` stands for the text `${NAME}`.
@@ -108,6 +110,9 @@ class MCPServer(Configuration):
     scope: Scope = "session"
     """With `session` it is shared by tests, and what they do to its state stays; with `test` each test has one of its
     own (at a URL: a connection of its own), which is ended with the test."""
+    transport: Transport | None = None
+    """`streamable-http` or, for servers of the protocol's first version, `sse`; None is stdio for a command, and
+    streamable HTTP for a URL."""
 
     def __post_init__(self) -> None:
         _set(self, command=_words(self, self.command), args=tuple(map(str, self.args)))
@@ -119,11 +124,11 @@ class MCPServer(Configuration):
             raise InvalidServer(both if self.command else neither)
         _set(self, env=_variables(self, "env"), headers=_variables(self, "headers"))
         _check_seconds(self, "start_timeout", "call_timeout", "stop_timeout")
-        if self.scope not in get_args(Scope):
-            wanted = " or ".join(map(repr, get_args(Scope)))
-            raise InvalidServer(
-                f"scope of the server {shorten_name(self.label)!r} is {shorten(self.scope)}; give {wanted}."
-            )
+        _check_choice(self, "scope", get_args(Scope))
+        stdio, *of_urls = get_args(Transport)
+        _check_choice(self, "transport", (None, *of_urls) if self.url else (None, stdio))
+        if self.transport == (of_urls[0] if self.url else stdio):
+            _set(self, transport=None)  # so that it is equal to one that does not say so
 
     @property
     def label(self) -> str:
@@ -231,6 +236,13 @@ def _check_seconds(server: Server, *names: str) -> None:
             raise InvalidServer(
                 f"{where} is {shorten(value)}; give a number of seconds above 0, and at most {LONGEST:,}."
             )
+
+
+def _check_choice(server: Server, name: str, choices: Sequence[Any]) -> None:
+    value = getattr(server, name)
+    if value not in choices:
+        wanted = " or ".join(map(repr, choices))
+        raise InvalidServer(f"{name} of the server {shorten_name(server.label)!r} is {shorten(value)}; give {wanted}.")
 
 
 def _bad_value(server: Any, name: str, wanted: str) -> InvalidServer:

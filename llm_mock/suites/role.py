@@ -6,14 +6,14 @@ import difflib
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
 from llm_mock.agents.agent import MAX_TURNS, Agent, Provider, Skill
-from llm_mock.agents.servers import CLIServer, MCPServer
+from llm_mock.agents.servers import CLIServer, MCPServer, Transport
 from llm_mock.errors import InvalidFile, InvalidServer
 from llm_mock.suites.role_file import FlatAgent, RoleFile, Tool, check_envelope, ignored_keys, is_flat
 from llm_mock.support import yaml_files
-from llm_mock.support.text import shorten, shorten_name
+from llm_mock.support.text import listed, shorten, shorten_name
 from llm_mock.support.validation import Location
 from llm_mock.support.yaml_files import Document
 
@@ -167,14 +167,14 @@ def _mcp_server(tool: Tool, cwd: Path | None) -> MCPServer:
         raise InvalidServer(
             "tool_exclude is not supported, and without it the tools would be offered; name the others in tool_filter"
         )
-    if tool.transport not in ("stdio", "streamable-http"):
-        instead = "transport: streamable-http" if tool.transport == "sse" else "stdio or streamable-http"
-        raise InvalidServer(f"the transport {shorten(tool.transport)} is not supported; write {instead}")
+    if tool.transport not in get_args(Transport):
+        known = listed(get_args(Transport))
+        raise InvalidServer(f"the transport {shorten(tool.transport)} is not supported; write one of {known}")
     shared: dict[str, Any] = {"tools": tool.tool_filter or None, "call_timeout": tool.timeout, "name": tool.name}
-    if tool.transport == "streamable-http":
+    if tool.transport != "stdio":
         if not tool.url:
-            raise InvalidServer("a tool of type mcp with transport: streamable-http needs a 'url'")
-        return MCPServer(url=tool.url, headers=tool.headers, **shared)
+            raise InvalidServer(f"a tool of type mcp with transport: {tool.transport} needs a 'url'")
+        return MCPServer(url=tool.url, headers=tool.headers, transport=cast("Transport", tool.transport), **shared)
     if not tool.command.strip():
         raise InvalidServer("a tool of type mcp needs a 'command' (or transport: streamable-http and a 'url')")
     return MCPServer(tool.command, tool.args, env=tool.env, cwd=cwd, **shared)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from llm_mock import MockGetModel
@@ -56,13 +58,14 @@ def test_a_live_model_is_waited_for_and_the_result_says_so(
     limit: str, server: FlakyServer, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PYTEST_XDIST_WORKER_COUNT", raising=False)  # whose processes would share the limits
-    monkeypatch.setattr(pace, "MINUTE", 0.2)
+    monkeypatch.setattr(pace, "MINUTE", 0.1)
+    monkeypatch.setattr(pace, "time", SimpleNamespace(monotonic=lambda: 100.0))
     monkeypatch.setattr(pace, "_of_models", pace.defaultdict(Asked))
     agent = Agent(Provider("loopback", key="none", **{limit: 1}))
     first, second = run(agent, "Hello"), run(agent, "Hello")
     assert first.turns[0].waited == 0
-    assert 0 < second.turns[0].waited <= 0.2
-    assert second.duration >= second.turns[0].waited
+    assert second.turns[0].waited == pytest.approx(0.1)
+    assert second.duration >= 0.1
     assert "waited " in str(second)
     assert result_from_json(result_to_json(second)).turns[0].waited == second.turns[0].waited
 

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,19 +36,49 @@ def shared() -> Iterator[ServerPool]:
     pool.close()
 
 
-@pytest.fixture(scope="module")
-def bank_at_url() -> Iterator[str]:
-    """The bank over HTTP, in a process of its own."""
-    command = [sys.executable, "-m", "bank.server", "--http", "0"]
+@contextmanager
+def serving(*command: str) -> Iterator[str]:
+    """A process that says its URL on stdout."""
     with subprocess.Popen(command, cwd=EXAMPLES, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         yield process.stdout.readline().decode().strip()
         process.kill()
 
 
-@pytest.mark.parametrize("over", ["stdio", "http"])
-def test_the_tools_of_a_server_are_real(over: str, shared: ServerPool, bank: MCPServer, bank_at_url: str) -> None:
-    server = bank if over == "stdio" else MCPServer(url=bank_at_url)
+@pytest.fixture(scope="module")
+def bank_at_url() -> Iterator[str]:
+    """The bank over HTTP, in a process of its own."""
+    with serving(sys.executable, "-m", "bank.server", "--http", "0") as url:
+        yield url
+
+
+SSE = """
+import asyncio, socket, uvicorn
+from bank.server import bank_server
+
+listening = socket.create_server(("127.0.0.1", 0))
+print(f"http://127.0.0.1:{listening.getsockname()[1]}/sse", flush=True)
+config = uvicorn.Config(bank_server().sse_app(), log_level="warning")
+asyncio.run(uvicorn.Server(config).serve(sockets=[listening]))
+"""
+
+
+@pytest.fixture(scope="module")
+def bank_over_sse() -> Iterator[MCPServer]:
+    """The bank over the protocol's first way to use HTTP, in a process of its own."""
+    with serving(sys.executable, "-c", SSE) as url:
+        yield MCPServer(url=url, transport="sse")
+
+
+@pytest.mark.parametrize("over", ["stdio", "streamable-http", "sse"])
+def test_the_tools_of_a_server_are_real(
+    over: str, shared: ServerPool, bank: MCPServer, bank_at_url: str, bank_over_sse: MCPServer
+) -> None:
+    server = {
+        "stdio": bank,
+        "streamable-http": MCPServer(url=bank_at_url, transport="streamable-http"),
+        "sse": bank_over_sse,
+    }[over]
     tools = tools_of(shared, server)
     assert list(tools) == ["accounts", "transfer", "history", "balance_chart"]
     assert tools["transfer"].description.startswith("Move money from one account to another.")
@@ -60,6 +91,11 @@ def test_the_tools_of_a_server_are_real(over: str, shared: ServerPool, bank: MCP
     assert (answer.structured, json.loads(answer.text), answer.is_error) == (moved, moved, False)
     assert tools["accounts"].call({}).structured == {"alice": 9950, "bob": 2100, "savings": 100000}
     assert tools["history"].call({"account": "bob"}).structured == {"result": [moved]}
+
+
+def test_a_server_that_speaks_sse_is_told_from_one_that_does_not(shared: ServerPool, bank_over_sse: MCPServer) -> None:
+    with pytest.raises(ServerError, match=r"cannot be used: .* Does it speak SSE\? Say transport=\"sse\"\.$"):
+        shared.tools([MCPServer(url=bank_over_sse.url)])
 
 
 def test_a_tool_that_refuses_is_an_answer(shared: ServerPool, bank: MCPServer) -> None:

@@ -113,6 +113,8 @@ def test_messages_call_a_server_by_its_name_or_what_it_is(label: str, server: An
     ("make", "message"),
     [
         (lambda: MCPServer(), r"MCPServer\(\): give the command that starts it, or the url where it listens"),
+        (lambda: MCPServer("a", transport="sse"), "transport of the server 'a' is 'sse'; give None or 'stdio'"),
+        (lambda: MCPServer(url="u", transport="stdio"), "give None or 'streamable-http' or 'sse'"),
         (lambda: MCPServer("a", url="http://b"), "'http://b' has a command and a URL: give one of the two"),
         (lambda: MCPServer("a 'b"), "cannot be split into words"),
         (lambda: MCPServer("a", env={"PORT": 80}), r"env\['PORT'\] of the server 'a' is int; give a text"),  # type: ignore[dict-item]

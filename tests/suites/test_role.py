@@ -181,8 +181,11 @@ def test_what_a_file_says_cannot_act_on_a_terminal(write: Write) -> None:
     [
         ("  tools: [{type: mcp}]\n", "12: a tool of type mcp needs a 'command' (or transport: streamable-http and"),
         ("  tools:\n    - type: mcp\n      transport: streamable-http\n", "13: a tool of type mcp with transport:"),
-        ("  tools:\n    - {type: mcp, transport: sse, url: u}\n", "13: the transport 'sse' is not supported; write"),
-        ("  tools:\n    - {type: mcp, transport: pipe}\n", "13: the transport 'pipe' is not supported; write stdio or"),
+        ("  tools:\n    - {type: mcp, transport: sse}\n", "13: a tool of type mcp with transport: sse needs a 'url'"),
+        (
+            "  tools:\n    - {type: mcp, transport: pipe}\n",
+            "13: the transport 'pipe' is not supported; write one of stdio, streamable-http, sse",
+        ),
         ("  tools:\n    - {type: mcp, command: c, tool_exclude: [rm]}\n", "13: tool_exclude is not supported"),
         ("  tools:\n    - {type: mcp, command: 'npx \"'}\n", "13: The command 'npx \"' cannot be split into words"),
         ("  tools:\n    - {type: cli, name: git}\n", "13: a tool of type cli needs a 'name' and a 'command'"),
