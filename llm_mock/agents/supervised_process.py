@@ -92,9 +92,14 @@ class SupervisedProcess:
 
     async def collect(self, stream: str, limit: int) -> Output:
         """Keep at most `limit` bytes of what comes from `stdout` or `stderr`."""
-        self._outputs.append(Output(limit))
-        await self._receive(stream, self._outputs[-1])
-        return self._outputs[-1]
+        output = Output(limit)
+        await self.collect_in(stream, output)
+        return output
+
+    async def collect_in(self, stream: str, output: Output) -> None:
+        """Have an output receive what comes from `stdout` or `stderr`."""
+        self._outputs.append(output)
+        await self._receive(stream, output)
 
     async def reader(self, longest_line: int) -> asyncio.StreamReader:
         """What comes from `stdout`, as a stream."""

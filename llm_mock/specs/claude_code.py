@@ -7,8 +7,9 @@ import contextlib
 import functools
 import json
 import shutil
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,12 @@ from llm_mock.agents.background import BackgroundLoop
 from llm_mock.agents.environment import whole_environment
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.agents.servers import CLIServer
-from llm_mock.agents.supervised_process import SupervisedProcess
+from llm_mock.agents.supervised_process import Output, SupervisedProcess
 from llm_mock.errors import DriverError, ServerError
 from llm_mock.specs.drivers import Task, given_up
 from llm_mock.specs.evidence import checked
 from llm_mock.specs.models import SHOWN_OUTPUT, Verdict
+from llm_mock.specs.steps import Report
 from llm_mock.specs.verdicts import parse_verdict
 from llm_mock.support.files import write_atomically
 from llm_mock.support.redaction import redacted
@@ -44,8 +46,9 @@ VARIABLES = {"LLM_MOCK": "", "PFLOW_TESTING": "", "CLAUDECODE": ""}
 class ClaudeCodeDriver:
     """Asks Claude Code, which must be installed and logged in (or have its key in the environment).
 
-    The command gets the user's own environment, an empty standard input, and no tools but those of the test. It is
-    killed, with all that it started, when the test's time is up or the test run ends.
+    The command gets the user's own environment, the prompt on its standard input, no settings of the user's or the
+    project's, and no tools but those of the test, whose calls are reported as it makes them. It is killed, with all
+    that it started, when the test's time is up or the test run ends.
     """
 
     command: str = "claude"
@@ -68,26 +71,55 @@ class ClaudeCodeDriver:
         task.report(f"asking {shorten_name(self.command)} …")
         with _configuration(task) as file:
             try:
-                status, stdout, stderr = _run_command([path, *self._arguments(task.prompt, file)], task)
+                status, stdout, stderr = _run_command([path, *self._arguments(file)], task)
             except ServerError as error:
                 raise DriverError(f"The command {shorten_name(self.command)!r} cannot be run: {error}") from None
         if status is None:
             raise given_up(self.command)
-        messages = _messages(stdout)
+        messages = _messages(stdout.text())
         end = messages[-1] if messages and "is_error" in messages[-1] else {}
-        said = str(end.get("result") or "") if end else stdout
+        said = str(end.get("result") or "") if end else stdout.text()
         if status != 0 or end.get("is_error"):
             raise DriverError(_failed(self.command, status, said, stderr))
-        return checked(parse_verdict(said), task, _calls(messages) if len(messages) > 1 else None)
+        return checked(parse_verdict(said), task, stdout.calls if len(messages) > 1 else None)
 
-    def _arguments(self, prompt: str, configuration: Path) -> list[str]:
-        arguments = ["-p", prompt, "--output-format", "stream-json", "--verbose", "--no-session-persistence"]
+    def _arguments(self, configuration: Path) -> list[str]:
+        arguments = ["-p", "--output-format", "stream-json", "--verbose", "--no-session-persistence"]
+        arguments += ["--setting-sources="]  # none: what a test does is not for the settings of whoever runs it
         arguments += ["--mcp-config", str(configuration), "--strict-mcp-config"]
         arguments += ["--tools", "", "--allowedTools", f"mcp__{SERVER}"]
         return [*arguments, "--model", self.model] if self.model else arguments
 
 
-def _run_command(words: list[str], task: Task) -> tuple[int | None, str, str]:
+class _Messages(Output):
+    """What the command writes to stdout; a call that it tells of is reported as soon as its result is there."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(STDOUT_KEPT)
+        self.calls: list[ToolCallRecord] = []
+        """The calls of the test's tools, in the order of their results."""
+        self._report = report
+        self._line = b""
+        self._asked: dict[Any, tuple[dict[str, Any], float]] = {}
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        *lines, rest = (self._line + data).split(b"\n")
+        self._line = rest[:STDOUT_KEPT]
+        for message in _messages(b"\n".join(lines).decode(errors="replace")):
+            for block in _blocks(message):
+                self._take(block)
+
+    def _take(self, block: dict[str, Any]) -> None:
+        if block.get("type") == "tool_use" and str(block.get("name")).startswith(PREFIX):
+            self._asked[block.get("id")] = block, time.perf_counter()
+        elif block.get("type") == "tool_result" and (asked := self._asked.pop(block.get("tool_use_id"), None)):
+            call, start = asked
+            self.calls.append(replace(_record(call, block), duration=time.perf_counter() - start))
+            self._report(f"  {self.calls[-1]}")
+
+
+def _run_command(words: list[str], task: Task) -> tuple[int | None, _Messages, str]:
     """Run the command. Returns its exit status (None where it took too long), and what it wrote."""
     loop = BackgroundLoop()
     try:
@@ -96,17 +128,21 @@ def _run_command(words: list[str], task: Task) -> tuple[int | None, str, str]:
         loop.close(functools.partial(asyncio.sleep, 0))
 
 
-async def _execute(words: list[str], task: Task) -> tuple[int | None, str, str]:
+async def _execute(words: list[str], task: Task) -> tuple[int | None, _Messages, str]:
     # Claude Code keeps its key where no other server gets it from: this one gets the whole environment.
-    process = SupervisedProcess(CLIServer("claude", words, env=whole_environment(**VARIABLES), cwd=task.root))
-    status = None
+    server = CLIServer("claude", words, env=whole_environment(**VARIABLES), cwd=task.root)
+    process = SupervisedProcess(server, with_input=True)
+    status, stdout = None, _Messages(task.report)
     try:
-        stdout = await process.collect("stdout", STDOUT_KEPT)
+        await process.collect_in("stdout", stdout)
         stderr = await process.collect("stderr", STDERR_KEPT)
+        prompt = await process.writer()
+        prompt.write(task.prompt.encode(errors="replace"))
+        prompt.close()
         status = await process.wait(task.deadline.left)
     finally:
         await process.end(at_once=status is None)
-    return status, stdout.text(), stderr.text()
+    return status, stdout, stderr.text()
 
 
 @contextlib.contextmanager
@@ -137,17 +173,6 @@ def _messages(stdout: str) -> list[dict[str, Any]]:
             if isinstance(message, dict) and "type" in message:
                 messages.append(message)
     return messages
-
-
-def _calls(messages: Sequence[dict[str, Any]]) -> list[ToolCallRecord]:
-    """The calls of the test's tools among the messages."""
-    blocks = [block for message in messages for block in _blocks(message)]
-    results = {block.get("tool_use_id"): block for block in blocks if block.get("type") == "tool_result"}
-    return [
-        _record(block, results[block["id"]])
-        for block in blocks
-        if block.get("type") == "tool_use" and block.get("id") in results and str(block.get("name")).startswith(PREFIX)
-    ]
 
 
 def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:

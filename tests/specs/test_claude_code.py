@@ -20,7 +20,7 @@ from llm_mock.specs import load_spec
 from llm_mock.specs.allowed_hosts import LOOPBACK
 from llm_mock.specs.claude_code import ClaudeCodeDriver
 from llm_mock.specs.drivers import Task
-from llm_mock.specs.steps import Deadline
+from llm_mock.specs.steps import Deadline, Report
 from llm_mock.specs.tools_server import RunningTools, tools_server
 from tests.agents.processes import wait_until_gone
 
@@ -79,9 +79,9 @@ def tools(project: Project) -> Iterator[RunningTools]:
 
 @pytest.fixture
 def task(project: Project, tools: RunningTools) -> Callable[..., Task]:
-    def task(seconds: float = 60) -> Task:
+    def task(seconds: float = 60, report: Report = lambda happened: None) -> Task:
         spec = load_spec(project.write("steps: [{name: Buy, tool: shop_sell, args: {item: plum}, save_as: sale}]"))
-        return Task(spec, tools, Deadline(seconds), lambda happened: None, project.root)
+        return Task(spec, tools, Deadline(seconds), report, project.root)
 
     return task
 
@@ -137,10 +137,12 @@ def test_the_command_gets_the_prompt_the_tools_and_nothing_else(
 
     seen: dict[str, Any] = json.loads((tmp_path / "seen").read_text())
     arguments = seen["arguments"]
-    assert arguments[:4] == ["-p", given.prompt, "--output-format", "stream-json"]
+    assert arguments[:3] == ["-p", "--output-format", "stream-json"]
+    assert "--setting-sources=" in arguments
+    assert not any(given.spec.test.name in argument for argument in arguments), "a list of processes has no prompt"
     assert arguments[-2:] == ["--model", "opus"]
     assert "--strict-mcp-config" in arguments
-    assert (seen["stdin"], seen["mode"], seen["folder"]) == ("", 0o600, str(given.root))
+    assert (seen["stdin"], seen["mode"], seen["folder"]) == (given.prompt, 0o600, str(given.root))
     assert seen["variables"]["ANTHROPIC_API_KEY"] == "sk-${NOT_REPLACED} $${NOR_THIS} ${"
     assert not seen["variables"]["PFLOW_TESTING"]
     (server,) = seen["config"]["mcpServers"].values()
@@ -250,9 +252,31 @@ def test_a_missing_command_is_told_with_what_to_do(task: Callable[..., Task]) ->
         assert part in str(raised.value)
 
 
-def test_a_prompt_that_no_command_takes_cannot_be_judged(claude: Claude, task: Callable[..., Task]) -> None:
-    claude(f"answer({PASS!r})")
+def test_a_long_prompt_reaches_the_command_and_one_that_reads_none_is_judged(
+    claude: Claude, task: Callable[..., Task]
+) -> None:
     given = task()
     given.saved["book"] = "x" * 3_000_000
-    with pytest.raises(DriverError, match="The command 'claude' cannot be run: "):
-        ClaudeCodeDriver().run(given)
+    claude(f"answer({PASS!r}) if len(sys.stdin.read()) > 3_000_000 else answer('No prompt')")
+    assert ClaudeCodeDriver().run(given).verdict == "PASS"
+    claude(f"answer({PASS!r})")
+    assert ClaudeCodeDriver().run(given).verdict == "PASS"
+
+
+def test_calls_are_shown_while_the_command_works(claude: Claude, task: Callable[..., Task], tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+
+    def report(happened: object) -> None:
+        if "shop_sell" in str(happened):
+            seen.write_text(str(happened))
+
+    claude(
+        f"""
+        use("mcp__llm_mock__shop_sell", "sold")
+        while not os.path.exists({str(seen)!r}):
+            time.sleep(0.01)
+        answer({PASS!r})
+        """
+    )
+    assert ClaudeCodeDriver().run(task(report=report)).verdict == "PASS"
+    assert seen.read_text().startswith('  shop_sell(item="plum") → sold')
