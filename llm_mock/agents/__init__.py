@@ -12,7 +12,6 @@ from llm_mock.support.lazy_names import lazy_names
 if TYPE_CHECKING:
     from llm_mock.agents.agent import Agent as Agent
     from llm_mock.agents.agent import Provider as Provider
-    from llm_mock.agents.agent import Skill as Skill
     from llm_mock.agents.assertions import Score as Score
     from llm_mock.agents.assertions import llm_assert as llm_assert
     from llm_mock.agents.assertions import llm_score as llm_score
@@ -26,16 +25,18 @@ if TYPE_CHECKING:
     from llm_mock.agents.servers import CLIServer as CLIServer
     from llm_mock.agents.servers import MCPServer as MCPServer
     from llm_mock.agents.session import AgentSession as AgentSession
+    from llm_mock.agents.skill import Skill as Skill
     from llm_mock.agents.smoke import call_every_tool as call_every_tool
 
 _MODULES = {
-    "agent": "Agent Provider Skill",
+    "agent": "Agent Provider",
     "assertions": "Score llm_assert llm_score",
     "result": "AgentResult ToolCallRecord Turn",
     "result_json": "result_from_json result_to_json",
     "run": "aitest_run aitest_run_sync",
     "servers": "CLIServer MCPServer",
     "session": "AgentSession",
+    "skill": "Skill",
     "smoke": "call_every_tool",
 }
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from pathlib import Path
 from typing import Any, cast
 
-import pydantic
-
 from llm_mock.agents.servers import CLIServer, Configuration, MCPServer, Server, Variables
-from llm_mock.errors import InvalidAgent, InvalidFile
-from llm_mock.support import yaml_files
+from llm_mock.agents.skill import Skill
+from llm_mock.errors import InvalidAgent
 from llm_mock.support.numbers import LONGEST, is_number, is_whole
 from llm_mock.support.redaction import Redactor
 from llm_mock.support.text import shorten
@@ -21,8 +17,6 @@ from llm_mock.support.text import shorten
 __tracebackhide__ = True  # of the `__init__` that `dataclass` writes, too
 RETRIES = 3
 MAX_TURNS = 10
-SKILL_FILE = "SKILL.md"
-FENCE = re.compile(r"^---[ \t]*$", re.MULTILINE)
 
 
 class Options(Variables):
@@ -88,49 +82,6 @@ class Provider:
     llm_mock_id = property(attrgetter("model"), doc="How a parameter of a pytest test is named.")
 
 
-@dataclass(frozen=True)
-class Skill:
-    """Knowledge that goes before the system prompt, from a file in the format of agent skills."""
-
-    name: str
-    content: str = field(repr=False)
-    """The text of the file, without its front matter."""
-    description: str = ""
-
-    @classmethod
-    def from_path(cls, path: str | Path) -> Skill:
-        """Read a skill.
-
-        Args:
-            path: the folder of the skill, or its `SKILL.md`. Front matter may give `name` (by default the name of the
-                folder) and `description`.
-
-        Raises:
-            InvalidFile: it cannot be read, or its front matter is not valid YAML; the message names the line.
-        """
-        file = Path(path)
-        file = file / SKILL_FILE if file.is_dir() else file
-        text = yaml_files.read(file).replace("\r\n", "\n") + "\n"
-        front = _FrontMatter()
-        if FENCE.match(text):
-            end = FENCE.search(text, text.index("\n"))
-            if end is None:
-                raise InvalidFile(f"{file}:1: the front matter begins with ---, but no line with --- ends it")
-            document = yaml_files.parse(file, text[: end.start()])
-            front = document.as_model(_FrontMatter) if document.data is not None else front
-            text = text[end.end() :]
-        return cls(front.name or file.absolute().parent.name, text.strip(), front.description)
-
-    llm_mock_id = property(attrgetter("name"), doc="How a parameter of a pytest test is named.")
-
-
-class _FrontMatter(pydantic.BaseModel):
-    """What of a skill's front matter is read."""
-
-    name: str | None = None
-    description: str = ""
-
-
 @dataclass(frozen=True, repr=False)
 class Agent(Configuration):
     """A model with tools and instructions. Equal by value; nothing runs before `aitest_run`.
@@ -184,7 +135,7 @@ class Agent(Configuration):
         parts = {
             "options": ", ".join(f"{name} {shorten(value)}" for name, value in options.items()),
             "prompt": self.system_prompt,
-            "skill": self.skill and f"{self.skill.name}: {self.skill.content}",
+            **(self.skill.parts if self.skill else {}),
             "servers": ", ".join(server.label for server in self.servers),
             "max_turns": str(self.max_turns),
             "configuration": ", ".join(map(repr, self.servers)),

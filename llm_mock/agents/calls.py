@@ -18,7 +18,7 @@ from llm_mock.boundaries.llm.executing import is_async
 from llm_mock.core.request import plain
 
 if TYPE_CHECKING:
-    from llm_mock.agents.tools import ServerTool, ToolAnswer
+    from llm_mock.agents.tools import Tool, ToolAnswer
 
 OnToolCall = Callable[[ToolCallRecord], object]
 """Is told a call of a tool that was made."""
@@ -44,7 +44,7 @@ _current: ContextVar[_Call] = ContextVar("llm_mock_tool_call")
 class ToolCalls:
     """The tools of a run, and the calls of its current turn; `on_tool_call` is told each call once it was made."""
 
-    def __init__(self, tools: Sequence[ServerTool], model: Any, on_tool_call: OnToolCall | None = None) -> None:
+    def __init__(self, tools: Sequence[Tool], model: Any, on_tool_call: OnToolCall | None = None) -> None:
         self._model = model
         self.deadline = Deadline(None)
         """When the run must be over."""
@@ -75,17 +75,17 @@ class ToolCalls:
         remaining = list(results)  # before 0.32 an asynchronous model gets none for what is no tool
         return tuple(_record(call, _taken(remaining, call.asked)) for call in self._turn)
 
-    def _call(self, tool: ServerTool) -> Callable[..., Any]:
+    def _call(self, tool: Tool) -> Callable[..., Any]:
         def call(**arguments: Any) -> Any:
             start = time.perf_counter()
-            return self._given(tool.call(arguments, self.deadline.for_call(tool.server)), start)
+            return self._given(tool.call(arguments, self.deadline.for_call(tool.timeout)), start)
 
         return call
 
-    def _call_async(self, tool: ServerTool) -> Callable[..., Any]:
+    def _call_async(self, tool: Tool) -> Callable[..., Any]:
         async def call(**arguments: Any) -> Any:
             start = time.perf_counter()
-            return self._given(await tool.call_async(arguments, self.deadline.for_call(tool.server)), start)
+            return self._given(await tool.call_async(arguments, self.deadline.for_call(tool.timeout)), start)
 
         return call
 

@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
-
-from llm_mock.agents.servers import MCPServer
-
-if TYPE_CHECKING:
-    from llm_mock.agents.servers import Server
 
 
 class RunTimedOut(Exception):
@@ -36,7 +30,6 @@ class Deadline:
         """Raise RunTimedOut."""
         raise RunTimedOut(f"timeout={self.seconds:g} was reached: the run took longer than that many seconds")
 
-    def for_call(self, server: Server) -> float | None:
-        """The seconds that a call of a tool may take: what is left, or what its server says where that is less."""
-        own = server.call_timeout if isinstance(server, MCPServer) else server.timeout
-        return None if self.left is None else min(own, self.left)
+    def for_call(self, own: float | None) -> float | None:
+        """The seconds that a call of a tool may take: what is left, or what it may by itself where that is less."""
+        return self.left if own is None or self.left is None else min(own, self.left)

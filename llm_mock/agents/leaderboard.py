@@ -10,7 +10,7 @@ from typing import Any
 from llm_mock.agents.summary import Sums, add
 from llm_mock.support.text import columns, dollars, seconds, shorten_name
 
-PARTS = ("model", "options", "prompt", "skill", "servers", "max_turns")
+PARTS = ("model", "options", "prompt", "skill", "references", "servers", "max_turns")
 """What is said of agents that have one name, where it differs."""
 COMPARED = ("model", "prompt", "skill")
 """What is compared by itself, where agents differ in it and in something else."""

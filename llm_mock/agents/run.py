@@ -22,6 +22,7 @@ from llm_mock.agents.pace import Pace
 from llm_mock.agents.pool import pool_of_process
 from llm_mock.agents.result import AgentResult, Turn, now
 from llm_mock.agents.session import AgentSession
+from llm_mock.agents.skill_tools import with_skill_tools
 from llm_mock.boundaries.llm.chains import calls_nobody, single_attempts
 from llm_mock.boundaries.llm.executing import is_async
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra
@@ -78,7 +79,7 @@ async def aitest_run(
             model = llm.get_async_model(session.agent.asks.model)
         except llm.UnknownModelError:
             model = llm.get_model(session.agent.asks.model)
-    tools = await pool_of_process().tools_async(servers) if servers else []
+    tools = with_skill_tools(await pool_of_process().tools_async(servers) if servers else [], session.agent.skill)
     run = _Run(session, model, ToolCalls(tools, model, on_tool_call), prompt, attachments)
     if is_async(model):
         return await run.to_end_async()
@@ -111,7 +112,8 @@ def aitest_run_sync(
     __tracebackhide__ = True
     session = _session_of(agent, prompt)
     model = llm.get_model(session.agent.asks.model) if model_override is None else model_override
-    tools = pool_of_process().tools(session.agent.servers) if session.agent.servers else []
+    servers = session.agent.servers
+    tools = with_skill_tools(pool_of_process().tools(servers) if servers else [], session.agent.skill)
     return _Run(session, model, ToolCalls(tools, model, on_tool_call), prompt, attachments).to_end()
 
 

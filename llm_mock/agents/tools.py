@@ -1,13 +1,14 @@
-"""The tools that servers offer, and what calling one gives."""
+"""The tools that are offered to a model, and what calling one gives."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.agents.background import BackgroundLoop, LoopClosed
-from llm_mock.agents.servers import Server
+from llm_mock.agents.servers import MCPServer, Server
 from llm_mock.support import schemas
 from llm_mock.support.text import shorten_name
 
@@ -35,42 +36,36 @@ class ToolAnswer:
 
 
 @dataclass(eq=False, repr=False)
-class ServerTool:
-    """One tool of a running server. May be called from any thread and any event loop."""
+class Tool(ABC):
+    """Something that a model may call. May be called from any thread and any event loop."""
 
     name: str
     description: str
     """What it does, as the server tells it; may be empty."""
     input_schema: dict[str, Any]
     """The JSON schema of its arguments."""
-    server: Server
-    execute: Execute
-    loop: BackgroundLoop
-    """Where `execute` runs."""
 
-    def __repr__(self) -> str:
-        return f"<ServerTool {self.name} of {self.server.label}>"
+    @property
+    def timeout(self) -> float | None:
+        """Seconds that a call may take by itself; None is no end."""
+        return None
 
     def call(self, arguments: dict[str, Any], timeout: float | None = None) -> ToolAnswer:
-        """Call the tool with a JSON object, and wait for its answer for so many seconds (None: the server's own).
+        """Call the tool with a JSON object, and wait for its answer for so many seconds (None: the tool's own).
 
-        The answer has `is_error` also where the arguments break the schema, the server died or the time is up.
+        The answer has `is_error` also where the arguments break the schema, a server died or the time is up.
         """
-        if invalid := self._invalid(arguments):
-            return invalid
-        try:
-            return self.loop.run(self.execute(arguments, timeout))
-        except LoopClosed:
-            return _pool_closed()
+        return self._invalid(arguments) or self._call(arguments, timeout)
 
     async def call_async(self, arguments: dict[str, Any], timeout: float | None = None) -> ToolAnswer:
         """Like `call`, without blocking the event loop that awaits it."""
-        if invalid := self._invalid(arguments):
-            return invalid
-        try:
-            return await self.loop.run_async(self.execute(arguments, timeout))
-        except LoopClosed:
-            return _pool_closed()
+        return self._invalid(arguments) or await self._call_async(arguments, timeout)
+
+    @abstractmethod
+    def _call(self, arguments: dict[str, Any], timeout: float | None) -> ToolAnswer: ...
+
+    @abstractmethod
+    async def _call_async(self, arguments: dict[str, Any], timeout: float | None) -> ToolAnswer: ...
 
     def _invalid(self, arguments: dict[str, Any]) -> ToolAnswer | None:
         problems = list(schemas.violations(self.input_schema, arguments, "the arguments"))[:SHOWN_PROBLEMS]
@@ -79,6 +74,36 @@ class ServerTool:
         listed = "".join(f"\n  {shorten_name(problem, 300)}" for problem in problems)
         called = f"The tool {self.name!r} was not called, because its arguments are invalid:{listed}"
         return ToolAnswer(called, is_error=True)
+
+
+@dataclass(eq=False, repr=False)
+class ServerTool(Tool):
+    """One tool of a running server."""
+
+    server: Server
+    execute: Execute
+    loop: BackgroundLoop
+    """Where `execute` runs."""
+
+    def __repr__(self) -> str:
+        return f"<ServerTool {self.name} of {self.server.label}>"
+
+    @property
+    def timeout(self) -> float:
+        """Seconds that a call may take, as the server is configured."""
+        return self.server.call_timeout if isinstance(self.server, MCPServer) else self.server.timeout
+
+    def _call(self, arguments: dict[str, Any], timeout: float | None) -> ToolAnswer:
+        try:
+            return self.loop.run(self.execute(arguments, timeout))
+        except LoopClosed:
+            return _pool_closed()
+
+    async def _call_async(self, arguments: dict[str, Any], timeout: float | None) -> ToolAnswer:
+        try:
+            return await self.loop.run_async(self.execute(arguments, timeout))
+        except LoopClosed:
+            return _pool_closed()
 
 
 def _pool_closed() -> ToolAnswer:

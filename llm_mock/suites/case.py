@@ -15,6 +15,7 @@ from llm_mock.agents.pool import pool_of_process
 from llm_mock.agents.result import AgentResult
 from llm_mock.agents.run import aitest_run_sync
 from llm_mock.agents.session import AgentSession
+from llm_mock.agents.skill_tools import with_skill_tools
 from llm_mock.boundaries.llm.create import create_mock_get_model
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra, ServerError
 from llm_mock.suites.assertions import RunContext
@@ -104,7 +105,8 @@ class CaseRunner(RepeatingRunner):
         offered = None
         if any(isinstance(assertion, ToolCallsAssertion) for assertion in turn.assertions):
             servers = self.agent.servers
-            offered = tuple(tool.name for tool in pool_of_process().tools(servers)) if servers else ()
+            tools = with_skill_tools(pool_of_process().tools(servers) if servers else [], self.agent.skill)
+            offered = tuple(tool.name for tool in tools)
         return RunContext(result, self.dry_run, offered, self.model_id, self.folder, self.judge, case)
 
     def _turn_result(self, result: AgentResult) -> TurnResult:

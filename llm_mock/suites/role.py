@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from llm_mock.agents.agent import MAX_TURNS, Agent, Provider, Skill
+from llm_mock.agents.agent import MAX_TURNS, Agent, Provider
 from llm_mock.agents.servers import CLIServer, MCPServer, Transport
+from llm_mock.agents.skill import Skill
 from llm_mock.errors import InvalidFile, InvalidServer
 from llm_mock.suites.role_file import FlatAgent, RoleFile, Tool, check_envelope, ignored_keys, is_flat
 from llm_mock.support import yaml_files
