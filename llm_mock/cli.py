@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from llm_mock import __version__
+from llm_mock.cassettes.record_modes import RECORD_MODES
 from llm_mock.commands.errors import errors_told, not_writable, tell
 from llm_mock.errors import LLMMockError
 from llm_mock.support.numbers import MOST_REPETITIONS, MOST_RETRIES
@@ -128,6 +129,12 @@ def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tupl
 @click.option(
     "--min-score", type=_Finite(0, 1, min_open=True), metavar="SCORE", help="The least score of a suite, at most 1."
 )
+@click.option("--cassette", is_flag=True, help="Record what models answer beside the suites, and replay what was.")
+@click.option(
+    "--record",
+    type=click.Choice(RECORD_MODES),
+    help="With --cassette: what is asked. By default new_episodes, what is not recorded; none, as in CI, asks nothing.",
+)
 @click.option(
     "output",
     "-o",
@@ -146,11 +153,16 @@ def test(**options: Any) -> None:
       llm-mock test -s suites/application.yaml --dry-run
       llm-mock test role.yaml -s greeting.yaml -s refunds.yaml -j 4 -o results.html
       llm-mock test role.yaml -s greeting.yaml --model gpt-5-mini --model gpt-5
+      llm-mock test role.yaml -s greeting.yaml --cassette
 
     Needs pip install 'pytest-llm-mock[suites]'.
 
     Exit codes: 0, all cases passed. 1, one failed or was not run, or a file is wrong. 2, wrong usage. 130, Ctrl-C.
     """
+    if options["cassette"] and options["dry_run"]:
+        raise click.UsageError("--cassette records a real run, and --dry-run asks no model: give one of them.")
+    if options["record"] and not options["cassette"]:
+        raise click.UsageError("--record says what --cassette asks: give that, too.")
     with errors_told():
         from llm_mock.commands.test import Options, run_suites
 

@@ -38,6 +38,7 @@ class Cassette:
             in a new file.
         config: how calls are found.
         as_user: within it the keys of the person who runs the process can be looked up, to record.
+        at_once: write each answer as soon as it is whole, so that nothing is lost where the process is killed.
 
     Raises:
         InvalidFile: the file cannot be read, or is no cassette; the message names the line.
@@ -50,12 +51,13 @@ class Cassette:
         mode: RecordMode = "none",
         config: CassetteConfig | None = None,
         as_user: AsUser = nullcontext,
+        at_once: bool = False,
     ) -> None:
         self.path = path
         self.mode = mode
         self.config = config or CassetteConfig()
         self._redactor = Redactor(self.config.redact, KNOWN)
-        self._as_user = as_user
+        self._as_user, self._at_once = as_user, at_once
         self._exists = _exists(path)
         self._content = storage.Content(storage.Calls(path))
         if self._exists:
@@ -64,7 +66,7 @@ class Cassette:
         """How many recorded calls were written."""
         self._recorded: list[Recording] = []
         self._checked = False
-        self._lock = threading.Lock()
+        self._lock, self._writing = threading.Lock(), threading.Lock()
         self._lookup = Lookup(self._content.keys)
 
     def __repr__(self) -> str:
@@ -90,6 +92,11 @@ class Cassette:
     def recorded(self) -> list[Recording]:
         """The calls that were recorded by this run, in order."""
         return [call for call in self._recorded if call.response is not None]
+
+    @property
+    def replayed(self) -> int:
+        """How many recorded calls were replayed so far."""
+        return len(self._content.keys) - len(self._lookup.left)
 
     def unused(self) -> list[schema.Call]:
         """The recorded calls that nobody asked for, in order."""
@@ -124,7 +131,7 @@ class Cassette:
                         storage.check_writable(self.path)
                     self._checked = True
                     encoded = encoded_attachments(request)
-                    recording = Recording(cleaned, mock, record, self._as_user, encoded)
+                    recording = Recording(cleaned, mock, record, self._as_user, encoded, self._ended)
                     self._recorded.append(recording)
                     return recording
             if position is None:
@@ -134,6 +141,17 @@ class Cassette:
         except LLMMockError as error:
             mock.note_problem(str(error))
             raise
+
+    def _ended(self, mock: Mock) -> None:
+        """The answer to a call is whole."""
+        if self._at_once:
+            try:
+                self._write(self._without_errors(), incomplete=True)
+            except LLMMockError as error:
+                mock.note_problem(str(error))
+
+    def _without_errors(self) -> list[Recording]:
+        return [call for call in self.recorded if call.response and call.response.error is None]
 
     def _replayed(self, response: schema.Response, mock: Mock, record: CallRecord, request: Request) -> RecordedReply:
         def overrun(error: CassetteMiss) -> None:
@@ -192,9 +210,7 @@ class Cassette:
         """
         for call in self._recorded:
             call.keep_so_far()
-        recorded = self.recorded
-        if not passed:
-            recorded = [call for call in recorded if call.response and call.response.error is None]
+        recorded = self.recorded if passed else self._without_errors()
         if not recorded and not (self.mode == "rewrite" and self._exists and passed):
             return None
         if not passed and not self.replays and self._exists:
@@ -203,13 +219,19 @@ class Cassette:
                 f"The test failed, so the cassette {shown_path(self.path)} stays as it was; the {len(recorded)} "
                 f"recorded {calls_were} not written."
             )
-        calls = self._merged([self._as_call(call) for call in recorded])
-        contents = dict(self._content.contents)
-        for call in recorded:
-            contents |= call.contents
-        storage.write(self.path, calls, contents, incomplete=not passed)
-        self.saved = len(recorded)
+        self._write(recorded, incomplete=not passed)
         return None
+
+    def _write(self, recorded: list[Recording], incomplete: bool) -> None:
+        if incomplete and not self.replays and self._exists:
+            return  # what would be replaced stays until all is there
+        with self._writing:
+            calls = self._merged([self._as_call(call) for call in recorded])
+            contents = dict(self._content.contents)
+            for call in recorded:
+                contents |= call.contents
+            storage.write(self.path, calls, contents, incomplete)
+            self.saved = len(recorded)
 
     def lost(self) -> str | None:
         """What to say of calls that were made for real, but cannot be kept."""

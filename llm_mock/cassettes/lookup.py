@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llm_mock.cassettes.record_modes import recording_command
+from llm_mock.cassettes.record_modes import is_recorded_by_pytest, recording_command
 from llm_mock.support.redaction import REDACTED_SECRET
 from llm_mock.support.text import shorten_name, shown_path
 from llm_mock.support.yaml_files import dump
@@ -68,10 +68,9 @@ def _fits(recorded: str, key: str) -> bool:
 
 
 def _how_to_record() -> str:
-    return (
-        f"Record what is new, with the real model: {recording_command('new_episodes')}\n"
-        "What should not count when calls are compared is said in the fixture llm_mock_cassette_config."
-    )
+    how = f"Record what is new, with the real model: {recording_command('new_episodes')}"
+    settings = "What should not count when calls are compared is said in the fixture llm_mock_cassette_config."
+    return f"{how}\n{settings}" if is_recorded_by_pytest() else how
 
 
 def explain_miss(path: Path, asked: Request, held: Content | None, config: CassetteConfig) -> str:

@@ -37,6 +37,7 @@ class Recording:
         record: CallRecord,
         as_user: AsUser,
         encoded: Mapping[str, str],
+        ended: Callable[[Mock], None] = lambda _: None,
     ) -> None:
         self.request = request
         self.response: schema.Response | None = None
@@ -47,7 +48,7 @@ class Recording:
         """Why the call cannot be kept, where that was not said yet."""
         self.as_user = as_user
         self._mock, self._record = mock, record
-        self._encoded = encoded
+        self._encoded, self._tell_end = encoded, ended
         self._chunks: list[tuple[Any, dict[str, Any], str]] = []
         self._outcome: Callable[[], Outcome] | None = None
         self._ended = False
@@ -99,6 +100,7 @@ class Recording:
         elif self.response is not None:
             wants_json = self._record["kwargs"]["schema"] is not None
             self._mock.recorded(self._record, RecordedReply(self.response, self.contents, wants_json))
+            self._tell_end(self._mock)
 
     def _keep(self, error: BaseException | None) -> None:
         unfinished = isinstance(error, GeneratorExit)

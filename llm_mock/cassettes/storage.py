@@ -26,7 +26,10 @@ LARGEST_INLINE = 4096
 """The size in bytes up to which an attachment that came back is kept in the file itself."""
 LARGEST_CASSETTE = 1_000_000_000
 """How many bytes a cassette may have."""
-HEADER = "# Recorded by pytest-llm-mock. To record it anew: pytest --llm-mock-record=rewrite\n"
+HEADER = (
+    "# Recorded by pytest-llm-mock. To record it anew: pytest --llm-mock-record=rewrite "
+    "(llm-mock test --cassette --record rewrite)\n"
+)
 VOLATILE = {
     *("id", "tool_call_id", "call_id", "request_id", "system_fingerprint"),
     *("created", "created_at", "completed_at"),

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -21,30 +20,12 @@ from llm_mock.errors import LLMMockError
 from llm_mock.support.redaction import redacted
 from llm_mock.support.text import count, escaped
 
-if TYPE_CHECKING:
-    from llm_mock.cassettes import Cassette
-    from llm_mock.core.records import CallRecord
-    from llm_mock.core.reply import Reply
-
 
 class _TellingMock(Mock):
     """Tells at once what was wrong with a call."""
 
     def note_problem(self, message: str) -> None:
         tell("Problem", message)
-
-
-class _RecordingMock(_TellingMock):
-    """Writes each answer of a provider into a cassette as soon as it is whole; errors are not kept."""
-
-    cassette: Cassette
-
-    def recorded(self, record: CallRecord, reply: Reply) -> None:
-        super().recorded(record, reply)
-        try:
-            self.cassette.save(passed=False)
-        except LLMMockError as error:
-            self.note_problem(str(error))
 
 
 class _CallLines(logging.Handler):
@@ -67,13 +48,11 @@ def serve(script: str | None, host: str, port: int, strict: bool, record: Path |
     Raises:
         LLMMockError: the script or the cassette is wrong, or the port is not free.
     """
-    if record is None:
-        mock = _TellingMock(ModelBehaviour(), settings=Settings(strict=strict))
-    else:
+    mock = _TellingMock(ModelBehaviour(), settings=Settings(strict=strict))
+    if record is not None:
         from llm_mock.cassettes import Cassette
 
-        mock = _RecordingMock(ModelBehaviour())
-        mock.cassette = Cassette(record, "new_episodes")
+        mock.cassette = Cassette(record, "new_episodes", at_once=True)
     if script is not None:
         from llm_mock.commands.serve_script import configure
 

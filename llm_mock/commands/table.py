@@ -7,7 +7,7 @@ from pathlib import Path
 
 from llm_mock.commands.terminal import Table, Terminal, Text
 from llm_mock.cost.prices import available
-from llm_mock.suites.failure import failed_case, said
+from llm_mock.suites.failure import cassette_text, failed_case, said
 from llm_mock.suites.matrix import variant_name
 from llm_mock.suites.pass_rates import pass_at_k_texts, percent
 from llm_mock.suites.results import CaseResult, SuiteResult, total_cost
@@ -112,12 +112,16 @@ def show_footer(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
     counts += f", {skipped} skipped" if skipped else ""
     counts += f", {not_run} not run" if not_run else ""
     checked, there = (sum(numbers) for numbers in zip(*(result.checks for result in results), strict=True))
-    if results[0].dry_run and checked < there:
-        counts += f", {there - checked} of {count(there, 'check')} skipped in a dry run"
+    how = "in a dry run" if results[0].dry_run else "with a cassette" if results[0].cassette else None
+    if how is not None and checked < there:
+        counts += f", {there - checked} of {count(there, 'check')} skipped {how}"
     succeeded = all(result.all_passed for result in results)
     verdict = _verdict(succeeded, failed, not_run, results[0].min_score)
     terminal.print(Text.assemble(f"{counts} ", (f"{terminal.signs[succeeded]} {verdict}", STYLES[succeeded])))
     _show_scores(terminal, results)
+    if results[0].cassette is not None:
+        replayed, recorded = (sum(each) for each in zip(*(result.calls for result in results), strict=True))
+        terminal.print(cassette_text(replayed, recorded), "dim")
     texts = pass_at_k_texts(results[0].pass_at_k)
     if texts and len(results) == 1:
         mean = f"pass rate {percent(results[0].pass_at_k[1])}, {', '.join(texts)}"

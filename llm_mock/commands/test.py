@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ import click
 
 from llm_mock.agents.agent import Agent
 from llm_mock.agents.environment import hide_secrets_of
+from llm_mock.cassettes.record_modes import RecordMode, recorded_by
 from llm_mock.commands.errors import INTERRUPTED, not_writable, tell
 from llm_mock.commands.role import wrong_models_told
 from llm_mock.commands.side_by_side import show_side_by_side
@@ -52,6 +54,13 @@ class Options:
     min_score: float | None
     output: tuple[Path, ...]
     files_in: Path | None
+    cassette: bool
+    record: RecordMode | None
+
+    @property
+    def record_mode(self) -> RecordMode | None:
+        """What is recorded; None where there are no cassettes."""
+        return (self.record or "new_episodes") if self.cassette else None
 
 
 def run_suites(options: Options) -> int:
@@ -59,8 +68,10 @@ def run_suites(options: Options) -> int:
     role = None if options.role is None else load_role(options.role)
     run = _Run(role, options, Terminal(not options.no_color))
     suites = run.prepared_suites()
+    words = [*filter(None, [options.role]), *(word for suite in options.suite for word in ("-s", suite))]
     try:
-        run.run_all(suites)
+        with recorded_by(shlex.join(["llm-mock", "test", *words, "--cassette", "--record"])):
+            run.run_all(suites)
     finally:
         run.write_outputs()
     return run.exit_code
@@ -186,6 +197,7 @@ class _Run:
                     max_cost=self._remaining_cost(),
                     judge=options.judge,
                     min_score=options.min_score,
+                    cassette=options.record_mode,
                     on_start=progress.start,
                     on_result=progress.finish,
                 )
@@ -203,7 +215,7 @@ class _Run:
         if self.options.max_cost is None or self.options.dry_run:
             return None
         results = [result for suite in self.finished for result in suite.result.case_results]
-        spent = sum((result.cost or Decimal(0) for result in results), Decimal(0))
+        spent = sum((result.spent or Decimal(0) for result in results), Decimal(0))
         return max(Decimal(str(self.options.max_cost)) - spent, Decimal(0))
 
 

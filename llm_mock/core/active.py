@@ -5,11 +5,13 @@ from __future__ import annotations
 import fnmatch
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.threads import refuse_if_left_over
-from llm_mock.errors import RealModelCall
+from llm_mock.errors import LLMMockError, RealModelCall
 
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
@@ -35,6 +37,59 @@ class Pending:
         return self.made
 
 
+class Several(Pending):
+    """Several mocks that answer at once, each in its own context: a thread, or a task, that goes on from `answering`.
+
+    A thread that somebody else started has no context of its own; as long as there is one mock alone, that answers.
+
+    Args:
+        alone: what to do so that there is one alone, for the message where that is not so.
+    """
+
+    __slots__ = ("_alone", "_answering")
+
+    def __init__(self, alone: str) -> None:
+        self._alone = alone
+        self._answering: list[Any] = []
+
+    @property
+    def made(self) -> Any:
+        """The mock that answers here; None where that is not known."""
+        mock = _here.get()
+        return self._answering[0] if mock is None and len(self._answering) == 1 else mock
+
+    def mock(self) -> Any:
+        """The mock that answers here.
+
+        Raises:
+            LLMMockError: it is not known which does.
+        """
+        if (mock := self.made) is None:
+            name = threading.current_thread().name
+            number = len(self._answering)
+            raise LLMMockError(
+                f"The thread {name!r} asks for a model, and it is not known for which of {number} cases that run at "
+                f"once. {self._alone}"
+                if number
+                else f"The thread {name!r} asks for a model, and no case runs any more. Have the case wait for it."
+            )
+        return mock
+
+    @contextmanager
+    def answering(self, mock: Mock) -> Iterator[None]:
+        """Let a mock answer in this context."""
+        token = _here.set(mock)
+        self._answering.append(mock)
+        try:
+            yield
+        finally:
+            self._answering.remove(mock)
+            _here.reset(token)
+
+
+_here: ContextVar[Any] = ContextVar("llm_mock_of_this_context", default=None)
+
+
 class _State:
     """The pointer, and the models that run for real beside it."""
 
@@ -54,13 +109,13 @@ def active() -> Any:
         refuse_if_left_over()
         return None
     mock = _State.mock
-    return mock.mock() if type(mock) is Pending else mock
+    return mock.mock() if isinstance(mock, Pending) else mock
 
 
 def active_if_made() -> Any:
     """The same, but None where nobody has asked for the mock yet."""
     mock = None if _State.live else _State.mock
-    return mock.made if type(mock) is Pending else mock
+    return mock.made if isinstance(mock, Pending) else mock
 
 
 def pointer() -> Any:

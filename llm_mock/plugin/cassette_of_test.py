@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import os
 import re
@@ -10,12 +9,13 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from llm_mock.cassettes.cassette import Cassette
 from llm_mock.cassettes.config import CassetteConfig
+from llm_mock.cassettes.places import file_name, path_beside
 from llm_mock.cassettes.record_modes import RECORD_MODES
 from llm_mock.cassettes.storage import is_cassette
 from llm_mock.errors import LLMMockError
@@ -24,9 +24,9 @@ from llm_mock.support.redaction import OUTPUT
 from llm_mock.support.text import shorten, shorten_name, shown_path
 
 if TYPE_CHECKING:
+    from llm_mock.cassettes.record_modes import RecordMode
     from llm_mock.plugin.run import TestRun
 
-LONGEST_NAME = 120
 SHOWN_CALLS = 5
 REMOVE_UNUSED = "Record anew what is still asked: pytest --llm-mock-record rewrite"
 """What to do about recorded calls that nobody asked for."""
@@ -46,11 +46,10 @@ def path_of(item: pytest.Item, name: str | None) -> Path:
     That is beside what pytest-recording has of the test, as `<test>.yaml`. So were ours called once, and where there is
     one it still counts.
     """
-    folder = item.path.parent / "cassettes"
     if name is None:
-        own, *former = (_file_name(test) for test in (_once(item.nodeid, item), item.nodeid))
-        path = folder / item.path.stem / f"{own}.llm.yaml"
-        candidates = (path.with_name(f"{each}.yaml") for each in dict.fromkeys((own, *former)))
+        names = [test.split("::", 1)[-1] for test in (_once(item.nodeid, item), item.nodeid)]
+        path = path_beside(item.path, names[0])
+        candidates = (path.with_name(f"{file_name(each)}.yaml") for each in dict.fromkeys(names))
         return path if os.path.exists(path) else next(filter(is_cassette, candidates), path)
     parts = PurePosixPath(name).parts if isinstance(name, str) and name.strip() else ()
     if not parts or ".." in parts or PurePosixPath(name).is_absolute() or "\\" in name or not name.isprintable():
@@ -58,17 +57,7 @@ def path_of(item: pytest.Item, name: str | None) -> Path:
             f"llm_mock_cassette({shorten(name)}): the name of a cassette is a relative path below the folder "
             "`cassettes` beside the test, such as 'greeting' or 'shared/greeting.yaml'."
         )
-    return folder / (name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")
-
-
-def _file_name(test: str) -> str:
-    """The id of a test as the name of a file; one that had to be changed for this ends in a hash, to be unique."""
-    full = ".".join(test.split("::")[1:]) or test
-    name = re.sub(r"[^\w.,=+\[\]-]+", "-", full)
-    if name == full and len(name) <= LONGEST_NAME and len(name.encode()) <= 200:  # files have 255 bytes at most
-        return name
-    cut = name[:LONGEST_NAME].encode()[:180].decode(errors="ignore")
-    return f"{cut}-{hashlib.sha256(full.encode()).hexdigest()[:8]}"
+    return item.path.parent / "cassettes" / (name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")
 
 
 def _once(test: str, item: pytest.Item) -> str:
@@ -107,6 +96,27 @@ def _conflict(path: Path, tests: Iterable[str]) -> str:
     )
 
 
+def settings_of(request: pytest.FixtureRequest) -> tuple[Path, RecordMode, CassetteConfig]:
+    """Where the cassette of a test lies, what is recorded, and how calls are found.
+
+    Raises:
+        LLMMockError: the project says something of it that makes no sense.
+    """
+    name, mode = marker_arguments(request.node)
+    mode = request.config.getoption("--llm-mock-record") or mode or request.config.getini("llm_mock_record")
+    if mode not in RECORD_MODES:
+        raise LLMMockError(f"{mode!r} is no record mode. Choose one of {', '.join(RECORD_MODES)}.")
+    config = request.getfixturevalue("llm_mock_cassette_config")
+    if not isinstance(config, CassetteConfig):
+        wanted = ", ".join(f"{field.name}=…" for field in fields(CassetteConfig))
+        raise LLMMockError(
+            f"The fixture llm_mock_cassette_config gave {shorten(config)}. Return a "
+            f"llm_mock.cassettes.CassetteConfig({wanted})."
+        )
+    OUTPUT.hide_pattern(*config.redact)
+    return path_of(request.node, name), cast("RecordMode", mode), config
+
+
 class CassetteOfTest:
     """The cassette of a test, from its start to its end.
 
@@ -129,19 +139,7 @@ class CassetteOfTest:
                 "This test is marked llm_live and has a cassette. A live test is never recorded: remove one of the "
                 "two, and use --llm-mock-record for what is to be recorded."
             )
-        name, mode = marker_arguments(self._item)
-        mode = request.config.getoption("--llm-mock-record") or mode or request.config.getini("llm_mock_record")
-        if mode not in RECORD_MODES:
-            raise LLMMockError(f"{mode!r} is no record mode. Choose one of {', '.join(RECORD_MODES)}.")
-        config = request.getfixturevalue("llm_mock_cassette_config")
-        if not isinstance(config, CassetteConfig):
-            wanted = ", ".join(f"{field.name}=…" for field in fields(CassetteConfig))
-            raise LLMMockError(
-                f"The fixture llm_mock_cassette_config gave {shorten(config)}. Return a "
-                f"llm_mock.cassettes.CassetteConfig({wanted})."
-            )
-        OUTPUT.hide_pattern(*config.redact)
-        self.cassette = Cassette(path_of(self._item, name), mode, config, run.as_user)
+        self.cassette = Cassette(*settings_of(request), run.as_user)
 
     def finish(self, passed: bool) -> None:
         """Write what was recorded. A problem fails a test that passed, and is shown beside the failure of another."""

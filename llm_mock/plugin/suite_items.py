@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from _pytest.fixtures import TopRequest
 
 from llm_mock.core.active import active
-from llm_mock.plugin.stash import PASS_RATE
+from llm_mock.errors import LLMMockError
+from llm_mock.plugin.run import run_of
+from llm_mock.plugin.stash import CASSETTE_CLAIMS, PASS_RATE, RECORDINGS
 from llm_mock.plugin.yaml_items import TestFailed, YAMLFile, YAMLItem
 
 if TYPE_CHECKING:
+    from llm_mock.suites.recorded import Cassettes
     from llm_mock.suites.schema import TestCase
     from llm_mock.suites.variants import Variant
 
@@ -89,7 +93,7 @@ class SuiteFile(YAMLFile):
 
 
 class SuiteItem(YAMLItem):
-    """One case in one variant. It is a dry run unless `--llm-mock-live` is given."""
+    """One case in one variant. It is a dry run, unless it has a cassette, or `--llm-mock-live` is given."""
 
     failure_shows_calls = True
     """The plugin need not show them once more."""
@@ -98,6 +102,16 @@ class SuiteItem(YAMLItem):
         super().__init__(**kwargs)
         self.case = case
         self.variant = variant
+
+    @property
+    def has_cassette(self) -> bool:
+        """Whether it is marked `llm_mock_cassette`, by its tags or by a conftest."""
+        return self.get_closest_marker("llm_mock_cassette") is not None
+
+    @property
+    def live(self) -> bool:
+        """Whether real models are asked; those of a cassette are the business of that."""
+        return super().live and not self.has_cassette
 
     def runtest(self) -> None:
         """Run the case.
@@ -109,18 +123,40 @@ class SuiteItem(YAMLItem):
         from llm_mock.suites.runner import run_case
 
         mock: Any = active()
-        variant = self.variant.resolved() if self.live else self.variant
+        variant, is_dry = self.variant, not (self.live or self.has_cassette)
+        if not is_dry:
+            with run_of(self.config).live():  # the ids and the options are those of the real models
+                variant = variant.resolved()
         result = run_case(
             variant.answering,
             self.case,
             folder=self.path.parent,
-            dry_run=not self.live,
+            dry_run=is_dry,
             judge=self.config.getoption("--llm-mock-judge"),
             get_model=mock and mock.get_model,
+            cassettes=self._cassettes() if self.has_cassette else None,
         )
+        if recorded := sum(attempt.recorded for attempt in result.attempts):
+            self.config.stash.setdefault(RECORDINGS, {})[self.nodeid] = recorded
         if len(result.attempts) > 1:
             self.user_properties.append((PASS_RATE, str(result.rate)))
         if result.status == "failed":
             raise TestFailed(failed_case(result, self.shown_path, variant=variant.name))
         if result.status == "skipped":
             pytest.skip("; ".join(dict.fromkeys(each.message for each in result.assertion_results)))
+
+    def _cassettes(self) -> Cassettes:
+        """Those of the case, as the marker, the options and the fixtures of the project want them."""
+        from llm_mock.plugin.cassette_of_test import settings_of
+        from llm_mock.suites.recorded import Cassettes
+
+        if conflict := self.config.stash.get(CASSETTE_CLAIMS, {}).get(self.nodeid):
+            raise LLMMockError(conflict)
+        fixtures: Any = self.session._fixturemanager
+        self._fixtureinfo = fixtures.getfixtureinfo(node=self, func=None, cls=None)
+        self.fixturenames, self.funcargs = self._fixtureinfo.names_closure, dict[str, object]()
+        path, mode, config = settings_of(TopRequest(cast("Any", self), _ispytest=True))
+        run = run_of(self.config)
+        return Cassettes(
+            path_of=lambda _: path, mode=mode, config=config, as_user=run.as_user, variables=run.user_environment
+        )

@@ -53,10 +53,13 @@ class YAMLItem(pytest.Item):
     def __init__(self, *, name: str, line: int | None, tags: Iterable[str], **kwargs: Any) -> None:
         super().__init__(name=escaped(name), **kwargs)
         self.line = line
-        self.live = bool(self.config.getoption("--llm-mock-live"))
-        """Whether real models are asked."""
         for tag in tags:
             self.add_marker(_marker_of(tag, self.config))
+
+    @property
+    def live(self) -> bool:
+        """Whether real models are asked."""
+        return bool(self.config.getoption("--llm-mock-live"))
 
     def setup(self) -> None:
         """Mock `llm` for this test; or leave it alone, where real models were asked for or the project opted out."""

@@ -6,13 +6,15 @@ what is not known or not there; durations are seconds, costs US dollars.
 - A suite: `suite` (its name), `file`, `role` (or the target), `target` (null of a role), `model`, `dry_run`,
   `total`, `passed`, `failed`, `skipped`, `stopped` (why cases were not run), `duration_s`, `cost_usd`,
   `pass_at_k` (of its repeated cases, the mean), `scored` (whether the scores say more than which cases passed), `score`
-  and `min_score` (0 to 1), `metrics` (the average score of each), `cases`,
+  and `min_score` (0 to 1), `metrics` (the average score of each), `cassette` (the record mode, null without cassettes),
+  `cases`,
   `variant` (of what stands side by side the names of its `role`, `target`, `model`, `system_prompt`; else null).
 - A case: `name`, `file`, `line`, `tags`, `status` (`passed`, `failed`, `skipped` or `not run`), `pass_rate` and
   `threshold` (0 to 1), `repeats` (null of one that was run once), `score` and `min_score`, `retried`,
   `duration_s`, `attempts`.
 - Repeats: `runs`, `passed`, `interval_95` (Wilson's: the lower and the upper bound), `pass_at_k` (a value for each k).
-- An attempt: `status`, `error`, `duration_s`, `tokens`, `cost_usd`, `score`, `turns`, `assertions`.
+- An attempt: `status`, `error`, `duration_s`, `tokens`, `cost_usd`, `score`, `replayed` and `recorded` (calls),
+  `turns`, `assertions`.
 - A turn: `prompt`, `output`, `transformed` (what a `transform` made of it), `tool_calls` (`name`, `arguments`,
   `result`, `error`, `duration_s`), `input_tokens`, `output_tokens`, `cost_usd`, `duration_s`, `asked` (what a target
   asked models in a dry run: lines for people).
@@ -23,13 +25,13 @@ what is not known or not there; durations are seconds, costs US dollars.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from llm_mock.suites.failure import weight_text
+from llm_mock.suites.failure import cassette_text, weight_text
 from llm_mock.suites.matrix import case_name, variant_name
 from llm_mock.suites.pass_rates import PassRate
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, SuiteResult, TurnResult
@@ -78,6 +80,7 @@ def _suite(suite: FinishedSuite) -> dict[str, Any]:
         "score": _score(result.score),
         "min_score": result.min_score,
         "metrics": {name: _score(score) for name, score in result.metrics.items()},
+        "cassette": result.cassette,
         "cases": [
             *(_case(file, case.case, case) for case in result.case_results),
             *(_case(file, case) for case in result.not_run),
@@ -126,6 +129,8 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
         "tokens": attempt.tokens,
         "cost_usd": _dollars(attempt.cost),
         "score": _score(attempt.score),
+        "replayed": attempt.replayed,
+        "recorded": attempt.recorded,
         "turns": [_turn(turn) for turn in attempt.turns],
         "assertions": [_assertion(each) for each in attempt.assertions],
     }
@@ -233,6 +238,12 @@ def repeats_text(case: dict[str, Any]) -> str | None:
     """How often a case passed that was run several times; None of another one."""
     repeats = case["repeats"]
     return None if repeats is None else str(PassRate(repeats["passed"], repeats["runs"]))
+
+
+def replayed_text(cases: Sequence[dict[str, Any]]) -> str:
+    """What the cassettes of cases answered, and what was recorded."""
+    attempts = [attempt for case in cases for attempt in case["attempts"]]
+    return cassette_text(*(sum(attempt[how] for attempt in attempts) for how in ("replayed", "recorded")))
 
 
 def explaining_attempt(case: dict[str, Any]) -> dict[str, Any]:

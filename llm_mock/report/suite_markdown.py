@@ -7,7 +7,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from llm_mock.report.suite_document import explanation, full_name, is_good, repeats_text, suite_scores, tokens
+from llm_mock.report.suite_document import (
+    explanation,
+    full_name,
+    is_good,
+    repeats_text,
+    replayed_text,
+    suite_scores,
+    tokens,
+)
 from llm_mock.report.suite_grid import Grid, decimal_of, grids
 from llm_mock.suites.scores import score_of
 from llm_mock.support.text import count, dollars, escaped, short_seconds
@@ -82,7 +90,8 @@ def _about(suite: dict[str, Any]) -> str:
     if not suite["dry_run"]:
         used = f"{count(sum(map(tokens, suite['cases'])), 'token')}, cost {dollars(decimal_of(suite['cost_usd']))}"
     scores = f", {_inert(suite_scores(suite))}" if suite["scored"] else ""
-    stopped = f". {_inert('Stopped: ' + suite['stopped'])}" if suite["stopped"] else ""
+    stopped = f". {replayed_text(suite['cases'])}" if suite["cassette"] else ""
+    stopped += f". {_inert('Stopped: ' + suite['stopped'])}" if suite["stopped"] else ""
     if suite["target"] is not None:
         return f"Target {_inert(suite['target'])}, {'dry run' if suite['dry_run'] else 'live'}{scores}{stopped}"
     return f"Role {_inert(suite['role'])}, model {_inert(suite['model'])}, {used}{scores}{stopped}"

@@ -13,6 +13,7 @@ from llm_mock.report.suite_document import (
     full_name,
     remark,
     repeats_text,
+    replayed_text,
     suite_scores,
 )
 from llm_mock.report.suite_grid import Grid, grids
@@ -87,6 +88,7 @@ def _test(suite: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
         checks=[{"status": check["status"], "message": check_text(check)} for check in checks],
         pass_rate=repeats_text(case),
         score=score_text(case["score"], case["min_score"]) if suite["scored"] and case["attempts"] else None,
+        cassette=replayed_text([case]) if suite["cassette"] else None,
         calls=[{**call, "number": number} for number, call in enumerate(_calls(asked, case), start=1)],
     )
 

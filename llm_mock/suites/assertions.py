@@ -35,6 +35,8 @@ def evaluate_assertion(assertion: Assertion, output: str, context: RunContext | 
         return AssertionResult(assertion, False, mistake)
     if context.dry_run and assertion.skipped_dry is not None:
         return AssertionResult(assertion, None, f"Skipped in a dry run: {assertion.type}, {assertion.skipped_dry}")
+    if context.cassette is not None and (why := assertion.skipped_with(context.cassette)):
+        return AssertionResult(assertion, None, f"Skipped with a cassette: {assertion.type}, {why}")
     if context.result is None and assertion.needs_run:
         return AssertionResult(assertion, None, "Skipped: there is an output, but no run that gave it")
     transform = assertion.transform if isinstance(assertion, TextAssertion) else None

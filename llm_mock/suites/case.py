@@ -107,7 +107,9 @@ class CaseRunner(RepeatingRunner):
             servers = self.agent.servers
             tools = with_skill_tools(pool_of_process().tools(servers) if servers else [], self.agent.skill)
             offered = tuple(tool.name for tool in tools)
-        return RunContext(result, self.dry_run, offered, self.model_id, self.folder, self.judge, case)
+        return RunContext(
+            result, self.dry_run, offered, self.model_id, self.folder, self.judge, case, self.cassette_state
+        )
 
     def _turn_result(self, result: AgentResult) -> TurnResult:
         sent, received, cost = result.usage.input or 0, result.usage.output or 0, result.cost

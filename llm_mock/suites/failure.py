@@ -12,7 +12,7 @@ from pathlib import Path
 from llm_mock.suites.matrix import case_name
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult
 from llm_mock.suites.scores import score_text
-from llm_mock.support.text import indented, shorten_name
+from llm_mock.support.text import count, indented, shorten_name
 
 SIGNS = {True: "✓", False: "✗", None: "–"}  # noqa: RUF001 (as wide as the others)
 SHOWN_PROMPT = 300
@@ -74,3 +74,8 @@ def _turn(result: CaseResult, attempt: Attempt, position: int) -> Iterator[str]:
         yield f"  output{number}: {indented(turn.output or '(nothing)', '    ')}"
     if turn.transformed is not None:
         yield f"  checked{number}: {indented(turn.transformed or '(nothing)', '    ')}"
+
+
+def cassette_text(replayed: int, recorded: int) -> str:
+    """How many calls were answered by cassettes, and how many were made and recorded."""
+    return f"Cassettes: {count(replayed, 'call')} replayed, {recorded:,} recorded"

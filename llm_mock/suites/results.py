@@ -84,6 +84,10 @@ class Attempt:
     """Whether the error is the agent's, so that every case has it: a server that does not start, a missing key."""
     min_score: float | None = None
     """The least score to pass; None where each assertion must hold."""
+    recorded: int = 0
+    """With a cassette: how many calls were made for real, and recorded."""
+    replayed: int = 0
+    """With a cassette: how many calls were answered by it."""
 
     @property
     def output(self) -> str:
@@ -128,6 +132,11 @@ class Attempt:
     def cost(self) -> Decimal | None:
         """What the run and its assertions cost in US dollars; None where a price is not known."""
         return total_cost([turn.cost for turn in self.turns] + [result.cost for result in self.assertions])
+
+    @property
+    def spent(self) -> Decimal | None:
+        """The same, but nothing where all of it was replayed."""
+        return Decimal(0) if self.replayed and not self.recorded else self.cost
 
 
 @dataclass(frozen=True)
@@ -188,6 +197,11 @@ class CaseResult:
         return total_cost([self.retried_cost, *(attempt.cost for attempt in self.attempts)])
 
     @property
+    def spent(self) -> Decimal | None:
+        """The same without what was replayed."""
+        return total_cost([self.retried_cost, *(attempt.spent for attempt in self.attempts)])
+
+    @property
     def duration(self) -> float:
         """Seconds, of all attempts."""
         return sum(attempt.duration for attempt in self.attempts)
@@ -238,6 +252,8 @@ class SuiteResult:
     """Seconds."""
     target: str | None = None
     """The target: the function, the words of the command, or the URL; None where an agent was run."""
+    cassette: str | None = None
+    """The record mode of its cassettes; None without."""
     variant: Mapping[str, str] = field(default_factory=dict)
     """What tells it from others that stand side by side: see `Variant.parts`."""
     min_score: float | None = None
@@ -262,6 +278,12 @@ class SuiteResult:
     def skipped(self) -> int:
         """How many were skipped."""
         return self._count("skipped")
+
+    @property
+    def calls(self) -> tuple[int, int]:
+        """How many calls were answered by cassettes, and how many were made and recorded."""
+        attempts = [attempt for result in self.case_results for attempt in result.attempts]
+        return sum(attempt.replayed for attempt in attempts), sum(attempt.recorded for attempt in attempts)
 
     @property
     def pass_at_k(self) -> dict[int, float]:

@@ -6,9 +6,11 @@ import contextlib
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from decimal import Decimal
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import llm
@@ -20,6 +22,7 @@ from llm_mock.errors import InvalidBudget, InvalidFile
 from llm_mock.suites import loading
 from llm_mock.suites.case import CaseRunner
 from llm_mock.suites.loading import load_suite as load_suite
+from llm_mock.suites.matrix import variant_name
 from llm_mock.suites.repeating import RepeatingRunner
 from llm_mock.suites.results import CaseResult as CaseResult
 from llm_mock.suites.results import SuiteResult as SuiteResult
@@ -31,8 +34,11 @@ from llm_mock.support.text import dollars, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.model import MockLLMModel
+    from llm_mock.cassettes.record_modes import RecordMode
+    from llm_mock.suites.recorded import Cassettes
 
 MOST_JOBS = 1_000
+NO_VARIANT: Mapping[str, str] = MappingProxyType({})
 INTERRUPT_SECONDS = 0.2
 """How long an interrupt may go unseen while cases run in threads."""
 
@@ -49,6 +55,7 @@ def run_case(
     retry: int = 0,
     judge: str | None = None,
     get_model: Callable[[str], MockLLMModel] | None = None,
+    cassettes: Cassettes | None = None,
 ) -> CaseResult:
     """Run one case. Whatever goes wrong in it is in the result.
 
@@ -63,6 +70,7 @@ def run_case(
         retry: how often a run that failed is run again; only the last one counts.
         judge: the model of `llm` that judges, whatever an assertion says.
         get_model: in a dry run, gives the model of an id, whose mock then sees the calls.
+        cassettes: where what models answer is recorded, and replayed from; by default nowhere.
 
     Raises:
         ValueError: an argument makes no sense.
@@ -70,9 +78,11 @@ def run_case(
     """
     __tracebackhide__ = True
     _check_numbers(repeat, threshold, retry, jobs=1)
-    how: dict[str, Any] = {"folder": folder, "dry_run": dry_run, "judge": judge}
+    how: dict[str, Any] = {"folder": folder, "dry_run": dry_run, "judge": judge, "cassettes": cassettes}
     how |= {"repeat": repeat, "threshold": threshold, "retry": retry}
-    return _runner(agent, model_override, how, get_model).run(case)
+    runner = _runner(agent, model_override, how, get_model)
+    with _recorded(runner):
+        return runner.run(case)
 
 
 def run_suite(
@@ -88,6 +98,8 @@ def run_suite(
     max_cost: Decimal | float | None = None,
     judge: str | None = None,
     min_score: float | None = None,
+    cassette: RecordMode | None = None,
+    variant: Mapping[str, str] = NO_VARIANT,
     on_result: Callable[[CaseResult], None] | None = None,
     on_start: Callable[[TestCase], None] | None = None,
 ) -> SuiteResult:
@@ -106,6 +118,9 @@ def run_suite(
         judge: the model of `llm` that judges, whatever an assertion says.
         min_score: the least score, above 0, at most 1, for the suite to pass, though cases may fail; by default as the
             suite says, else all cases must pass.
+        cassette: record what models answer in cassettes beside the file of the suite, one for each run of a case, and
+            replay what was recorded: the record mode, `new_episodes` to ask what is new, `none` to ask nothing.
+        variant: what tells the run from others of the suite beside it: names by `role`, `target`, `model`, ….
         on_result: called with each result as it comes, in the thread that called `run_suite`.
         on_start: called with each case when it is started, in the same thread.
 
@@ -124,7 +139,8 @@ def run_suite(
     start = time.perf_counter()
     suite = loading.expanded(suite)
     folder = suite.path.parent if suite.path else None
-    how: dict[str, Any] = {"folder": folder, "dry_run": dry_run, "judge": judge}
+    cassettes = None if cassette is None else _cassettes(suite, cassette, dry_run, variant)
+    how: dict[str, Any] = {"folder": folder, "dry_run": dry_run, "judge": judge, "cassettes": cassettes}
     how |= {"repeat": repeat, "threshold": threshold, "retry": retry}
     runner = _runner(who_answers(agent, suite), model_override, how)
     if max_cost is not None and runner.model_id is None and not dry_run:
@@ -133,15 +149,16 @@ def run_suite(
     waiting = _until_stopped(len(suite.cases), stop)
     events = _one_by_one(runner, suite.cases, waiting) if jobs == 1 else _at_once(runner, suite.cases, waiting, jobs)
     results: dict[int, CaseResult] = {}
-    for position, result in events:
-        if result is None:
-            if on_start is not None:
-                on_start(suite.cases[position])
-            continue
-        results[position] = result
-        stop.see(result)
-        if on_result is not None:
-            on_result(result)
+    with _recorded(runner):
+        for position, result in events:
+            if result is None:
+                if on_start is not None:
+                    on_start(suite.cases[position])
+                continue
+            results[position] = result
+            stop.see(result)
+            if on_result is not None:
+                on_result(result)
     not_run = tuple(case for position, case in enumerate(suite.cases) if position not in results)
     return SuiteResult(
         suite.metadata.name,
@@ -154,7 +171,23 @@ def run_suite(
         time.perf_counter() - start,
         runner.label if suite.target else None,
         min_score=suite.min_score if min_score is None else min_score,
+        cassette=cassette,
+        variant=variant,
     )
+
+
+def _cassettes(suite: TestSuiteDefinition, mode: RecordMode, dry_run: bool, variant: Mapping[str, str]) -> Cassettes:
+    from llm_mock.suites.recorded import cassettes_of  # a run without them takes no time for it
+
+    __tracebackhide__ = True
+    return cassettes_of(suite.path, mode, dry_run, variant_name(variant))
+
+
+def _recorded(runner: RepeatingRunner) -> AbstractContextManager[None]:
+    """Within it the cassettes of a runner answer, if it has some."""
+    if runner.cassettes is None:
+        return contextlib.nullcontext()
+    return runner.cassettes.mocking(runner.target if isinstance(runner, TargetRunner) else None)
 
 
 def who_answers(agent: Agent | Role | None, suite: TestSuiteDefinition) -> Agent | Role | Target:
@@ -228,11 +261,11 @@ class _Budget:
         self._stop_at_limit()
 
     def spend(self, result: CaseResult) -> None:
-        if result.cost is None:
+        if result.spent is None:
             case = shorten(result.case.name)
             self.stopped = f"what the case {case} cost is not known, so max_cost cannot be checked"
             return
-        self._spent += result.cost
+        self._spent += result.spent
         self._stop_at_limit()
 
     def _stop_at_limit(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from llm_mock.behaviour.scripted_replies import matchers_of, reply_of
 from llm_mock.boundaries import TESTING_VARIABLE, starting
@@ -14,7 +14,7 @@ from llm_mock.boundaries.http.server import MockServer
 from llm_mock.boundaries.llm.attach import attach
 from llm_mock.boundaries.llm.get_model import MockGetModel
 from llm_mock.boundaries.llm.user_folder import USER_FOLDER_VARIABLE
-from llm_mock.core.active import activate, active, pointer
+from llm_mock.core.active import Pending, activate, active, pointer
 from llm_mock.core.explaining import HOW_TO_CONFIGURE, HOW_TO_USE
 from llm_mock.core.model_names import ANY_MODEL
 from llm_mock.core.records import call_line, calls_made
@@ -72,20 +72,31 @@ class ScriptedMock:
         """The case is over: the mock of the test is told of the calls, and processes are told nothing any more."""
         if self._server is not None:
             self._server.close()
-        if self.mock.parent is not None:
-            log = self.mock.history.log
-            for call in self.mock.calls:
-                self.mock.parent.history.receive(log.for_another_process(call) if log is not None else call)
-        if self.mock.folder is not None:
-            self.mock.folder.remove()
+        tell_parent(self.mock)
+
+
+def tell_parent(mock: MockGetModel) -> None:
+    """What a mock answered for is over: the mock of the test, if there is one, is told of the calls."""
+    if mock.parent is not None:
+        log = mock.history.log
+        for call in mock.calls:
+            mock.parent.history.receive(log.for_another_process(call) if log is not None else call)
+    if mock.folder is not None:
+        mock.folder.remove()
 
 
 @contextmanager
-def mocking_process(scripted: ScriptedMock) -> Iterator[None]:
-    """Let a mock answer the models of this process, and of those that it starts, within pytest or without."""
+def mocking_process(mock: MockGetModel | Pending, live: bool = False, processes: bool = True) -> Iterator[None]:
+    """Let a mock answer the models of this process, within pytest or without.
+
+    Args:
+        mock: what answers.
+        live: whether it has real models asked, with the `llm` user folder of the person who runs the process.
+        processes: whether it answers the processes that this one starts, too.
+    """
     previous = pointer()
     if previous is not None:
-        activate(scripted.mock)
+        activate(mock)
         try:
             yield
         finally:
@@ -95,12 +106,14 @@ def mocking_process(scripted: ScriptedMock) -> Iterator[None]:
     http.attach()
     keys.attach()
     starting.attach()
-    with TemporaryFolder("user") as folder:
-        variables = {**keys.missing_keys(), TESTING_VARIABLE: "1", USER_FOLDER_VARIABLE: str(folder)}
+    with nullcontext() if live else TemporaryFolder("user") as folder:
+        variables = keys.missing_keys()
+        variables |= {TESTING_VARIABLE: "1"} if processes else {}
+        variables |= {USER_FOLDER_VARIABLE: str(folder)} if folder is not None else {}
         before = {name: os.environ.get(name) for name in variables}
         os.environ.update(variables)
-        handing_over = starting.set_handing_over(True)
-        activate(scripted.mock)
+        handing_over = starting.set_handing_over(processes)
+        activate(mock)
         try:
             yield
         finally:

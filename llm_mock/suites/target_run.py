@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llm_mock.agents.result import AgentResult
 from llm_mock.agents.result import Turn as AgentTurn
 from llm_mock.boundaries.llm.parts import usage
+from llm_mock.core.active import active
 from llm_mock.suites.asking import TargetFailed, TargetMissing, ask_endpoint, ask_function, part_of, run_command
 from llm_mock.suites.assertion_types.text_assertion import TransformFailed
 from llm_mock.suites.assertions import RunContext
@@ -25,6 +27,9 @@ from llm_mock.suites.scripted_mock import ScriptedMock, mocking_process
 from llm_mock.suites.target import Target
 from llm_mock.support.redaction import redacted
 from llm_mock.support.text import error_text
+
+if TYPE_CHECKING:
+    from llm_mock.suites.recorded import RecordedMock
 
 _one_at_a_time = threading.Lock()
 """In a dry run the functions of this process are all answered by the mock that is active in it."""
@@ -87,7 +92,7 @@ class TargetRunner(RepeatingRunner):
         with _one_at_a_time if here else nullcontext():
             # Only now no other case's mock is active, on top of which this one would be.
             mock = ScriptedMock(processes=not here)
-            with mocking_process(mock) if here else nullcontext():
+            with mocking_process(mock.mock) if here else nullcontext():
                 try:
                     yield mock
                 finally:
@@ -97,22 +102,39 @@ class TargetRunner(RepeatingRunner):
         prompt, target, folder = turn.prompt or "", self.target, self.folder or Path()
         if mock is not None:
             mock.script(turn)
-        environment = mock.environment() if mock is not None and target.command is not None else None
+        environment = self._environment(mock) if target.command is not None else None
         start = time.perf_counter()
         if target.function is not None:
             output = ask_function(target.function, prompt, folder)
         elif target.command is not None:
             output = run_command(target.command, prompt, folder, target.timeout, environment)
         else:
-            output = ask_endpoint(target, prompt, self.dry_run)
+            output = self._answer_of_endpoint(prompt)
         took = time.perf_counter() - start
         text = output if target.output is None else part_of(output, target.output)
         return TurnResult(prompt, text, cost=Decimal(0) if self.dry_run else None, duration=took)
 
+    def _answer_of_endpoint(self, prompt: str) -> str:
+        ask = partial(ask_endpoint, self.target, prompt, self.dry_run)
+        if self.cassettes is None:
+            return ask()
+        from llm_mock.suites.recorded_endpoint import recorded_answer
+
+        return recorded_answer(active(), self.target, prompt, ask)
+
+    def _environment(self, mock: ScriptedMock | None) -> dict[str, str] | None:
+        """The environment of a command; None is that of this process."""
+        if mock is not None:
+            return mock.environment()
+        recorded: RecordedMock | None = active() if self.cassettes is not None else None
+        return None if recorded is None else recorded.environment()
+
     def _context(self, case: TestCase, result: TurnResult) -> RunContext:
         answer: Any = AgentTurn(result.output, (), usage(0, 0), result.duration)
         run = AgentResult(self.label, "", result.prompt, (answer,), True, duration=result.duration)
-        return RunContext(run, self.dry_run, folder=self.folder, only_judge=self.judge, case=case)
+        return RunContext(
+            run, self.dry_run, folder=self.folder, only_judge=self.judge, case=case, cassette=self.cassette_state
+        )
 
 
 def _reason(error: Exception) -> str:

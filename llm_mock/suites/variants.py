@@ -65,7 +65,7 @@ class Variant:
     def run(self, **how: Any) -> SuiteResult:
         """Run the cases; the arguments, and what is raised, are those of `run_suite`."""
         __tracebackhide__ = True
-        return replace(run_suite(self.agent, self.suite, **how), variant=self.parts)
+        return run_suite(self.agent, self.suite, variant=self.parts, **how)
 
 
 def variants_of(

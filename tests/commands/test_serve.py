@@ -27,9 +27,9 @@ from llm_mock.boundaries.http.routing import protocol_module
 from llm_mock.boundaries.http.wire import WireRequest
 from llm_mock.cassettes import Cassette
 from llm_mock.cli import main
-from llm_mock.commands.serve import _RecordingMock
 from llm_mock.commands.serve_script import configure
 from llm_mock.core.active import active
+from llm_mock.core.mock import Mock
 
 QUESTION: list[Any] = [{"role": "user", "content": "Hello"}]
 SCRIPT = """
@@ -257,8 +257,8 @@ def test_strict_and_record_do_not_go_together() -> None:
 
 
 def test_each_answer_is_in_the_file_as_soon_as_it_is_whole(tmp_path: Path) -> None:
-    mock = _RecordingMock(ModelBehaviour())
-    mock.cassette = Cassette(tmp_path / "calls.yaml", "new_episodes")
+    mock = Mock(ModelBehaviour())
+    mock.cassette = Cassette(tmp_path / "calls.yaml", "new_episodes", at_once=True)
     for prompt, status in (("One", 200), ("Two", 429), ("Three", 200)):
         body = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": prompt}]}).encode()
         sent = WireRequest("POST", "api.openai.com", "/v1/chat/completions", "", {}, body)

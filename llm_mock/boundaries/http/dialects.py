@@ -50,13 +50,22 @@ PROXIES = ("http_proxy", "all_proxy")
 """The variables, in capitals too, that would have requests to this machine go elsewhere."""
 
 
-def environment_of(url: str, environment: Mapping[str, str]) -> dict[str, str]:
+def base_urls_in(environment: Mapping[str, str]) -> list[str]:
+    """The variables of an environment that say where a provider is."""
+    return [name for name in (*BASE_URLS, *OTHER_BASE_URLS) if environment.get(name)]
+
+
+def environment_of(url: str, environment: Mapping[str, str], keep_keys: bool = False) -> dict[str, str]:
     """An environment in which programs ask the server in place of the providers, and have no real key of theirs.
 
     Args:
         url: of the server.
         environment: what else there is in it.
+        keep_keys: keep real keys, for a server that sends on what it is asked.
     """
+    if keep_keys:
+        real = {name: environment[name] for name in (*FIRST_KEYS, *KEYS, *VARIABLES) if environment.get(name)}
+        return {**environment_of(url, environment), **real}
     kept = {name: value for name, value in environment.items() if name not in FIRST_KEYS}
     paths = {**BASE_URLS, **{name: path for name, path in OTHER_BASE_URLS.items() if kept.get(name)}}
     keys = {*KEYS, *(name for name in VARIABLES if kept.get(name))}

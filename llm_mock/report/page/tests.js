@@ -45,6 +45,7 @@ function fillBody(group, body) {
     group.duration_s === null ? null : make("span", "", `took ${seconds(group.duration_s)}`),
     group.pass_rate ? make("span", "", `pass rate ${group.pass_rate}`) : null,
     group.score ? make("span", "", group.score) : null,
+    group.cassette ? make("span", "", group.cassette) : null,
     group.worker ? make("span", "", `on ${group.worker}`) : null, link));
   if (group.message) body.append(renderReason(group));
   if (group.checks) body.append(make("ol", "steps", ...group.checks.map(renderCheck)));

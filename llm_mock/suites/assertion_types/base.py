@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import pydantic
 from pydantic import ConfigDict, Field
@@ -35,6 +35,9 @@ def or_text(schema: dict[str, Any]) -> None:
     schema["items"] = {"anyOf": [schema["items"], {"type": "string"}]}
 
 
+CassetteState = Literal["recorded", "replayed"]
+
+
 @dataclass(frozen=True)
 class RunContext:
     """What assertions may look at besides the output."""
@@ -53,6 +56,8 @@ class RunContext:
     """The id of the model that judges whatever an assertion names; None where that counts."""
     case: TestCase | None = None
     """The case that the assertion belongs to."""
+    cassette: CassetteState | None = None
+    """Whether what models answered was recorded, or replayed; None without a cassette."""
 
 
 class Outcome(NamedTuple):
@@ -96,6 +101,10 @@ class BaseAssertion(StrictModel, ABC):
     def negated(self) -> bool:
         """Whether the opposite is asserted."""
         return self.type.startswith("not_")
+
+    def skipped_with(self, cassette: CassetteState) -> str | None:
+        """Why it cannot be evaluated where answers are recorded or replayed; None where it can."""
+        return None
 
     def mistake(self, context: RunContext) -> str | None:
         """What is wrong with the assertion itself, whatever the output is; None for nothing."""

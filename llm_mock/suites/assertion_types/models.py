@@ -6,6 +6,7 @@ from typing import Literal
 
 from llm_mock.agents.judging import NoSchemas, grades_of, verdict_of
 from llm_mock.suites.assertion_types.base import (
+    CassetteState,
     Outcome,
     RunContext,
     Threshold,
@@ -23,6 +24,9 @@ class SimilarAssertion(TextAssertion):
     """The output means about the same as a text: cosine similarity of their embeddings."""
 
     skipped_dry = "it asks an embedding model"
+
+    def skipped_with(self, cassette: CassetteState) -> str | None:
+        return "it asks an embedding model, and a cassette holds no embeddings"
 
     type: Literal["similar", "not_similar"] = "similar"
     value: Text

@@ -10,7 +10,7 @@ import pydantic
 from pydantic import Field
 
 from llm_mock.agents.result import AgentResult, Mode
-from llm_mock.suites.assertion_types.base import BaseAssertion, Outcome, RunContext, StrictModel, or_text
+from llm_mock.suites.assertion_types.base import BaseAssertion, CassetteState, Outcome, RunContext, StrictModel, or_text
 from llm_mock.support.text import dollars, shorten, shorten_name, suggestion
 from llm_mock.support.validation import Number, Text, Whole
 
@@ -147,6 +147,9 @@ class MaxLatencyAssertion(_RunAssertion):
     """The answer took at most so many seconds, tools included."""
 
     skipped_dry = "only a real model takes time"
+
+    def skipped_with(self, cassette: CassetteState) -> str | None:
+        return "what is replayed takes no time" if cassette == "replayed" else None
 
     type: Literal["max_latency"] = "max_latency"
     value: Annotated[Number, Field(gt=0)]

@@ -1,0 +1,296 @@
+"""`llm-mock test --cassette`: what models answer is recorded beside the suite, and replayed."""
+
+from __future__ import annotations
+
+import contextvars
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import llm
+import pytest
+
+from llm_mock import MockGetModel
+from llm_mock.boundaries.llm import names
+from llm_mock.cassettes import Cassette
+from llm_mock.core.active import Several
+from llm_mock.errors import LLMMockError
+from tests.suites.conftest import HEAD, Project, statuses
+
+ROLE = """\
+apiVersion: initrunner/v1
+kind: Agent
+metadata:
+  name: hello-world
+spec:
+  role: You are kind.
+  model: parrot
+"""
+
+
+class Parrot(llm.Model):
+    """A real model, to `llm`: it numbers its answers, judges, and fails where it is told to."""
+
+    model_id = "parrot"
+    can_stream = True
+    supports_schema = True
+    supports_tools = True
+
+    def __init__(self, model_id: str = "parrot") -> None:
+        self.model_id = model_id
+        self.asked: list[str] = []
+        self.fails: Exception | None = None
+        self.interrupted_at: str | None = None
+
+    def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> Iterator[str]:
+        if self.fails is not None or prompt.prompt == self.interrupted_at:
+            raise self.fails or KeyboardInterrupt
+        self.asked.append(prompt.prompt)
+        response.set_usage(input=3, output=2)
+        if prompt.schema:
+            yield json.dumps({"reason": f"Judged {len(self.asked)}", "met": True})
+        else:
+            yield f"Answer {len(self.asked)} to {prompt.prompt}"
+
+
+@pytest.fixture
+def parrot(monkeypatch: pytest.MonkeyPatch, project: Project) -> Parrot:
+    """The model of the role, as a plugin registers it."""
+    parrot = Parrot()
+    entries = [llm.ModelWithAliases(model, None, []) for model in (parrot, Parrot("finch"))]
+    monkeypatch.setattr(names, "_real_listings", {**names._real_listings, names.MODELS: lambda: entries})
+    project.write("role.yaml", ROLE)
+    return parrot
+
+
+def recorded(project: Project, suite: str = "tests") -> dict[str, list[str]]:
+    """The prompts of each cassette of a suite."""
+    folder = project.path / "cassettes" / suite
+    files = sorted(folder.iterdir()) if folder.exists() else []
+    return {path.name: [call.request.prompt for call in Cassette(path).calls] for path in files}
+
+
+CASES = """
+  - {name: a, prompt: One, assertions: [{type: contains, value: Answer}]}
+  - {name: b, prompt: Two, assertions: [{type: contains, value: Answer 2}]}
+"""
+
+
+def test_what_was_answered_is_recorded_and_not_asked_again(project: Project, parrot: Parrot) -> None:
+    project.write_cases(CASES)
+    first = project.test("--cassette")
+    assert (first.exit_code, parrot.asked) == (0, ["One", "Two"]), first.output
+    assert recorded(project) == {"a.llm.yaml": ["One"], "b.llm.yaml": ["Two"]}
+    project.write_cases(CASES.replace("Answer 2", "Answer 7") + "  - {name: c, prompt: Three}\n")
+    second = project.test("--cassette")
+    assert statuses(second.stdout) == {"a": "PASS", "b": "FAIL", "c": "PASS"}
+    assert parrot.asked == ["One", "Two", "Three"]
+    third = project.test("--cassette", "--record", "none", "-j", "3")
+    assert statuses(third.stdout) == {"a": "PASS", "b": "FAIL", "c": "PASS"}
+    assert parrot.asked == ["One", "Two", "Three"]
+
+
+def test_each_repeat_and_each_variant_has_its_own_recording(project: Project, parrot: Parrot) -> None:
+    project.write_cases("  - {name: a, prompt: One, repeat: 3}\n")
+    project.test("--cassette", "-o", "first.json")
+    assert recorded(project) == {f"a{run}.llm.yaml": ["One"] for run in ("", ".run-2", ".run-3")}
+    project.test("--cassette", "--record", "none", "-o", "second.json")
+    assert outputs("second.json") == outputs("first.json") == [f"Answer {number} to One" for number in (1, 2, 3)]
+    project.test("--cassette", "--model", "parrot", "--model", "finch", "--repeat", "1")
+    assert {name for name in recorded(project) if "[" in name} == {"a[parrot].llm.yaml", "a[finch].llm.yaml"}
+
+
+def outputs(file: str) -> list[str]:
+    """What was answered in each run of the first case of a result."""
+    attempts = json.loads(Path(file).read_text())["suites"][0]["cases"][0]["attempts"]
+    return [turn["output"] for attempt in attempts for turn in attempt["turns"]]
+
+
+def test_a_judge_is_recorded_and_its_verdict_judged_again(project: Project, parrot: Parrot) -> None:
+    check = "{type: llm_judge, criteria: It is an answer}"
+    project.write_cases(f"  - {{name: a, prompt: One, assertions: [{check}]}}\n")
+    assert project.test("--cassette").exit_code == 0
+    assert [len(prompts) for prompts in recorded(project).values()] == [2]
+    result = project.test("--cassette", "--record", "none", "-v")
+    assert "Judged 2" in result.stdout
+    project.write_cases(f"  - {{name: a, prompt: One, assertions: [{check.replace('an answer', 'a poem')}]}}\n")
+    assert project.test("--cassette").exit_code == 0
+    assert len(parrot.asked) == 3
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(project: Project, parrot: Parrot) -> None:
+    project.write_cases(CASES + "  - {name: c, turns: [{prompt: Three}, {prompt: Four}]}\n")
+    parrot.interrupted_at = "Four"
+    assert project.test("--cassette").exit_code == 130
+    assert recorded(project) == {"a.llm.yaml": ["One"], "b.llm.yaml": ["Two"], "c.llm.yaml": ["Three"]}
+    assert "incomplete: true" in Path("cassettes/tests/c.llm.yaml").read_text()
+    parrot.interrupted_at = None
+    result = project.test("--cassette", "--record", "once")
+    assert (result.exit_code, parrot.asked) == (0, ["One", "Two", "Three", "Four"]), result.output
+    assert "incomplete" not in Path("cassettes/tests/c.llm.yaml").read_text()
+    assert "\nCassettes: 3 calls replayed, 1 recorded\n" in result.stdout
+
+
+def test_what_a_provider_refused_is_not_recorded_and_asked_again(project: Project, parrot: Parrot) -> None:
+    project.write_cases(CASES)
+    parrot.fails = llm.ModelError("overloaded")
+    assert project.test("--cassette").exit_code == 1
+    assert recorded(project) == {}
+    parrot.fails = None
+    assert project.test("--cassette").exit_code == 0
+
+
+def test_what_is_missing_is_named_with_the_command_that_records_it(project: Project, parrot: Parrot) -> None:
+    project.write_cases(CASES)
+    result = project.test("--cassette", "--record", "none")
+    assert (result.exit_code, parrot.asked) == (1, [])
+    assert "There is no cassette cassettes/tests/a.llm.yaml for this call" in result.stdout
+    assert "llm-mock test role.yaml -s tests.yaml --cassette --record once" in result.stdout
+    assert "pytest" not in result.stdout
+
+
+def test_a_damaged_cassette_fails_its_case_with_its_line(project: Project, parrot: Parrot) -> None:
+    project.write_cases(CASES)
+    project.test("--cassette")
+    path = Path("cassettes/tests/a.llm.yaml")
+    path.write_text(path.read_text().replace("    prompt: One", "    prompt: [One"))
+    result = project.test("--cassette", "--record", "none")
+    assert statuses(result.stdout) == {"a": "FAIL", "b": "PASS"}
+    assert re.search(r"cassettes/tests/a\.llm\.yaml:\d+: ", result.stdout)
+
+
+def test_many_cases_at_once_have_a_cassette_each(project: Project, parrot: Parrot) -> None:
+    judged = "assertions: [{type: llm_judge, criteria: Good}]"
+    project.write_cases("".join(f"  - {{name: c{n}, prompt: Say {n}, {judged}}}\n" for n in range(20)))
+    assert project.test("--cassette", "-j", "8").exit_code == 0
+    first = {name: prompts[0] for name, prompts in recorded(project).items()}
+    assert first == {f"c{n}.llm.yaml": f"Say {n}" for n in range(20)}
+    assert project.test("--cassette", "--record", "none", "-j", "8").exit_code == 0
+    assert len(parrot.asked) == 40
+
+
+def test_a_retry_is_in_the_cassette_of_its_run(project: Project, parrot: Parrot) -> None:
+    project.write_cases("  - {name: a, prompt: One, assertions: [{type: contains, value: Answer 2}]}\n")
+    assert project.test("--cassette", "--retry", "3").exit_code == 0
+    assert recorded(project) == {"a.llm.yaml": ["One", "One"]}
+    result = project.test("--cassette", "--record", "none", "--retry", "3")
+    assert (result.exit_code, len(parrot.asked)) == (0, 2)
+
+
+def test_what_is_replayed_costs_nothing_and_takes_no_time(project: Project, parrot: Parrot) -> None:
+    checks = "[{type: max_latency, value: 9}, {type: max_tokens, value: 5}]"
+    project.write_cases(f"  - {{name: a, prompt: One, assertions: {checks}}}\n")
+    assert "skipped" not in project.test("--cassette").stdout
+    result = project.test("--cassette", "-v", "-o", "out.json", "-o", "out.md", "-o", "out.html")
+    assert "Skipped with a cassette: max_latency, what is replayed takes" in " ".join(
+        re.findall(r"[\w,:.]+", result.stdout)
+    )
+    assert "1 of 2 checks skipped with a cassette" in result.stdout
+    (suite,) = json.loads(Path("out.json").read_text())["suites"]
+    (attempt,) = suite["cases"][0]["attempts"]
+    assert (suite["cassette"], attempt["replayed"], attempt["recorded"]) == ("new_episodes", 1, 0)
+    assert "Cassettes: 1 call replayed, 0 recorded" in Path("out.md").read_text()
+    assert "Cassettes: 1 call replayed, 0 recorded" in Path("out.html").read_text()
+
+
+def test_embeddings_are_in_no_cassette_and_that_is_said(project: Project, parrot: Parrot) -> None:
+    project.write("checks.py", "import llm\ndef near(output): llm.get_embedding_model('3-small').embed(output)\n")
+    checks = {"a": "{type: similar, value: One}", "b": "{type: python, function: 'checks.py:near'}"}
+    project.write_cases("".join(f"  - {{name: {n}, prompt: One, assertions: [{c}]}}\n" for n, c in checks.items()))
+    result = project.test("--cassette", "-v")
+    assert statuses(result.stdout) == {"a": "SKIP", "b": "FAIL"}
+    assert "was asked, and a cassette holds no embeddings" in result.stdout
+
+
+def test_keys_are_in_no_cassette(project: Project, parrot: Parrot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_TOKEN", "abc-very-secret-123")
+    project.write_cases("  - {name: a, prompt: The token is abc-very-secret-123}\n")
+    assert project.test("--cassette").exit_code == 0
+    assert "abc-very-secret-123" not in Path("cassettes/tests/a.llm.yaml").read_text()
+    assert project.test("--cassette", "--record", "none").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--cassette", "--dry-run"], "--cassette records a real run, and --dry-run asks no model"),
+        (["--record", "none"], "--record says what --cassette asks"),
+    ],
+)
+def test_options_that_make_no_sense_together_are_refused(arguments: list[str], told: str, project: Project) -> None:
+    result = project.test(*arguments)
+    assert result.exit_code == 2
+    assert told in result.output
+
+
+# Targets
+
+TARGETS = HEAD.replace("initrunner/v1", "llm-mock/v1")
+APP = """\
+import asyncio, subprocess, sys, threading
+import llm
+
+def ask(question):
+    return llm.get_model("parrot").prompt(question).text()
+
+def answer(question):
+    return ask(ask(question))
+
+async def answer_async(question):
+    return await asyncio.to_thread(ask, question)
+
+def answer_in_thread(question):
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(ask(question)))
+    thread.start()
+    thread.join()
+    return answers[0]
+
+def answer_elsewhere(question):
+    code = "import llm; print(llm.get_model('gpt-4o-mini').prompt('Hi').text())"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
+"""
+
+
+def target(project: Project, function: str) -> Callable[..., Any]:
+    """Runs a suite of two cases with a function of `app.py` as the target."""
+    project.write("app.py", APP)
+    text = TARGETS.replace("cases:", f"target: {{function: 'app.py:{function}'}}\ncases:") + CASES
+    project.write("app.yaml", text.replace("Answer 2", "Answer"))
+    return lambda *arguments: project.command("test", "-s", "app.yaml", "--cassette", *arguments)
+
+
+@pytest.mark.parametrize("function", ["answer", "answer_async", "answer_in_thread"])
+def test_what_a_function_asks_is_recorded_and_replayed_while_the_function_runs(
+    function: str, project: Project, parrot: Parrot
+) -> None:
+    test = target(project, function)
+    first = test()
+    assert first.exit_code == 0, first.output
+    asked = 2 if function == "answer" else 1
+    assert [len(prompts) for prompts in recorded(project, "app").values()] == [asked, asked]
+    assert test("--record", "none").exit_code == 0
+    project.write("app.py", APP.replace(".text()\n", '.text().replace("Answer", "Nothing")\n'))
+    assert test("--record", "none").exit_code == 1
+    assert len(parrot.asked) == 2 * asked
+
+
+def test_functions_run_at_once_and_a_thread_without_a_case_is_told_to_run_alone(
+    project: Project, parrot: Parrot
+) -> None:
+    assert target(project, "answer_async")("-j", "2").exit_code == 0
+    assert [prompts[0] for prompts in recorded(project, "app").values()] == ["One", "Two"]
+    several = Several("Run them alone.")
+    with several.answering(MockGetModel()), several.answering(MockGetModel()):
+        context = contextvars.Context()
+        with pytest.raises(LLMMockError, match=r"not known for which of 2 cases that run at\s+once\. Run them alone\."):
+            context.run(several.mock)
+
+
+def test_a_process_that_a_function_starts_is_refused(project: Project, parrot: Parrot) -> None:
+    result = target(project, "answer_elsewhere")()
+    assert result.exit_code == 1
+    assert "records and replays the calls of the test's own process only" in " ".join(result.stdout.split())
+    assert recorded(project, "app") == {}
