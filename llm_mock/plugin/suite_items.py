@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -123,15 +124,16 @@ class SuiteItem(YAMLItem):
         from llm_mock.suites.runner import run_case
 
         mock: Any = active()
-        variant, is_dry = self.variant, not (self.live or self.has_cassette)
-        if not is_dry:
-            with run_of(self.config).live():  # the ids and the options are those of the real models
+        variant = self.variant
+        if self.live or self.has_cassette:
+            # also with a cassette the ids and the options are those of the real models
+            with nullcontext() if self.live else run_of(self.config).live():
                 variant = variant.resolved()
         result = run_case(
             variant.answering,
             self.case,
             folder=self.path.parent,
-            dry_run=is_dry,
+            dry_run=not (self.live or self.has_cassette),
             judge=self.config.getoption("--llm-mock-judge"),
             get_model=mock and mock.get_model,
             cassettes=self._cassettes() if self.has_cassette else None,

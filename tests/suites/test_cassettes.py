@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import llm
+import llm.plugins
 import pytest
 
 from llm_mock import MockGetModel
-from llm_mock.boundaries.llm import names
 from llm_mock.cassettes import Cassette
 from llm_mock.core.active import Several
 from llm_mock.errors import LLMMockError
@@ -55,14 +55,27 @@ class Parrot(llm.Model):
             yield f"Answer {len(self.asked)} to {prompt.prompt}"
 
 
+class Plugin:
+    """A plugin of `llm` with two of them."""
+
+    def __init__(self) -> None:
+        self.parrot = Parrot()
+
+    @llm.hookimpl
+    def register_models(self, register: Callable[[llm.Model], None]) -> None:
+        register(self.parrot)
+        register(Parrot("finch"))
+
+
 @pytest.fixture
-def parrot(monkeypatch: pytest.MonkeyPatch, project: Project) -> Parrot:
+def parrot(project: Project) -> Iterator[Parrot]:
     """The model of the role, as a plugin registers it."""
-    parrot = Parrot()
-    entries = [llm.ModelWithAliases(model, None, []) for model in (parrot, Parrot("finch"))]
-    monkeypatch.setattr(names, "_real_listings", {**names._real_listings, names.MODELS: lambda: entries})
+    plugin = Plugin()
+    llm.plugins.load_plugins()
+    llm.plugins.pm.register(plugin, name="parrots")
     project.write("role.yaml", ROLE)
-    return parrot
+    yield plugin.parrot
+    llm.plugins.pm.unregister(name="parrots")
 
 
 def recorded(project: Project, suite: str = "tests") -> dict[str, list[str]]:

@@ -66,6 +66,7 @@ def test_the_json_says_all_about_a_live_run(project: Project, mock_llm_responses
         **{"suite": "greeting-tests", "file": "tests.yaml", "role": "hello-world", "model": MODEL, "dry_run": False},
         **{"total": 1, "passed": 1, "failed": 0, "skipped": 0, "stopped": None, "cost_usd": 0.024, "target": None},
         "pass_at_k": {},
+        "cassette": None,
         "variant": None,
     }
     assert case == {
@@ -83,7 +84,8 @@ def test_the_json_says_all_about_a_live_run(project: Project, mock_llm_responses
         ("contains", "passed", 0),
         ("not_contains", "passed", 0),
     ]
-    assert attempt == {"status": "passed", "error": None, "tokens": 24, "cost_usd": 0.024}
+    calls = {"replayed": 0, "recorded": 0}
+    assert attempt == {"status": "passed", "error": None, "tokens": 24, "cost_usd": 0.024, **calls}
 
 
 def test_the_json_keeps_texts_as_they_are(hostile: Project) -> None:
