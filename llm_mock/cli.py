@@ -14,7 +14,7 @@ from llm_mock import __version__
 from llm_mock.cassettes.record_modes import RECORD_MODES
 from llm_mock.commands.errors import errors_told, not_writable, tell
 from llm_mock.errors import LLMMockError
-from llm_mock.support.numbers import MOST_REPETITIONS, MOST_RETRIES
+from llm_mock.support.numbers import LONGEST, MOST_REPETITIONS, MOST_RETRIES
 from llm_mock.support.redaction import KNOWN, redacted
 from llm_mock.support.text import shorten
 
@@ -124,6 +124,9 @@ def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tupl
 )
 @click.option(
     "--max-cost", type=_Finite(min=0), metavar="DOLLARS", help="Start no further case once this much is spent."
+)
+@click.option(
+    "--timeout", type=_Finite(0, LONGEST, min_open=True), metavar="SECONDS", help="End a run of a case after so long."
 )
 @click.option("--judge", metavar="MODEL", help="The model that judges, whatever the suite says.")
 @click.option(

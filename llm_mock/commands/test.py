@@ -52,6 +52,7 @@ class Options:
     max_cost: float | None
     judge: str | None
     min_score: float | None
+    timeout: float | None
     output: tuple[Path, ...]
     files_in: Path | None
     cassette: bool
@@ -198,6 +199,7 @@ class _Run:
                     judge=options.judge,
                     min_score=options.min_score,
                     cassette=options.record_mode,
+                    timeout=options.timeout,
                     on_start=progress.start,
                     on_result=progress.finish,
                 )

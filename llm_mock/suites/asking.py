@@ -20,6 +20,7 @@ from llm_mock.suites.assertion_types.base import reported, reported_error
 from llm_mock.suites.assertion_types.python_functions import loaded_function, raised_at
 from llm_mock.suites.assertion_types.text_assertion import text_at, text_of
 from llm_mock.suites.target import PROMPT, Target
+from llm_mock.suites.time_limit import CaseTimedOut, check_time, seconds_left
 from llm_mock.support.interpolation import interpolated, map_texts
 from llm_mock.support.text import exit_status, shorten, shorten_name
 
@@ -48,6 +49,9 @@ def ask_function(reference: str, prompt: str, folder: Path) -> str:
         if inspect.iscoroutine(returned):
             returned = _awaited(returned)
     except KeyboardInterrupt:
+        raise
+    except CaseTimedOut as error:
+        error.during = f"{shorten_name(reference)}{raised_at(error, function)[1]}"
         raise
     except BaseException as error:  # whatever the application raises, such as SystemExit, the other cases go on
         where = raised_at(error, function)[1]
@@ -90,9 +94,16 @@ def run_command(
     stdin: dict[str, Any] = {"stdin": subprocess.DEVNULL} if is_word else {"input": prompt.encode()}
     try:
         ended = subprocess.run(
-            filled, capture_output=True, cwd=folder, env=environment, timeout=timeout, check=False, **stdin
+            filled,
+            capture_output=True,
+            cwd=folder,
+            env=environment,
+            timeout=seconds_left(timeout),
+            check=False,
+            **stdin,
         )
     except subprocess.TimeoutExpired:
+        check_time()
         raise TargetFailed(f"the command {shorten(words[0])} did not end within {timeout:g} s") from None
     except OSError as error:
         raise TargetMissing(f"the command {shorten(words[0])} cannot be started: {error.strerror}") from None
@@ -119,15 +130,17 @@ def ask_endpoint(target: Target, prompt: str, dry_run: bool) -> str:
     headers = {name: interpolated(value, _of_environment) for name, value in target.headers.items()}
     request = urllib.request.Request(url, body, {"Content-Type": "application/json", **headers}, method="POST")
     try:
-        with urllib.request.urlopen(request, timeout=target.timeout) as response:
+        with urllib.request.urlopen(request, timeout=seconds_left(target.timeout)) as response:
             answer: bytes = response.read(LARGEST_ANSWER)
     except urllib.error.HTTPError as error:
         with error:
             said = error.read(LARGEST_ANSWER).decode(errors="replace")
         raise TargetFailed(f"{shorten_name(url)} answered {error.code} {error.reason}: {reported(said)}") from None
     except urllib.error.URLError as error:
+        check_time()
         raise TargetMissing(f"{shorten_name(url)} cannot be reached: {reported(str(error.reason))}") from None
     except (OSError, ValueError) as error:
+        check_time()
         raise TargetFailed(f"{shorten_name(url)} gave no answer: {reported_error(error)}") from None
     return answer.decode(errors="replace")
 

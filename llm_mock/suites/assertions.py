@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
+from llm_mock.suites.assertion_types.base import Outcome
 from llm_mock.suites.assertion_types.base import RunContext as RunContext
 from llm_mock.suites.assertion_types.text_assertion import TextAssertion, TransformFailed, transformed
 from llm_mock.suites.results import AssertionResult
 from llm_mock.suites.schema import Assertion
+from llm_mock.suites.time_limit import CaseTimedOut
+
+_SUBJECTS = {"output": "Output", "prompt": "Prompt", "system": "System prompt"}
+"""What the message calls that which an assertion looks at."""
+_UNSEEN = "what an application asks its models is seen in a dry run of a function or a command alone"
 
 
 def evaluate_assertions(
@@ -39,19 +46,36 @@ def evaluate_assertion(assertion: Assertion, output: str, context: RunContext | 
         return AssertionResult(assertion, None, f"Skipped with a cassette: {assertion.type}, {why}")
     if context.result is None and assertion.needs_run:
         return AssertionResult(assertion, None, "Skipped: there is an output, but no run that gave it")
-    transform = assertion.transform if isinstance(assertion, TextAssertion) else None
     try:
-        text = output if transform is None else transformed(transform, output, context)
+        text = _looked_at(assertion, output, context)
+        found = None if text is None else assertion.check(text, context)
     except TransformFailed as error:
         return AssertionResult(assertion, False, str(error))
-    found = assertion.check(text, context)
+    except CaseTimedOut as error:
+        error.during = error.during or f"the assertion {assertion.type}"
+        raise
+    return AssertionResult(assertion, None, f"Skipped: {_UNSEEN}") if found is None else _result(assertion, found)
+
+
+def _looked_at(assertion: Assertion, output: str, context: RunContext) -> str | None:
+    """The text that an assertion looks at; None where it is not known."""
+    if not isinstance(assertion, TextAssertion):
+        return output
+    text: str | None = output if assertion.of == "output" else getattr(context, assertion.of)
+    return text if text is None or assertion.transform is None else transformed(assertion.transform, text, context)
+
+
+def _result(assertion: Assertion, found: Outcome) -> AssertionResult:
+    """What was found, held against what is wanted."""
     passed = found.holds is not None and found.holds != assertion.negated
     unexpected = " (unexpected)" if found.holds and assertion.negated else ""
+    subject = _SUBJECTS[getattr(assertion, "of", "output")]
+    message = found.message if subject == "Output" else re.sub("^Output", subject, found.message)
     score = float(passed) if found.score is None else 1 - found.score if assertion.negated else found.score
     return AssertionResult(
         assertion,
         passed,
-        f"{found.message}{unexpected}",
+        f"{message}{unexpected}",
         tokens=found.tokens,
         cost=found.cost,
         score=score,

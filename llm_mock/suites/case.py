@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
@@ -23,6 +24,7 @@ from llm_mock.suites.checking import checked_turn
 from llm_mock.suites.repeating import RepeatingRunner
 from llm_mock.suites.results import AssertionResult, Attempt, TurnResult
 from llm_mock.suites.schema import TestCase, ToolCallsAssertion, Turn
+from llm_mock.suites.time_limit import CaseTimedOut
 from llm_mock.support.redaction import redacted
 from llm_mock.support.text import error_text
 
@@ -61,6 +63,10 @@ class CaseRunner(RepeatingRunner):
         """The id of the model that is asked."""
         return self.agent.asks.model if self.model_override is None else str(self.model_override.model_id)
 
+    def _prepare(self) -> None:
+        with suppress(Exception):  # of which the run will tell
+            pool_of_process().tools(self.agent.servers)
+
     def _attempt(self, case: TestCase) -> Attempt:
         start = time.perf_counter()
         session, error, agent_fails = AgentSession(self.agent), None, False
@@ -76,6 +82,8 @@ class CaseRunner(RepeatingRunner):
                     break
                 turns[-1], found = checked_turn(turn, number, turns[-1], self._context(case, turn, result))
                 assertions += found
+        except CaseTimedOut as problem:
+            error = self._not_ended(case, problem)
         except Exception as problem:
             error, agent_fails = _reason(problem), isinstance(problem, ERRORS_OF_AGENTS)
         turns += map(self._turn_result, session.results[len(turns) :])  # one that raised
@@ -107,9 +115,8 @@ class CaseRunner(RepeatingRunner):
             servers = self.agent.servers
             tools = with_skill_tools(pool_of_process().tools(servers) if servers else [], self.agent.skill)
             offered = tuple(tool.name for tool in tools)
-        return RunContext(
-            result, self.dry_run, offered, self.model_id, self.folder, self.judge, case, self.cassette_state
-        )
+        asked = turn.prompt, self.agent.system or "", self.cassette_state
+        return RunContext(result, self.dry_run, offered, self.model_id, self.folder, self.judge, case, *asked)
 
     def _turn_result(self, result: AgentResult) -> TurnResult:
         sent, received, cost = result.usage.input or 0, result.usage.output or 0, result.cost

@@ -10,31 +10,30 @@ from typing import Any, TypeVar
 
 import pydantic
 
-from llm_mock.behaviour.scripted_replies import ScriptedReply
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.suites.case_files import CaseFiles
 from llm_mock.suites.schema import (
     Assertion,
-    ContainsJSONAssertion,
     Defaults,
-    JSONAssertion,
     LLMJudgeAssertion,
     TestCase,
     TestSuiteDefinition,
     Turn,
 )
+from llm_mock.suites.variables import Size, Variables, has_reference, text_of
 from llm_mock.support import yaml_files
-from llm_mock.support.interpolation import NAME, interpolated, map_texts, references_in, whole_reference
+from llm_mock.support.interpolation import NAME
 from llm_mock.support.text import shorten, shorten_name, suggestion
 from llm_mock.support.validation import described, problems_of
 
 SHOWN_VALUES = 60
 """How many characters of the values of a row stand in the name of its case."""
-LARGEST_SUITE = 50_000_000
-"""How many characters the texts of all cases may have together, when files, rows and variables are in them."""
 SIZE_OF_PART = 100
 """For how many of these an assertion or a variable of a case counts."""
 _ASSERTION: pydantic.TypeAdapter[Assertion] = pydantic.TypeAdapter(Assertion)
+
+_LIMITS = ("repeat", "threshold", "min_score", "timeout")
+"""What a case says itself, or the defaults say for it."""
 
 Place = tuple[str | int, ...]
 Problem = tuple[Place, str]
@@ -59,7 +58,7 @@ def expand(
     files = CaseFiles(folder, files_in or folder)
     problems = [*_bad_variables(("defaults", "variables"), suite.defaults.variables)]
     made: list[tuple[int, TestCase]] = []
-    size = _Size()
+    size = Size()
     for position, case in enumerate(suite.cases):
         owner = case_label(case.name, position)
         try:
@@ -74,91 +73,10 @@ def expand(
     return suite.model_copy(update={"defaults": Defaults(), "cases": cases}), list(dict.fromkeys(problems))
 
 
-class _Size:
-    """How large a suite becomes: a small file may ask for more than there is memory, by rows, variables and files."""
-
-    def __init__(self) -> None:
-        self._left = LARGEST_SUITE
-
-    def add(self, characters: int) -> None:
-        self._left -= characters
-        if self._left < 0:
-            shown = f"{LARGEST_SUITE // 1_000_000} million characters"
-            raise LLMMockError(f"with its rows, variables and files the suite has more than {shown} here")
-
-
-class _Variables:
-    """Replaces `${name}` in texts by values; without any, texts stay as they are."""
-
-    def __init__(self, values: Mapping[str, Any], size: _Size) -> None:
-        self.values = values
-        self._size = size
-        self.unknown: dict[str, None] = {}
-        """Names that were asked for and are not known, in order."""
-
-    def in_text(self, text: str) -> str:
-        replaced = interpolated(text, self._replacement) if self.values else text
-        self._size.add(len(replaced))
-        return replaced
-
-    def in_turn(self, turn: Turn) -> dict[str, Any]:
-        texts = {"prompt": turn.prompt, "expected_output": turn.expected_output}
-        replaced = {key: None if text is None else self.in_text(text) for key, text in texts.items()}
-        return {**replaced, "replies": tuple(map(self._in_reply, turn.replies))}
-
-    def _in_reply(self, reply: ScriptedReply) -> ScriptedReply:
-        """A reply, whose data keep the type of a variable that is all of a text."""
-        if not self.values:
-            return reply
-        given = reply.model_dump(exclude_unset=True, by_alias=True)
-        return ScriptedReply.model_validate(
-            {
-                name: map_texts(value, self._in_argument if name in ("data", "tool_calls") else self.in_text)
-                for name, value in given.items()
-            }
-        )
-
-    def in_assertion(self, assertion: Assertion) -> dict[str, Any]:
-        """The fields of an assertion, as its file would have them; a JSON Schema has no variables."""
-        fields = {"type": assertion.type, **assertion.model_dump(by_alias=True, exclude_unset=True)}
-        in_values = self._in_argument if isinstance(assertion, (JSONAssertion, ContainsJSONAssertion)) else self.in_text
-        replaced = {
-            name: value if name == "schema" else map_texts(value, in_values if name == "value" else self.in_text)
-            for name, value in fields.items()
-        }
-        for call, given in zip(replaced.get("calls", ()), fields.get("calls", ()), strict=True):
-            if "arguments" in given:
-                call["arguments"] = map_texts(given["arguments"], self._in_argument)
-        return replaced
-
-    def _in_argument(self, text: str) -> Any:
-        """An argument of a tool, which keeps the type of a variable that is all of it."""
-        name = whole_reference(text)
-        return self.in_text(text) if name is None or name not in self.values else self.values[name]
-
-    def _replacement(self, name: str) -> str | None:
-        if name in self.values:
-            return _text_of(self.values[name])
-        if NAME.fullmatch(name):
-            self.unknown[name] = None
-        return None
-
-
-def _has_reference(text: str) -> bool:
-    return any(map(NAME.fullmatch, references_in(text)))
-
-
-def _text_of(value: Any) -> str:
-    """The value of a variable as YAML has it; nothing for null."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if value is None else str(value)
-
-
 class _Expansion:
     """What becomes of one case, and what is wrong with it."""
 
-    def __init__(self, position: int, case: TestCase, defaults: Defaults, files: CaseFiles, size: _Size) -> None:
+    def __init__(self, position: int, case: TestCase, defaults: Defaults, files: CaseFiles, size: Size) -> None:
         self._where: Place = ("cases", position)
         self._defaults = defaults
         self._files = files
@@ -172,7 +90,7 @@ class _Expansion:
         """The case, or one for each of its rows."""
         case, shared = self._case, {**self._defaults.variables, **self._case.variables}
         self._size.add(len(case.rows) * (len(shared) + 1) * SIZE_OF_PART)
-        rows = [_Variables({**shared, **row}, self._size) for row in case.rows or ({},)]
+        rows = [Variables({**shared, **row}, self._size) for row in case.rows or ({},)]
         names = _row_names(case) if case.rows else [case.name]
         cases = [self._runnable(name, variables) for name, variables in zip(names, rows, strict=True)]
         known = list(dict.fromkeys([*shared, *(key for row in case.rows for key in row)]))
@@ -211,14 +129,16 @@ class _Expansion:
         self._size.add(len(text))
         return text
 
-    def _runnable(self, name: str, variables: _Variables) -> TestCase:
+    def _runnable(self, name: str, variables: Variables) -> TestCase:
         case, defaults = self._case, self._defaults
         first = self._assertions(("defaults",), defaults.assertions, variables)
         last = self._assertions(self._where, case.assertions, variables)
+        each = self._assertions(("defaults",), defaults.each_turn, variables, "each_turn")
+        each += self._assertions(self._where, case.each_turn, variables, "each_turn")
         turns = []
         for number, turn in enumerate(case.turns):
             own = self._assertions((*self._where, "turns", number), turn.assertions, variables)
-            wanted = (*first, *own, *last) if number == len(case.turns) - 1 else tuple(own)
+            wanted = (*first, *each, *own, *last) if number == len(case.turns) - 1 else (*each, *own)
             transform = turn.transform or case.transform or defaults.transform
             turns.append(
                 turn.model_copy(update={**variables.in_turn(turn), "assertions": wanted, "transform": transform})
@@ -226,23 +146,26 @@ class _Expansion:
         runnable = case.model_copy(
             update={
                 **variables.in_turn(case),
-                "name": variables.in_text(name) if name == case.name or _has_reference(case.name) else name,
-                "assertions": () if turns else (*first, *last),
+                "name": variables.in_text(name) if name == case.name or has_reference(case.name) else name,
+                "assertions": () if turns else (*first, *each, *last),
+                "each_turn": (),
                 "turns": tuple(turns),
                 "transform": case.transform or defaults.transform,
                 "tags": tuple(dict.fromkeys((*defaults.tags, *case.tags))),
                 "variables": {},
                 "rows": (),
-                **{key: _own_or_default(case, defaults, key) for key in ("repeat", "threshold", "min_score")},
+                **{key: _own_or_default(case, defaults, key) for key in _LIMITS},
             }
         )
         runnable._values = variables.values or case.values
         return runnable
 
-    def _assertions(self, where: Place, given: Sequence[Assertion], variables: _Variables) -> list[Assertion]:
+    def _assertions(
+        self, where: Place, given: Sequence[Assertion], variables: Variables, key: str = "assertions"
+    ) -> list[Assertion]:
         self._size.add(len(given) * SIZE_OF_PART)
         if variables.values:
-            given = [self._assertion((*where, "assertions", n), each, variables) for n, each in enumerate(given)]
+            given = [self._assertion((*where, key, n), each, variables) for n, each in enumerate(given)]
         return [self._with_judge(each) for each in given] if self._defaults.judge else list(given)
 
     def _with_judge(self, assertion: Assertion) -> Assertion:
@@ -250,8 +173,8 @@ class _Expansion:
             return assertion
         return assertion.model_copy(update={"model": self._defaults.judge})
 
-    def _assertion(self, where: Place, assertion: Assertion, variables: _Variables) -> Assertion:
-        """An assertion with its variables replaced; it is validated again, as a pattern may have become none."""
+    def _assertion(self, where: Place, assertion: Assertion, variables: Variables) -> Assertion:
+        """An assertion at a place with its variables replaced; validated again, as a pattern may have become none."""
         try:
             return _ASSERTION.validate_python(variables.in_assertion(assertion))
         except pydantic.ValidationError as error:
@@ -268,12 +191,12 @@ def _own_or_default(case: TestCase, defaults: Defaults, key: str) -> Any:
 
 def _row_names(case: TestCase) -> list[str]:
     """The names of what the rows make, each another, unless the name itself says where the variables stand."""
-    if _has_reference(case.name):
+    if has_reference(case.name):
         return [case.name] * len(case.rows)
     names: dict[str, None] = {}
     times: Counter[str] = Counter()
     for row in case.rows:
-        values = shorten_name("-".join(map(_text_of, row.values())), SHOWN_VALUES)
+        values = shorten_name("-".join(map(text_of, row.values())), SHOWN_VALUES)
         name = f"{case.name}[{values}]"
         while name in names:
             times[values] += 1

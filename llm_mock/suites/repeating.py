@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llm_mock.suites.assertion_types.base import CassetteState
-from llm_mock.suites.results import Attempt, CaseResult, total_cost
+from llm_mock.suites.results import Attempt, CaseResult, TurnResult, total_cost
 from llm_mock.suites.schema import TestCase
+from llm_mock.suites.time_limit import CaseTimedOut, limited
 
 if TYPE_CHECKING:
     from llm_mock.suites.recorded import Cassettes
@@ -30,8 +33,15 @@ class RepeatingRunner(ABC):
     retry: int
     judge: str | None = None
     """The id of the model that judges, whatever an assertion says; None is the one of the assertion."""
+    timeout: float | None = None
+    """Seconds that a run of a case may take; None is as the case says itself, else without end."""
     cassettes: Cassettes | None = None
     """Where what models answer is recorded; None for nowhere."""
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether cases cannot run at once."""
+        return False
 
     @property
     @abstractmethod
@@ -47,6 +57,10 @@ class RepeatingRunner(ABC):
     def cassette_state(self) -> CassetteState | None:
         """Whether the run of the case that runs here is recorded, or was replayed so far; None without a cassette."""
         return None if self.cassettes is None else self.cassettes.state
+
+    def _prepare(self) -> None:
+        """What must be there before the time of a run begins."""
+        return
 
     @abstractmethod
     def _attempt(self, case: TestCase) -> Attempt:
@@ -65,9 +79,30 @@ class RepeatingRunner(ABC):
 
     def _attempts(self, case: TestCase, number: int) -> list[Attempt]:
         """Run a case for the first, second, … time, and again where it failed: only the last of these counts."""
-        recorded = self.cassettes and self.cassettes.of_run(case, number, self._attempt)
-        with recorded or nullcontext(self._attempt) as attempt:
+        recorded = self.cassettes and self.cassettes.of_run(case, number, self._limited)
+        with recorded or nullcontext(self._limited) as attempt:
             attempts = [attempt(case)]
             while attempts[-1].status == "failed" and len(attempts) <= self.retry:
                 attempts.append(attempt(case))
         return attempts
+
+    def _limited(self, case: TestCase) -> Attempt:
+        """Run a case once, and end it when its time is up."""
+        seconds = self._seconds(case)
+        if seconds is None:
+            return self._attempt(case)
+        self._prepare()
+        start = time.perf_counter()
+        try:
+            return limited(seconds, lambda: self._attempt(case))
+        except CaseTimedOut as problem:  # it was somewhere where it could not tell more
+            turn = TurnResult(case.all_turns[0].prompt or "", "", cost=Decimal(0) if self.dry_run else None)
+            return Attempt((turn,), (), self._not_ended(case, problem), duration=time.perf_counter() - start)
+
+    def _not_ended(self, case: TestCase, problem: CaseTimedOut) -> str:
+        """The error of a run that was ended."""
+        during = f", in {problem.during}" if problem.during else ""
+        return f"Timed out: the run was ended after {self._seconds(case):g} s{during}"
+
+    def _seconds(self, case: TestCase) -> float | None:
+        return case.timeout if self.timeout is None else self.timeout

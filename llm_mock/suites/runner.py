@@ -29,7 +29,7 @@ from llm_mock.suites.results import SuiteResult as SuiteResult
 from llm_mock.suites.role import Role, resolve_model
 from llm_mock.suites.schema import Target, TestCase, TestSuiteDefinition
 from llm_mock.suites.target_run import TargetRunner
-from llm_mock.support.numbers import MOST_REPETITIONS, MOST_RETRIES, is_number, is_whole
+from llm_mock.support.numbers import LONGEST, MOST_REPETITIONS, MOST_RETRIES, is_number, is_whole
 from llm_mock.support.text import dollars, shorten, shorten_name
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def run_case(
     threshold: float | None = None,
     retry: int = 0,
     judge: str | None = None,
+    timeout: float | None = None,
     get_model: Callable[[str], MockLLMModel] | None = None,
     cassettes: Cassettes | None = None,
 ) -> CaseResult:
@@ -69,6 +70,7 @@ def run_case(
         threshold: the share of these runs that must pass, above 0, at most 1; by default as it says itself, else all.
         retry: how often a run that failed is run again; only the last one counts.
         judge: the model of `llm` that judges, whatever an assertion says.
+        timeout: seconds that a run of the case may take, its assertions included; by default as it says itself.
         get_model: in a dry run, gives the model of an id, whose mock then sees the calls.
         cassettes: where what models answer is recorded, and replayed from; by default nowhere.
 
@@ -77,9 +79,9 @@ def run_case(
         InvalidFile: `llm` does not know the model of the role, and the run is not dry.
     """
     __tracebackhide__ = True
-    _check_numbers(repeat, threshold, retry, jobs=1)
+    _check_numbers(repeat, threshold, timeout, retry, jobs=1)
     how: dict[str, Any] = {"folder": folder, "dry_run": dry_run, "judge": judge, "cassettes": cassettes}
-    how |= {"repeat": repeat, "threshold": threshold, "retry": retry}
+    how |= {"repeat": repeat, "threshold": threshold, "retry": retry, "timeout": timeout}
     runner = _runner(agent, model_override, how, get_model)
     with _recorded(runner):
         return runner.run(case)
@@ -98,6 +100,7 @@ def run_suite(
     max_cost: Decimal | float | None = None,
     judge: str | None = None,
     min_score: float | None = None,
+    timeout: float | None = None,
     cassette: RecordMode | None = None,
     variant: Mapping[str, str] = NO_VARIANT,
     on_result: Callable[[CaseResult], None] | None = None,
@@ -118,6 +121,7 @@ def run_suite(
         judge: the model of `llm` that judges, whatever an assertion says.
         min_score: the least score, above 0, at most 1, for the suite to pass, though cases may fail; by default as the
             suite says, else all cases must pass.
+        timeout: seconds that a run of a case may take, its assertions included; by default as the case says itself.
         cassette: record what models answer in cassettes beside the file of the suite, one for each run of a case, and
             replay what was recorded: the record mode, `new_episodes` to ask what is new, `none` to ask nothing.
         variant: what tells the run from others of the suite beside it: names by `role`, `target`, `model`, ….
@@ -134,20 +138,21 @@ def run_suite(
         MissingExtra: there is a `max_cost`, and the prices of the providers are not installed.
     """
     __tracebackhide__ = True
-    _check_numbers(repeat, threshold, retry, jobs)
+    _check_numbers(repeat, threshold, timeout, retry, jobs)
     _check_share("min_score", min_score)
     start = time.perf_counter()
     suite = loading.expanded(suite)
     folder = suite.path.parent if suite.path else None
     cassettes = None if cassette is None else _cassettes(suite, cassette, dry_run, variant)
     how: dict[str, Any] = {"folder": folder, "dry_run": dry_run, "judge": judge, "cassettes": cassettes}
-    how |= {"repeat": repeat, "threshold": threshold, "retry": retry}
+    how |= {"repeat": repeat, "threshold": threshold, "retry": retry, "timeout": timeout}
     runner = _runner(who_answers(agent, suite), model_override, how)
     if max_cost is not None and runner.model_id is None and not dry_run:
         raise InvalidBudget("max_cost cannot be checked: what a target spends is not seen. Leave the limit out.")
     stop = _Stop(None if max_cost is None else _Budget(max_cost, None if dry_run else runner.model_id))
     waiting = _until_stopped(len(suite.cases), stop)
-    events = _one_by_one(runner, suite.cases, waiting) if jobs == 1 else _at_once(runner, suite.cases, waiting, jobs)
+    alone = jobs == 1 or runner.one_by_one
+    events = _one_by_one(runner, suite.cases, waiting) if alone else _at_once(runner, suite.cases, waiting, jobs)
     results: dict[int, CaseResult] = {}
     with _recorded(runner):
         for position, result in events:
@@ -221,13 +226,15 @@ def _runner(
     return CaseRunner(agent=agent, model_override=model_override, get_model=get_model, **how)
 
 
-def _check_numbers(repeat: int | None, threshold: float | None, retry: int, jobs: int) -> None:
+def _check_numbers(repeat: int | None, threshold: float | None, timeout: float | None, retry: int, jobs: int) -> None:
     __tracebackhide__ = True
     ranges = ("repeat", repeat, 1, MOST_REPETITIONS), ("retry", retry, 0, MOST_RETRIES), ("jobs", jobs, 1, MOST_JOBS)
     for name, value, least, most in ranges:
         if value is not None and not is_whole(value, least, most):
             raise ValueError(f"{name} is {shorten(value)}; give a whole number from {least} to {most:,}.")
     _check_share("threshold", threshold)
+    if timeout is not None and not (is_number(timeout, most=LONGEST) and timeout):
+        raise ValueError(f"timeout is {shorten(timeout)}; give seconds, above 0, and at most {LONGEST:,}.")
 
 
 def _check_share(name: str, value: float | None) -> None:

@@ -34,7 +34,7 @@ from llm_mock.suites.assertion_types.texts import StartsWithAssertion as StartsW
 from llm_mock.suites.matrix import Matrix as Matrix
 from llm_mock.suites.target import Target as Target
 from llm_mock.support.numbers import MOST_REPETITIONS
-from llm_mock.support.validation import Text, Whole, WithExtensions
+from llm_mock.support.validation import Seconds, Text, Whole, WithExtensions
 
 Assertion = Annotated[
     ContainsAssertion
@@ -92,6 +92,9 @@ class Defaults(StrictModel):
     repeat: Repeat = 1
     threshold: Threshold = 1.0
     min_score: Threshold | None = None
+    timeout: Seconds | None = None
+    each_turn: tuple[Assertion, ...] = ()
+    """Put before those of each turn of each case."""
     judge: Text | None = None
     """The model that judges where an assertion names none."""
 
@@ -120,6 +123,10 @@ class TestCase(Turn):
     min_score: Threshold | None = None
     """The least score for a run to pass: the average of what its assertions score, by their weights. By default each
     assertion must hold."""
+    timeout: Seconds | None = None
+    """Seconds that a run of the case may take, its assertions included; then it is ended."""
+    each_turn: tuple[Assertion, ...] = ()
+    """What the answer to each turn must be like."""
     _line: int | None = PrivateAttr(default=None)
     _values: Mapping[str, Any] = PrivateAttr(default={})
 

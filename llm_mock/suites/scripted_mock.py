@@ -68,6 +68,12 @@ class ScriptedMock:
         """The calls of the turn, each on a line."""
         return tuple(map(call_line, self.mock.calls[self._seen :]))
 
+    def prompts(self) -> tuple[str, str]:
+        """The prompts of the calls of the turn, and their system prompts."""
+        calls = self.mock.calls[self._seen :]
+        systems = [str(call["kwargs"]["system"]) for call in calls if call["kwargs"].get("system")]
+        return "\n".join(call["prompt"] for call in calls), "\n".join(systems)
+
     def close(self) -> None:
         """The case is over: the mock of the test is told of the calls, and processes are told nothing any more."""
         if self._server is not None:

@@ -17,7 +17,7 @@ OF_AGENTS = ("tool_calls", "not_tool_calls", "max_tokens", "max_cost")
 def problems_with_target(suite: TestSuiteDefinition) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """What is wrong with a suite that has a target, or replies without one: where it stands, and what."""
     defaults, targets = ("defaults",), _targets(suite)
-    yield from _foreign_assertions(targets, defaults, suite.defaults.assertions)
+    yield from _foreign_assertions(targets, defaults, suite.defaults)
     for position, case in enumerate(suite.cases):
         name = f"case {shorten_name(case.name)!r}"
         places: list[tuple[tuple[str | int, ...], Turn]] = [(("cases", position), case)]
@@ -25,7 +25,7 @@ def problems_with_target(suite: TestSuiteDefinition) -> Iterator[tuple[tuple[str
         for where, turn in places:
             for place, text in [
                 *_bad_replies(targets, where, turn),
-                *_foreign_assertions(targets, where, turn.assertions),
+                *_foreign_assertions(targets, where, turn),
             ]:
                 yield place, f"{name}: {text}"
         if case.turns and case.replies:
@@ -61,10 +61,11 @@ def _bad_replies(targets: Sequence[Target], where: tuple[str | int, ...], turn: 
             yield (*here, number), f"reply {number + 1}: {error}"
 
 
-def _foreign_assertions(targets: Sequence[Target], where: tuple[str | int, ...], assertions: Any) -> Iterator[Any]:
-    for number, assertion in enumerate(assertions if targets else ()):
-        if assertion.type in OF_AGENTS:
-            yield (
-                (*where, "assertions", number),
-                f"{assertion.type} is about what the agent of a role does: what a 'target' calls and takes is not seen",
-            )
+def _foreign_assertions(targets: Sequence[Target], where: tuple[str | int, ...], owner: Any) -> Iterator[Any]:
+    """The assertions of a turn, a case or the defaults that only the agent of a role could fulfil."""
+    given = [(key, number) for key in ("assertions", "each_turn") for number in range(len(getattr(owner, key, ())))]
+    for key, number in given if targets else ():
+        kind = getattr(owner, key)[number].type
+        if kind in OF_AGENTS:
+            text = "is about what the agent of a role does: what a 'target' calls and takes is not seen"
+            yield (*where, key, number), f"{kind} {text}"

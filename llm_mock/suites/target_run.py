@@ -25,6 +25,7 @@ from llm_mock.suites.results import AssertionResult, Attempt, TurnResult
 from llm_mock.suites.schema import TestCase, Turn
 from llm_mock.suites.scripted_mock import ScriptedMock, mocking_process
 from llm_mock.suites.target import Target
+from llm_mock.suites.time_limit import CaseTimedOut
 from llm_mock.support.redaction import redacted
 from llm_mock.support.text import error_text
 
@@ -46,6 +47,10 @@ class TargetRunner(RepeatingRunner):
         return self.target.label
 
     @property
+    def one_by_one(self) -> bool:
+        return self.dry_run and self.target.function is not None  # they all have the mock that is active
+
+    @property
     def model_id(self) -> None:
         return None
 
@@ -56,20 +61,14 @@ class TargetRunner(RepeatingRunner):
         error, missing = None, False
         with self._mock() as mock:
             for number, turn in enumerate(case.all_turns):
-                try:
-                    turns.append(self._turn(turn, mock))
-                except Exception as problem:
-                    error, missing = _reason(problem), isinstance(problem, TargetMissing)
-                    turns.append(TurnResult(turn.prompt or "", ""))
-                if mock is not None:
-                    error = mock.problem_of_turn(error is None) or error
-                    turns[-1] = replace(turns[-1], asked=mock.asked())
+                result, error, missing = self._answered(case, turn, mock)
+                turns.append(result)
+                if error is None:
+                    try:
+                        turns[-1], found = checked_turn(turn, number, result, self._context(case, result, mock))
+                    except (TransformFailed, CaseTimedOut) as problem:
+                        error = self._reason(case, problem)
                 if error is not None:
-                    break
-                try:
-                    turns[-1], found = checked_turn(turn, number, turns[-1], self._context(case, turns[-1]))
-                except TransformFailed as problem:
-                    error = str(problem)
                     break
                 assertions += found
         return Attempt(
@@ -97,6 +96,19 @@ class TargetRunner(RepeatingRunner):
                     yield mock
                 finally:
                     mock.close()
+
+    def _answered(self, case: TestCase, turn: Turn, mock: ScriptedMock | None) -> tuple[TurnResult, str | None, bool]:
+        """What the application answers, else why not, and whether it cannot be asked at all."""
+        error, missing = None, False
+        try:
+            result = self._turn(turn, mock)
+        except (Exception, CaseTimedOut) as problem:
+            error, missing = self._reason(case, problem), isinstance(problem, TargetMissing)
+            result = TurnResult(turn.prompt or "", "", cost=Decimal(0) if self.dry_run else None)
+        if mock is not None:
+            error = mock.problem_of_turn(error is None) or error
+            result = replace(result, asked=mock.asked())
+        return result, error, missing
 
     def _turn(self, turn: Turn, mock: ScriptedMock | None) -> TurnResult:
         prompt, target, folder = turn.prompt or "", self.target, self.folder or Path()
@@ -129,13 +141,15 @@ class TargetRunner(RepeatingRunner):
         recorded: RecordedMock | None = active() if self.cassettes is not None else None
         return None if recorded is None else recorded.environment()
 
-    def _context(self, case: TestCase, result: TurnResult) -> RunContext:
+    def _context(self, case: TestCase, result: TurnResult, mock: ScriptedMock | None) -> RunContext:
         answer: Any = AgentTurn(result.output, (), usage(0, 0), result.duration)
         run = AgentResult(self.label, "", result.prompt, (answer,), True, duration=result.duration)
+        prompt, system = (None, None) if mock is None else mock.prompts()
         return RunContext(
-            run, self.dry_run, folder=self.folder, only_judge=self.judge, case=case, cassette=self.cassette_state
+            run, self.dry_run, None, None, self.folder, self.judge, case, prompt, system, self.cassette_state
         )
 
-
-def _reason(error: Exception) -> str:
-    return str(error) if isinstance(error, TargetFailed) else error_text(error)
+    def _reason(self, case: TestCase, problem: BaseException) -> str:
+        if isinstance(problem, CaseTimedOut):
+            return self._not_ended(case, problem)
+        return str(problem) if isinstance(problem, (TargetFailed, TransformFailed)) else error_text(problem)

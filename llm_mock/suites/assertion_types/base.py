@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import pydantic
 from pydantic import ConfigDict, Field
@@ -15,9 +15,6 @@ from llm_mock.agents.result import AgentResult
 from llm_mock.support.redaction import redacted
 from llm_mock.support.text import escaped, shorten_name
 from llm_mock.support.validation import Number, Text
-
-if TYPE_CHECKING:
-    from llm_mock.suites.schema import TestCase
 
 SHOWN = 120
 Threshold = Annotated[Number, Field(gt=0, le=1)]
@@ -54,8 +51,12 @@ class RunContext:
     """Where the files of Python functions lie; by default the working directory."""
     only_judge: str | None = None
     """The id of the model that judges whatever an assertion names; None where that counts."""
-    case: TestCase | None = None
-    """The case that the assertion belongs to."""
+    case: Any = None
+    """The `TestCase` that the assertion belongs to."""
+    prompt: str | None = None
+    """What was asked; None where that is not known."""
+    system: str | None = None
+    """The system prompt; None where that is not known."""
     cassette: CassetteState | None = None
     """Whether what models answered was recorded, or replayed; None without a cassette."""
 

@@ -13,6 +13,7 @@ from llm_mock.suites.assertion_types.base import Outcome, RunContext, Threshold,
 from llm_mock.suites.assertion_types.python_functions import FunctionName, called, loaded_function, raised_at
 from llm_mock.suites.assertion_types.text_assertion import TextAssertion
 from llm_mock.suites.scores import against
+from llm_mock.suites.time_limit import CaseTimedOut
 from llm_mock.support.text import shorten_name
 
 WANTED = "true or false, a score from 0 to 1, (either, message), or {score: …, reason: …}"
@@ -47,6 +48,9 @@ class PythonAssertion(TextAssertion):
             line, place = raised_at(error, function)
             return Outcome(False, f": {reported(str(error) or line)}{place}")
         except KeyboardInterrupt:
+            raise
+        except CaseTimedOut as error:
+            error.during = f"{shorten_name(self.function)}{raised_at(error, function)[1]}"
             raise
         except BaseException as error:  # whatever the project's code raises, such as SystemExit, the other cases go on
             return Outcome(None, f" raised {reported_error(error)}{raised_at(error, function)[1]}")

@@ -18,6 +18,7 @@ import pydantic
 
 from llm_mock.errors import LLMMockError
 from llm_mock.suites.assertion_types.base import RunContext, reported_error
+from llm_mock.suites.time_limit import CaseTimedOut
 from llm_mock.support.files import read_file
 from llm_mock.support.text import shown_path, suggestion
 
@@ -80,7 +81,7 @@ def loaded_function(reference: str, folder: Path) -> Callable[..., Any]:
     try:
         with _loading, _importable(folder):
             module = _from_module(name) if path is None else _from_file(path)
-    except (LLMMockError, KeyboardInterrupt):
+    except (LLMMockError, KeyboardInterrupt, CaseTimedOut):
         raise
     except BaseException as error:
         place: Any = error if isinstance(error, SyntaxError) and error.filename else _frame(error, str(path))

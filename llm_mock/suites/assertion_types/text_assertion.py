@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pydantic
 
 from llm_mock.errors import LLMMockError
 from llm_mock.suites.assertion_types.base import BaseAssertion, RunContext, reported_error
 from llm_mock.suites.assertion_types.python_functions import called, checked_name, loaded_function, raised_at
+from llm_mock.suites.time_limit import CaseTimedOut
 from llm_mock.support.json_in_text import FencedJSON, parsed
 from llm_mock.support.json_paths import steps_of, value_at
 from llm_mock.support.text import shorten, shorten_name
@@ -40,8 +41,11 @@ Transform = Annotated[str, pydantic.AfterValidator(_checked_transform)]
 class TextAssertion(BaseAssertion):
     """What a text must be like."""
 
+    of: Literal["output", "prompt", "system"] = "output"
+    """What it looks at: the output, the prompt as it was asked, variables replaced, or the system prompt with it. Of an
+    application those of the calls that it made of models."""
     transform: Transform | None = None
-    """What is made of the output for this assertion."""
+    """What is made of that for this assertion."""
 
 
 class TransformFailed(LLMMockError):
@@ -65,6 +69,9 @@ def _returned(reference: str, output: str, context: RunContext) -> str:
     try:
         returned = called(function, output, context)
     except KeyboardInterrupt:
+        raise
+    except CaseTimedOut as error:
+        error.during = f"the transform {shorten_name(reference)}{raised_at(error, function)[1]}"
         raise
     except BaseException as error:  # whatever the project's code raises, such as SystemExit, the other cases go on
         raise LLMMockError(f" raised {reported_error(error)}{raised_at(error, function)[1]}") from None

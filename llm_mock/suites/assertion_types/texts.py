@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field
 from llm_mock.errors import LLMMockError
 from llm_mock.suites.assertion_types.base import SHOWN, Outcome, RunContext, quoted, reported_error
 from llm_mock.suites.assertion_types.text_assertion import JSONPath, TextAssertion
+from llm_mock.suites.time_limit import found_in
 from llm_mock.support import schemas
 from llm_mock.support.json_in_text import FencedJSON, json_values_in, parsed
 from llm_mock.support.json_paths import value_at
@@ -131,7 +132,7 @@ class RegexAssertion(TextAssertion):
         return pattern
 
     def check(self, output: str, context: RunContext) -> Outcome:
-        found = re.search(self.pattern, output) is not None
+        found = found_in(self.pattern, output)
         return Outcome(found, f"Output {'matches' if found else 'does not match'} pattern {quoted(self.pattern)}")
 
 

@@ -1,0 +1,134 @@
+"""The time that a run of a case may take, and what ends it."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+
+from llm_mock.suites import load_suite, run_suite
+from llm_mock.suites.results import SuiteResult
+from llm_mock.suites.time_limit import CaseTimedOut, limited
+from tests.suites.conftest import Project, statuses
+
+HEAD = "apiVersion: llm-mock/v1\nkind: TestSuite\nmetadata: {name: slow}\n"
+APP = """
+import time
+
+def answer(prompt):
+    while prompt == "loop":
+        try:
+            sum(range(1000))
+        except Exception:
+            pass
+    if prompt == "sleep":
+        time.sleep(600)
+    return prompt
+
+def hang(output):
+    while True:
+        pass
+
+def fine(output):
+    return True
+"""
+BACKTRACKING = "assertions: [{type: regex, pattern: '(a+)+$'}]"
+CASES = f"""
+target: {{function: app.py:answer}}
+defaults: {{timeout: 0.3}}
+cases:
+  - {{name: loop, prompt: loop}}
+  - {{name: check, prompt: Hi, assertions: [{{type: python, function: "app.py:hang"}}]}}
+  - {{name: made, prompt: Hi, transform: "app.py:hang"}}
+  - {{name: pattern, prompt: {"a" * 40}!, {BACKTRACKING}}}
+  - {{name: good, prompt: Hi, assertions: [{{type: regex, pattern: Hi}}, {{type: python, function: "app.py:fine"}}]}}
+"""
+
+
+def errors(result: SuiteResult) -> dict[str, str | None]:
+    """The error of each case, without the folder of the test."""
+    return {each.case.name: each.error and re.sub(r"\(.*app.py", "(app.py", each.error) for each in result.case_results}
+
+
+EXPECTED = {
+    "loop": "Timed out: the run was ended after 0.3 s, in app.py:answer (app.py:LINE)",
+    "check": "Timed out: the run was ended after 0.3 s, in app.py:hang (app.py:LINE)",
+    "made": "Timed out: the run was ended after 0.3 s, in the transform app.py:hang (app.py:LINE)",
+    "pattern": "Timed out: the run was ended after 0.3 s, in the assertion regex",
+    "good": None,
+}
+
+
+def test_a_run_is_ended_wherever_it_hangs(project: Project) -> None:
+    project.write("app.py", APP)
+    project.write("slow.yaml", HEAD + CASES)
+    found = errors(run_suite(None, load_suite(project.path / "slow.yaml"), dry_run=True, jobs=4))
+    assert {name: error and re.sub(r":\d+\)", ":LINE)", error) for name, error in found.items()} == EXPECTED
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_several_cases_at_once_are_ended_each(project: Project) -> None:
+    project.write("app.py", APP)
+    cases = CASES.replace("target: {function: app.py:answer}\n", "").replace("  - {name: loop, prompt: loop}\n", "")
+    cases = cases.replace("prompt: a", "prompt: x, expected_output: a").replace("pattern: Hi", "pattern: dry")
+    project.write("slow.yaml", HEAD + cases)
+    result = project.dry("-j", "4", "--timeout", "1.5", suite="slow.yaml")
+    assert statuses(result.output) == {"check": "FAIL", "made": "FAIL", "pattern": "FAIL", "good": "PASS"}
+    assert "pattern: Timed out: the run was ended after 1.5 s, in the assertion regex" in result.output
+    assert "check: Timed out: the run was ended after 1.5 s, in app.py:hang" in result.output
+
+
+def test_a_command_that_hangs_leaves_no_process(project: Project) -> None:
+    code = "import os, pathlib, time; pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(600)"
+    project.write("code.py", code)
+    project.write(
+        "slow.yaml", f"{HEAD}target: {{command: [{sys.executable}, code.py]}}\ncases: [{{name: one, prompt: Hi}}]\n"
+    )
+    result = project.command("test", "-s", "slow.yaml", "--dry-run", "--timeout", "2")
+    assert "one: Timed out: the run was ended after 2 s" in result.output
+    pid = (project.path / "pid").read_text()
+    assert subprocess.run(["ps", "-p", pid], capture_output=True).returncode == 1
+
+
+def test_in_pytest_a_case_is_ended_and_the_others_go_on(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_suites = slow.yaml")
+    pytester.path.joinpath("app.py").write_text(APP)
+    pytester.path.joinpath("slow.yaml").write_text(HEAD + CASES)
+    result = pytester.runpytest_inprocess()
+    result.assert_outcomes(passed=1, failed=4)
+    result.stdout.fnmatch_lines(
+        [
+            "slow.yaml:9: check: Timed out: the run was ended after 0.3 s, in app.py:hang (app.py:*)",
+            "  prompt: Hi",
+            "  output: Hi",
+        ]
+    )
+
+
+def test_the_timer_of_somebody_else_goes_on(request: pytest.FixtureRequest) -> None:
+    def rang(number: int, frame: Any) -> None:
+        raise InterruptedError
+
+    before = signal.signal(signal.SIGALRM, rang)
+    request.addfinalizer(lambda: signal.signal(signal.SIGALRM, before))
+    request.addfinalizer(lambda: signal.setitimer(signal.ITIMER_REAL, 0))
+    signal.setitimer(signal.ITIMER_REAL, 50)
+    with pytest.raises(CaseTimedOut):
+        limited(0.01, lambda: time.sleep(40))
+    assert 40 < signal.getitimer(signal.ITIMER_REAL)[0] < 50
+    signal.setitimer(signal.ITIMER_REAL, 0.01)
+    with pytest.raises(InterruptedError):
+        limited(30, lambda: time.sleep(40))
+
+
+@pytest.mark.parametrize("timeout", ["0", "-1", "true", ".inf", "100000"])
+def test_a_timeout_that_means_nothing_is_named_with_its_line(project: Project, timeout: str) -> None:
+    project.write_cases(f"  - name: one\n    prompt: Hi\n    timeout: {timeout}\n")
+    assert "tests.yaml:8: case 'one': timeout: should be " in project.command("validate", "tests.yaml").output
