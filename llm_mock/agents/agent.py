@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Any, cast
 
@@ -12,7 +12,7 @@ from llm_mock.agents.skill import Skill
 from llm_mock.errors import InvalidAgent
 from llm_mock.support.numbers import LONGEST, is_number, is_whole
 from llm_mock.support.redaction import Redactor
-from llm_mock.support.text import shorten
+from llm_mock.support.text import shorten, suggestion
 
 __tracebackhide__ = True  # of the `__init__` that `dataclass` writes, too
 RETRIES = 3
@@ -119,6 +119,26 @@ class Agent(Configuration):
         _check_number("Agent", "max_turns", self.max_turns, 1)
         if self.timeout is not None and not (is_number(self.timeout, most=LONGEST) and self.timeout):
             raise _bad_value("Agent", "timeout", self.timeout, "a number of seconds above 0")
+
+    def with_changes(self, **changes: Any) -> Agent:
+        """A copy of the agent, in which some fields of it or of its provider have other values.
+
+        Args:
+            changes: the values, such as `model="gpt-5"`, `temperature=0` or `skill=None`.
+
+        Raises:
+            InvalidAgent: there is no such field, or a value makes no sense.
+        """
+        __tracebackhide__ = True
+        own, of_provider = ({each.name for each in fields(kind)} for kind in (Agent, Provider))
+        if unknown := [name for name in changes if name not in own | of_provider]:
+            known = suggestion(unknown[0], sorted(own | of_provider))
+            raise InvalidAgent(f"Neither an Agent nor a Provider has a field {unknown[0]!r}{known}")
+        provider = changes.pop("provider", self.provider)
+        asked = Provider(provider) if isinstance(provider, str) else provider
+        if asks := {name: changes.pop(name) for name in of_provider & changes.keys()}:
+            asked = replace(asked, **asks)
+        return replace(self, provider=asked, **changes)
 
     @property
     def label(self) -> str:

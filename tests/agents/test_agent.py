@@ -136,6 +136,20 @@ def test_a_provider_that_makes_no_sense_is_refused(changes: dict[str, Any]) -> N
         Provider(**{"model": "m", **changes})
 
 
+def test_a_copy_has_changes_of_the_agent_and_of_its_provider() -> None:
+    agent = Agent(Provider("m", key="k", temperature=1), skill=Skill("rain", "wet"), max_turns=3, name="best")
+    assert agent.with_changes(model="n", temperature=0, skill=None) == Agent(
+        Provider("n", key="k", temperature=0), max_turns=3, name="best"
+    )
+    assert agent.with_changes(provider="n", retries=0, name=None).provider == Provider("n", retries=0)
+    assert agent.with_changes() == agent
+    assert agent.asks.model == "m"
+    with pytest.raises(InvalidAgent, match=r"has a field 'modle'; did you mean 'model'\?"):
+        agent.with_changes(modle="n")
+    with pytest.raises(InvalidAgent, match="max_turns"):
+        agent.with_changes(max_turns=0)
+
+
 # Skills
 
 
