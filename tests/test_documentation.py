@@ -160,3 +160,28 @@ def test_the_workflow_of_the_documentation_is_that_of_the_example_and_passes() -
     (command,) = re.findall(r"- run: (llm-mock test .*--dry-run)$", shown, re.MULTILINE)
     assert f"- run: {command}\n" in workflow.read_text()
     assert "All tests passed" in run_command(command, ROOT / "examples")
+
+
+NAMES_OF_AITEST = """
+    Agent AgentResult AITestError CLIExecution CLIServer ClarificationDetection ClarificationLevel ClarificationStats
+    EngineTimeoutError ImageContent MCPServer Prompt Provider ServerStartError Skill SkillError SkillInfo SkillMetadata
+    SubagentInvocation ToolCall ToolInfo Turn Wait load_prompt load_prompts load_system_prompts load_skill AgentEngine
+    InstructionSuggestion optimize_instruction SuiteReport TestReport build_suite_report generate_html generate_json
+    AitestHookSpec get_analysis_prompt get_analysis_prompt_details ScoreResult ScoringDimension assert_score
+    CopilotAgent CopilotResult load_custom_agent run_copilot
+    aitest_run llm_assert llm_assert_image llm_score skill_factory session aitest_skip_report
+    --aitest-summary-model --aitest-html --aitest-md --aitest-json --aitest-min-pass-rate --aitest-iterations
+    --aitest-analysis-prompt --aitest-summary-compact --aitest-print-analysis-prompt --llm-model --llm-vision-model
+    mcp_servers cli_servers system_prompt max_turns allowed_tools system_prompt_name temperature max_tokens rpm tpm
+    wait transport headers shell discover_help help_flag timeout_ms messages tool_images_for tool_context cost_usd
+    token_usage duration_ms asked_for_clarification available_tools effective_system_prompt all_responses
+"""
+
+
+def test_each_public_name_of_pytest_aitest_is_mapped_to_ours() -> None:
+    section = (ROOT / "MIGRATION_GUIDE.md").read_text().partition("### pytest-aitest's agents\n")[2]
+    theirs = "\n".join(line.split(" | ")[0] for line in section.splitlines() if line.startswith("| "))
+    unmapped = [
+        name for name in NAMES_OF_AITEST.split() if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", theirs)
+    ]
+    assert unmapped == []
