@@ -147,6 +147,12 @@ def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tupl
     callback=_checked_outputs,
     help="Write the results to a file that ends in .json, .xml (JUnit), .md or .html; repeatable.",
 )
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Show what changed against an earlier result (-o FILE.json), and fail only where something is worse.",
+)
 @_files_in
 def test(**options: Any) -> None:
     """Run suites of prompts against the agent of a role file, or against the target that they name.
@@ -160,7 +166,8 @@ def test(**options: Any) -> None:
 
     Needs pip install 'pytest-llm-mock[suites]'.
 
-    Exit codes: 0, all cases passed. 1, one failed or was not run, or a file is wrong. 2, wrong usage. 130, Ctrl-C.
+    Exit codes: 0, all cases passed; with --baseline, none broke and no new one failed. 1, one failed or was not run,
+    or a file is wrong. 2, wrong usage. 130, Ctrl-C.
     """
     if options["cassette"] and options["dry_run"]:
         raise click.UsageError("--cassette records a real run, and --dry-run asks no model: give one of them.")

@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import click
 
 from llm_mock.agents.agent import Agent
 from llm_mock.agents.environment import hide_secrets_of
 from llm_mock.cassettes.record_modes import RecordMode, recorded_by
+from llm_mock.commands.changes import show_changes
 from llm_mock.commands.errors import INTERRUPTED, not_writable, tell
 from llm_mock.commands.role import wrong_models_told
 from llm_mock.commands.side_by_side import show_side_by_side
@@ -21,13 +23,15 @@ from llm_mock.commands.table import show_result
 from llm_mock.commands.terminal import Terminal
 from llm_mock.errors import LLMMockError
 from llm_mock.report import suite_outputs
-from llm_mock.report.suite_document import FinishedSuite
+from llm_mock.report.suite_baseline import compared, is_worse, read_baseline
+from llm_mock.report.suite_document import FinishedSuite, new_document
 from llm_mock.suites.loading import load_suite
 from llm_mock.suites.matrix import case_name
 from llm_mock.suites.results import CaseResult, SuiteResult
 from llm_mock.suites.role import Role, load_role
 from llm_mock.suites.schema import TestCase, TestSuiteDefinition
 from llm_mock.suites.variants import Variant, variants_of
+from llm_mock.support.redaction import redacted
 from llm_mock.support.text import count, shorten, shorten_name
 
 SHOWN_NAMES = 20
@@ -54,6 +58,7 @@ class Options:
     min_score: float | None
     timeout: float | None
     output: tuple[Path, ...]
+    baseline: Path | None
     files_in: Path | None
     cassette: bool
     record: RecordMode | None
@@ -65,14 +70,19 @@ class Options:
 
 
 def run_suites(options: Options) -> int:
-    """Run suites, show and write what came of them; the exit code is 0 where all cases passed, else 1."""
+    """Run suites, show and write what came of them.
+
+    The exit code is 0 where all cases passed, or where none is worse than in the baseline; else 1.
+    """
     role = None if options.role is None else load_role(options.role)
-    run = _Run(role, options, Terminal(not options.no_color))
+    baseline = None if options.baseline is None else read_baseline(options.baseline)
+    run = _Run(role, options, Terminal(not options.no_color), baseline)
     suites = run.prepared_suites()
     words = [*filter(None, [options.role]), *(word for suite in options.suite for word in ("-s", suite))]
     try:
         with recorded_by(shlex.join(["llm-mock", "test", *words, "--cassette", "--record"])):
             run.run_all(suites)
+        run.show_changes()
     finally:
         run.write_outputs()
     return run.exit_code
@@ -89,15 +99,32 @@ class _Run:
     role: Role | None
     options: Options
     terminal: Terminal
+    baseline: list[dict[str, Any]] | None
+    """The suites of an earlier result."""
     finished: list[FinishedSuite] = field(default_factory=list)
     exit_code: int = 0
     told: set[str] = field(default_factory=set)
     """Errors and warnings, which several suites and variants may have in common."""
 
+    def show_changes(self) -> None:
+        """Show what changed against the baseline, and have the exit code say whether something is worse."""
+        if self.baseline is not None and self.finished:
+            document = self._document()
+            show_changes(self.terminal, document)
+            self.exit_code = max(self.exit_code, int(is_worse(document)))
+
+    def _document(self) -> dict[str, Any]:
+        document: dict[str, Any] = redacted(new_document(self.finished))
+        if self.baseline is None or self.options.baseline is None:
+            return document
+        is_whole = not self.options.tag and self.options.text is None
+        return compared(document, self.options.baseline, self.baseline, is_whole)
+
     def write_outputs(self) -> None:
+        document = self._document() if self.options.output else {}
         for path in self.options.output:
             try:
-                suite_outputs.write(path, self.finished)
+                suite_outputs.write(path, document)
             except OSError as error:
                 self._tell_error(not_writable(path, error))
 
@@ -108,7 +135,7 @@ class _Run:
                 self.terminal.print()
             with self._errors_told_here():
                 results = self._run_suite(variants)
-                if all(result.agent_fails for result in results):
+                if results and all(result.agent_fails for result in results):
                     break
 
     def prepared_suites(self) -> list[Variants]:
@@ -175,12 +202,15 @@ class _Run:
         answering = self.terminal.line(_answering(variants))
         self.terminal.print(f"Running {name} ({cases}) against {answering}{how}", "bold")
         progress = _Progress(len(suite.cases) * len(variants), self.terminal)
-        results = [self._result(variant, progress) for variant in variants]
-        if variants[0].name:
+        results: list[SuiteResult] = []
+        for variant in variants:
+            with self._errors_told_here():
+                results.append(self._result(variant, progress))
+        if results and variants[0].name:
             show_side_by_side(self.terminal, results, suite.path, self.options.verbose)
-        else:
+        elif results:
             show_result(self.terminal, results[0], suite.path, self.options.verbose)
-        if not all(result.all_passed for result in results):
+        if self.baseline is None and not all(result.all_passed for result in results):
             self.exit_code = 1
         return results
 

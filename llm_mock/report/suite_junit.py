@@ -46,7 +46,8 @@ def _add_case(parent: ElementTree.Element, suite: dict[str, Any], case: dict[str
     if case["attempts"]:
         repeats = {} if case["repeats"] is None else {"pass_rate": repeats_text(case)}
         score = {"score": case["score"]} if suite["scored"] and case["score"] is not None else {}
-        _add_properties(element, {"tokens": tokens(case), **_cost(case), **repeats, **score})
+        change = {"baseline": case["baseline"]["change"]} if "baseline" in case else {}
+        _add_properties(element, {"tokens": tokens(case), **_cost(case), **repeats, **score, **change})
     text = remark(suite, case)
     if text is not None:
         kind = "failure" if case["status"] == "failed" else "skipped"

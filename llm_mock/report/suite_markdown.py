@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from llm_mock.report.suite_baseline import is_worse
+from llm_mock.report.suite_changes import changes, headline
 from llm_mock.report.suite_document import (
     explanation,
     full_name,
@@ -32,7 +34,7 @@ def as_markdown(document: dict[str, Any]) -> bytes:
     terminal.
     """
     parts = (_grid(part) if isinstance(part, Grid) else _suite(part) for part in grids(document["suites"]))
-    text = "\n".join(line for part in parts for line in part)
+    text = "\n".join(line for part in [*parts, _changes(document)] for line in part)
     return f"{text}\n".encode(errors="backslashreplace")
 
 
@@ -66,6 +68,18 @@ def _grid(grid: Grid) -> Iterator[str]:
     yield ""
     for suite in grid.suites:
         yield from _failures(suite)
+
+
+def _changes(document: dict[str, Any]) -> Iterator[str]:
+    """What changed against the baseline, if there is one."""
+    if "baseline" not in document:
+        return
+    verdict = "❌ Some cases are" if is_worse(document) else "✅ Nothing is"
+    yield f"### {verdict} worse than in {_inert(document['baseline'])}\n"
+    for suite in document["suites"]:
+        yield f"- {_inert(headline(suite))}"
+        yield from (f"  - {each.kind}: {_inert(each.name)} {each.remark}".rstrip() for each in changes(suite))
+    yield ""
 
 
 def _heading(suites: Sequence[dict[str, Any]]) -> str:

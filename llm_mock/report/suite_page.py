@@ -7,6 +7,7 @@ from typing import Any
 
 from llm_mock.agents import summary
 from llm_mock.report import document, page
+from llm_mock.report.suite_changes import changes, headline
 from llm_mock.report.suite_document import (
     check_text,
     explaining_attempt,
@@ -34,11 +35,20 @@ def as_page(suites: dict[str, Any]) -> bytes:
     run = document.new_document(tests, [], _agents(suites["suites"]), duration)
     side_by_side = [_grid(part) for part in grids(suites["suites"]) if isinstance(part, Grid)]
     scores = [f"{_named(suite)}: {suite_scores(suite)}" for suite in suites["suites"] if suite["scored"]]
-    return page.as_page(document.as_json({**run, "side_by_side": side_by_side, "scores": scores}))
+    more = {"side_by_side": side_by_side, "scores": scores, "changes": _changes(suites)}
+    return page.as_page(document.as_json({**run, **more}))
 
 
 def _named(suite: dict[str, Any]) -> str:
     return case_name(suite["suite"], variant_name(suite["variant"]))
+
+
+def _changes(suites: dict[str, Any]) -> dict[str, Any] | None:
+    """What changed against the baseline; None where there is none."""
+    if "baseline" not in suites:
+        return None
+    rows = [[change.kind, change.name, change.remark] for suite in suites["suites"] for change in changes(suite)]
+    return {"file": suites["baseline"], "summaries": list(map(headline, suites["suites"])), "rows": rows}
 
 
 def _grid(grid: Grid) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-// Cases by variants: what stands side by side, each cell a link to its test.
+// Cases by variants: what stands side by side, each cell a link to its test. And what changed against a baseline.
 
 const OPEN_ROWS = 40;
 
@@ -22,6 +22,18 @@ function linkToTest(id) {
   return link;
 }
 
+function renderChanges({ file, summaries, rows }) {
+  const outcomes = { broke: "failed", mended: "passed" };
+  const cells = rows.map(([kind, name, remark]) => make("tr", outcomes[kind] || "",
+    ...[kind, name, remark].map((value) => make("td", "", value))));
+  const part = make("details", "grid", make("summary", "", `Against ${file}`),
+    ...summaries.map((summary) => make("p", "muted", summary)),
+    make("div", "wide", make("table", "changes", make("tbody", "", ...cells))));
+  part.open = rows.length <= OPEN_ROWS;
+  return part;
+}
+
 function fillGrids() {
+  if (report.changes) byId("side-by-side").append(renderChanges(report.changes));
   byId("side-by-side").append(...(report.side_by_side ?? []).map(renderGrid));
 }
