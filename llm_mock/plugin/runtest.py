@@ -41,7 +41,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     item.stash[EARLIER_CALLS] = len(mock.calls) if mock else 0
     if agents := sys.modules.get("llm_mock.agents.summary"):
         agents.taken()  # what was run between the tests
-    judged_since()
+    if "llm_mock.agents.assertions" in sys.modules:
+        judged_since()
 
 
 @pytest.hookimpl(wrapper=True)
