@@ -14,6 +14,7 @@ from llm_mock.core.active import active
 from llm_mock.errors import DriverError, UnexpectedCall
 from llm_mock.plugin.call_collector import STEPS
 from llm_mock.plugin.options import DRIVERS
+from llm_mock.plugin.yaml_fixtures import fixture_values
 from llm_mock.plugin.yaml_items import YAMLFile, YAMLItem
 from llm_mock.specs.allowed_hosts import AllowedHosts
 from llm_mock.specs.drivers import Driver, DryRun
@@ -71,7 +72,13 @@ class LLMTestItem(YAMLItem):
     def __init__(self, *, spec: TestSpec, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.spec = spec
+        self.fixtures: dict[str, Any] = {}
         self.add_marker("llm")
+
+    def setup(self) -> None:
+        """Set up the mock, and the fixtures that the test names."""
+        super().setup()
+        self.fixtures = fixture_values(self, self.spec.test.fixtures)
 
     def runtest(self) -> None:
         """Do the steps and ask for the verdict.
@@ -89,6 +96,7 @@ class LLMTestItem(YAMLItem):
                 driver=DryRun() if option("--llm-mock-dry-run") else self._driver(),
                 allowed_hosts=AllowedHosts(hosts) if hosts else None,
                 report=self._show if option("--llm-verbose") else None,
+                fixtures=self.fixtures,
             )
         except UnexpectedCall as error:
             raise UnexpectedCall(

@@ -76,6 +76,12 @@ class YAMLItem(pytest.Item):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
+    def _traceback_filter(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
+        """The project's own frames: what a fixture raises went through pytest and this plugin first."""
+        others = ("_pytest", "pytest", "pluggy", "llm_mock")
+        own = excinfo.traceback.filter(lambda entry: not entry.frame.f_globals.get("__name__", "").startswith(others))
+        return own or excinfo.traceback
+
     @property
     def shown_path(self) -> Path:
         """The file, as messages name it: from where pytest was started, if it is below."""

@@ -57,7 +57,7 @@ def _count_repeated(steps: Sequence[Step]) -> int:
 
 
 def _problems(spec: TestSpec) -> Iterator[tuple[Place, str]]:
-    saved: dict[str, None] = {}
+    saved: dict[str, None] = dict.fromkeys(spec.test.fixtures)
     for part in PARTS:
         if (number := _count_repeated(getattr(spec, part))) > MOST_STEPS:
             shown = shorten_name(f"{number:,}")

@@ -34,6 +34,8 @@ class TestMeta(_Strict):
     description: str = ""
     tags: list[Text] = []
     """Each becomes a marker of pytest."""
+    fixtures: list[Text] = []
+    """Fixtures of pytest, whose values the steps can refer to by their names."""
     timeout: Annotated[Whole, Field(gt=0, le=LONGEST)] = 120
     """Seconds that the whole test may take."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 from llm_mock.errors import TimeIsUp
 from llm_mock.specs.allowed_hosts import ANY, LOOPBACK, AllowedHosts
 from llm_mock.specs.drivers import Driver, DryRun, Task
+from llm_mock.specs.fixture_values import saved_of
 from llm_mock.specs.models import PARTS, StepResult, TestSpec, Verdict
 from llm_mock.specs.steps import Deadline, Report, Steps, calls_of, named
 from llm_mock.specs.tool_check import unknown_tool
@@ -33,6 +34,7 @@ def run_llm_test(
     driver: Driver | None = None,
     allowed_hosts: AllowedHosts | None = None,
     report: Report | None = None,
+    fixtures: Mapping[str, Any] | None = None,
 ) -> Verdict:
     """Run a plain-language test.
 
@@ -49,6 +51,7 @@ def run_llm_test(
         driver: does the steps and judges; by default `LLMDriver()`.
         allowed_hosts: where the HTTP tools may connect to; by default in a dry run only to this machine, else anywhere.
         report: is given each result as it comes, and texts about what else happens.
+        fixtures: the values of the fixtures that the test names, by their names; pytest has them itself.
 
     Returns:
         The verdict. Its steps are those of the setup (`setup: …`), the steps, and those of the teardown
@@ -57,7 +60,7 @@ def run_llm_test(
     Raises:
         ServerError: the tools cannot be started, as a plugin is broken.
         DriverError: the driver cannot judge.
-        LLMMockError: the mock has no answer for its model.
+        LLMMockError: the mock has no answer for its model, or a fixture is missing.
         ValueError: the timeout makes no sense.
     """
     __tracebackhide__ = True
@@ -69,9 +72,11 @@ def run_llm_test(
         driver = LLMDriver()
     if allowed_hosts is None:
         allowed_hosts = LOOPBACK if isinstance(driver, DryRun) else ANY
+    saved = saved_of(spec, fixtures or {})
     path, report = Path(yaml_path), report or (partial(print, flush=True) if verbose else lambda _: None)
     with tools_server(path, allowed_hosts=allowed_hosts, http=driver.needs_http) as tools:
-        verdict = _Run(spec, path, tools, Deadline(timeout or spec.test.timeout), report).verdict(driver)
+        deadline = Deadline(timeout or spec.test.timeout)
+        verdict = _Run(spec, path, tools, deadline, report, saved=saved).verdict(driver)
     for problem in tools.cleanup_errors:
         report(problem)
     return _with_problems(verdict, tools.cleanup_errors)

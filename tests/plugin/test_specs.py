@@ -250,3 +250,68 @@ def test_nothing_is_left_running(project: pytest.Pytester) -> None:
     pid = int((project.path / "cleaned").read_text())
     if sys.platform == "linux":
         assert not Path(f"/proc/{pid}").exists()
+
+
+CONFTEST = """
+import pytest
+from pathlib import Path
+
+@pytest.fixture(autouse=True)
+def not_for_yaml():
+    raise AssertionError("an autouse fixture was set up")
+
+@pytest.fixture(scope="session")
+def service():
+    with open("journal", "a") as journal:
+        print("start", file=journal, flush=True)
+        yield {"port": 80}
+        print("stop", file=journal, flush=True)
+
+@pytest.fixture
+def place(service, tmp_path):
+    return [tmp_path, service["port"]]
+
+@pytest.fixture
+def connection():
+    return object()
+
+@pytest.fixture
+def broken():
+    raise ValueError("no database")
+"""
+WITH_FIXTURES = """
+test: {name: NAME, fixtures: [FIXTURES]}
+steps: [{tool: assert_equals, args: {actual: "VALUE", expected: 80}}]
+verdict: {pass_if: it is so, fail_if: it is not}
+"""
+
+
+def with_fixtures(name: str, fixtures: str, value: str) -> str:
+    return WITH_FIXTURES.replace("NAME", name).replace("FIXTURES", fixtures).replace("VALUE", value)
+
+
+def test_a_test_has_the_fixtures_that_it_names(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\n")
+    write(pytester, "conftest.py", CONFTEST)
+    for number, (fixtures, value) in enumerate(
+        [
+            ("service", "${service.port}"),
+            ("place, connection", "${place.1}"),
+            ("connection", "${connection}"),
+            ("servce", "${servce.port}"),
+            ("broken", "${broken}"),
+        ],
+        start=1,
+    ):
+        write(pytester, f"tests/llm/test_{number}.yaml", with_fixtures(f"Test {number}", fixtures, value))
+    result = pytester.runpytest(*DRY, "tests/llm")
+    result.assert_outcomes(passed=2, failed=1, errors=2)
+    assert (pytester.path / "journal").read_text() == "start\nstop\n"
+    result.stdout.fnmatch_lines_random(
+        [
+            "*{connection} cannot be put into a step: the fixture 'connection' is of type object, and tools *",
+            "*tests/llm/test_4.yaml:1: there is no fixture 'servce' for this test; `pytest --fixtures` lists them",
+            "E   ValueError: no database",
+        ]
+    )
+    assert "_pytest" not in result.stdout.str(), "frames of pytest are shown"

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from llm_mock.errors import DriverError, MissingExtra, ServerError, TimeIsUp
+from llm_mock.errors import DriverError, LLMMockError, MissingExtra, ServerError, TimeIsUp
 from llm_mock.specs import StepResult, Verdict, load_spec, runner
 from llm_mock.specs.allowed_hosts import AllowedHosts
 from llm_mock.specs.drivers import Driver, DryRun, Task
@@ -194,3 +194,14 @@ def test_the_drivers_are_drivers() -> None:
         ("llm", False, False),
         ("claude-code", True, True),
     ]
+
+
+def test_outside_of_pytest_the_values_of_fixtures_are_given(project: Project) -> None:
+    path = project.write("steps: [{tool: assert_equals, args: {actual: '${port}', expected: 80}}]")
+    path.write_text(path.read_text().replace("name: Shop", "name: Shop, fixtures: [port]"))
+    spec = load_spec(path)
+    assert runner.run_llm_test(spec, path, driver=DryRun(), fixtures={"port": 80}).verdict == "PASS"
+    with pytest.raises(
+        LLMMockError, match="The test names the fixture 'port', which only pytest has: run it by pytest"
+    ):
+        runner.run_llm_test(spec, path, driver=DryRun())
