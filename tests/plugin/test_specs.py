@@ -311,7 +311,7 @@ def test_a_test_has_the_fixtures_that_it_names(pytester: pytest.Pytester) -> Non
         [
             "*{connection} cannot be put into a step: the fixture 'connection' is of type object, and tools *",
             "*tests/llm/test_4.yaml:1: there is no fixture 'servce' for this test; `pytest --fixtures` lists them",
-            "E   ValueError: no database",
+            "E *ValueError: no database",
         ]
     )
-    assert "_pytest" not in result.stdout.str(), "frames of pytest are shown"
+    assert "_pytest/" not in result.stdout.str(), "frames of pytest are shown"
