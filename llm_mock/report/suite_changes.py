@@ -48,12 +48,14 @@ def headline(suite: dict[str, Any]) -> str:
     if baseline["dry_run"] != suite["dry_run"]:
         now, before = ("dry", "live") if suite["dry_run"] else ("live", "dry")
         return f"{text}; cost and time are not compared, as this run is {now} and that one was {before}"
-    return "; ".join(filter(None, (text, ", ".join(_differences(suite["baseline"], suite["dry_run"])))))
+    differences = "" if suite["dry_run"] else ", ".join(_differences(suite["baseline"]))
+    return "; ".join(filter(None, (text, differences)))
 
 
-def _differences(baseline: dict[str, Any], dry_run: bool) -> Iterator[str]:
+def _differences(baseline: dict[str, Any]) -> Iterator[str]:
+    """What is different in cost and time, of a live run: a dry one costs nothing, and its time says nothing."""
     cases = baseline["compared"]
-    if baseline["cost_usd"] and not dry_run:
+    if baseline["cost_usd"]:
         yield _difference("cost", baseline["cost_usd"], lambda cost: dollars(decimal_of(cost)))
     if baseline["duration_s"] and cases:
         yield _difference("time per case", baseline["duration_s"], lambda duration: short_seconds(duration / cases))

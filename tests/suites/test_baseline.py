@@ -48,8 +48,8 @@ def test_what_broke_was_mended_came_and_went_is_shown(changed: Project) -> None:
     assert ended.exit_code == 1
     shown = ended.stdout[ended.stdout.index("Against") :].splitlines()
     assert shown[0] == "Against before.json:"
-    assert shown[1].startswith("greeting-tests: 1 broke, 1 mended, 1 new, 1 gone, 2 as before; time per case ")
-    assert shown[2:] == [
+    assert shown[1:] == [
+        "greeting-tests: 1 broke, 1 mended, 1 new, 1 gone, 2 as before",
         "  broke: breaks (passed before)",
         "  mended: mends (failed before)",
         "  new: comes (passed)",
@@ -90,7 +90,7 @@ def test_a_case_that_was_not_run_is_worse(changed: Project, mock_llm_responses: 
 def test_cases_that_were_not_chosen_are_not_gone(changed: Project) -> None:
     ended = changed.dry("--baseline", "before.json", "-k", "good")
     assert ended.exit_code == 0
-    assert "greeting-tests: 1 as before; time" in ended.stdout
+    assert "greeting-tests: 1 as before\n" in ended.stdout
 
 
 def test_cost_and_time_are_compared_of_live_runs_and_of_nothing_else(
