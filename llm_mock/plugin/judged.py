@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import partial
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,7 +19,7 @@ def llm_assert(pytestconfig: pytest.Config) -> Callable[..., Finding]:
     """Have a model judge whether a text or an image meets a criterion: `llm_assert(text, "Is a greeting")`."""
     from llm_mock.agents import assertions
 
-    return partial(assertions.llm_assert, judge=_judge_of(pytestconfig))
+    return _judged_by(pytestconfig, assertions.llm_assert)
 
 
 @pytest.fixture
@@ -27,11 +27,19 @@ def llm_score(pytestconfig: pytest.Config) -> Callable[..., Score]:
     """Have a model judge how well it does, from 0 to 1: `assert llm_score(text, "Is polite") >= 0.8`."""
     from llm_mock.agents import assertions
 
-    return partial(assertions.llm_score, judge=_judge_of(pytestconfig))
+    return _judged_by(pytestconfig, assertions.llm_score)
 
 
-def _judge_of(config: pytest.Config) -> str:
-    return str(config.getoption("--llm-mock-judge") or config.getini("llm_mock_judge"))
+def _judged_by(config: pytest.Config, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with the judge of the command line, else that of its call, else that of the ini file."""
+
+    @wraps(function)
+    def judged(*arguments: Any, judge: str = "", **more: Any) -> Any:
+        __tracebackhide__ = True
+        chosen = config.getoption("--llm-mock-judge") or judge or config.getini("llm_mock_judge")
+        return function(*arguments, judge=chosen, **more)
+
+    return judged
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:

@@ -44,7 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="Run each test marked llm_mock_repeat N times; it passes where its threshold is reached.",
     )
-    group.addoption("--llm-mock-judge", metavar="MODEL", help="The model that judges: llm_assert, llm_score.")
+    group.addoption("--llm-mock-judge", metavar="MODEL", help="The model that judges: llm_assert, llm_score, suites.")
     group.addoption("--llm", action="store_true", help="Collect plain-language tests: YAML files in folders named llm.")
     group.addoption("--llm-verbose", action="store_true", help="Show the steps of plain-language tests as they happen.")
     group.addoption("--llm-timeout", type=int, metavar="SECONDS", help="What a plain-language test may take.")
@@ -82,7 +82,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("llm_mock_prices", "Prices, each model = input output, US dollars a million.", type="linelist")
     parser.addini("llm_mock_suites", "Suites to collect, and their role, each GLOB = ROLE.", type="linelist")
     parser.addini("llm_mock_files_in", "Where files that suites name may lie (default: beside them).", default="")
-    parser.addini("llm_mock_judge", "The model that judges: llm_assert, llm_score.", default="")
+    parser.addini("llm_mock_judge", "The model that judges: llm_assert, llm_score, suites.", default="")
     parser.addini("llm_mock_spec_driver", f"Who does plain-language tests: {' or '.join(DRIVERS)}.", default="llm")
     parser.addini("llm_mock_spec_model", "The model that does plain-language tests.", default="")
     parser.addini("llm_mock_allowed_hosts", "Globs of hosts that plain-language tests may reach.", type="args")

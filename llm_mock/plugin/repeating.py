@@ -13,6 +13,7 @@ import pytest
 from llm_mock.plugin.call_collector import SHIPPED
 from llm_mock.plugin.failures import MESSAGE, message_of
 from llm_mock.plugin.marker_checks import WRONG_MARKERS, repeats_wanted
+from llm_mock.plugin.stash import PASS_RATE
 from llm_mock.report.calls import summed_properties
 from llm_mock.suites.pass_rates import PassRate, percent
 from llm_mock.support.text import columns, shorten_name
@@ -132,7 +133,7 @@ def _tell(chosen: Run, repeats: Repeats) -> None:
     """Have the reports of the chosen run say what came of all."""
     _, call, teardown = chosen
     setattr(call, REPEATS, repeats)
-    teardown.user_properties.append(("llm_runs_passed", f"{repeats['passed']} of {repeats['runs']}"))
+    teardown.user_properties.append((PASS_RATE, str(PassRate(repeats["passed"], repeats["runs"]))))
     if call.passed:
         return
     short = f"{_rate(repeats)}, and {percent(repeats['threshold'])} must"

@@ -107,7 +107,7 @@ class ReportWriter:
         if shipped := getattr(report, SHIPPED, None):
             self._received += [(test, each) for each in (shipped if isinstance(shipped, list) else [shipped])]
         if repeats := getattr(report, "llm_mock_repeats", None):
-            test.update(_described_repeats(repeats))
+            test["repeats"] = _described_repeats(repeats)
 
     def _begin(self, key: tuple[str, str | None]) -> dict[str, Any]:
         """The test of a key: a new one, or the one that another plugin runs again."""
@@ -209,8 +209,7 @@ def _described_repeats(repeats: Mapping[str, Any]) -> dict[str, Any]:
     from llm_mock.report.suite_document import described_rate
     from llm_mock.suites.pass_rates import PassRate
 
-    rate = PassRate(repeats["passed"], repeats["runs"])
-    return {"pass_rate": str(rate), "repeats": {**repeats, **described_rate(rate)}}
+    return {**repeats, **described_rate(PassRate(repeats["passed"], repeats["runs"]))}
 
 
 def _outcome(report: pytest.TestReport) -> str:

@@ -15,4 +15,4 @@ UNUSED_RECORDINGS = pytest.StashKey[list[str]]()
 RECORDINGS = pytest.StashKey[dict[str, int]]()
 """Of the configuration: the cassettes that were written, with how many calls were recorded in each."""
 PASS_RATE = "pass_rate"
-"""Of a test, among its properties: how often a repeated case of a suite passed, as text."""
+"""Of a test, among its properties: how often a repeated one passed, as text."""

@@ -68,7 +68,7 @@ def test_the_judge_is_chosen_once_and_failures_say_what_it_said(
     }
 
 
-def test_the_option_goes_before_the_ini_key_and_without_a_judge_the_message_says_how(
+def test_the_option_goes_before_all_and_without_a_judge_the_message_says_how(
     pytester: pytest.Pytester,
 ) -> None:
     write(pytester, "pytest.ini", "[pytest]\nllm_mock_judge = judge-of-all\n")
@@ -79,7 +79,8 @@ def test_the_option_goes_before_the_ini_key_and_without_a_judge_the_message_says
         def test_it(llm_assert, mock_llm_responses, mock_llm_calls):
             mock_llm_responses.set("*", {"reason": "Yes", "met": True})
             llm_assert("Hello", "Is a greeting")
-            assert mock_llm_calls.last_call["model_id"] == "another"
+            llm_assert("Hello", "Is a greeting", judge="other")
+            assert [call["model_id"] for call in mock_llm_calls.calls] == ["another", "another"]
         """,
     )
     pytester.runpytest("--llm-mock-judge", "another").assert_outcomes(passed=1)
