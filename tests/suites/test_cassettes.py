@@ -2,93 +2,17 @@
 
 from __future__ import annotations
 
-import contextvars
 import json
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import llm
 import llm.plugins
 import pytest
 
-from llm_mock import MockGetModel
-from llm_mock.cassettes import Cassette
-from llm_mock.core.active import Several
-from llm_mock.errors import LLMMockError
-from tests.suites.conftest import HEAD, Project, statuses
-
-ROLE = """\
-apiVersion: initrunner/v1
-kind: Agent
-metadata:
-  name: hello-world
-spec:
-  role: You are kind.
-  model: parrot
-"""
-
-
-class Parrot(llm.Model):
-    """A real model, to `llm`: it numbers its answers, judges, and fails where it is told to."""
-
-    model_id = "parrot"
-    can_stream = True
-    supports_schema = True
-    supports_tools = True
-
-    def __init__(self, model_id: str = "parrot") -> None:
-        self.model_id = model_id
-        self.asked: list[str] = []
-        self.fails: Exception | None = None
-        self.interrupted_at: str | None = None
-
-    def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> Iterator[str]:
-        if self.fails is not None or prompt.prompt == self.interrupted_at:
-            raise self.fails or KeyboardInterrupt
-        self.asked.append(prompt.prompt)
-        response.set_usage(input=3, output=2)
-        if prompt.schema:
-            yield json.dumps({"reason": f"Judged {len(self.asked)}", "met": True})
-        else:
-            yield f"Answer {len(self.asked)} to {prompt.prompt}"
-
-
-class Plugin:
-    """A plugin of `llm` with two of them."""
-
-    def __init__(self) -> None:
-        self.parrot = Parrot()
-
-    @llm.hookimpl
-    def register_models(self, register: Callable[[llm.Model], None]) -> None:
-        register(self.parrot)
-        register(Parrot("finch"))
-
-
-@pytest.fixture
-def parrot(project: Project) -> Iterator[Parrot]:
-    """The model of the role, as a plugin registers it."""
-    plugin = Plugin()
-    llm.plugins.load_plugins()
-    llm.plugins.pm.register(plugin, name="parrots")
-    project.write("role.yaml", ROLE)
-    yield plugin.parrot
-    llm.plugins.pm.unregister(name="parrots")
-
-
-def recorded(project: Project, suite: str = "tests") -> dict[str, list[str]]:
-    """The prompts of each cassette of a suite."""
-    folder = project.path / "cassettes" / suite
-    files = sorted(folder.iterdir()) if folder.exists() else []
-    return {path.name: [call.request.prompt for call in Cassette(path).calls] for path in files}
-
-
-CASES = """
-  - {name: a, prompt: One, assertions: [{type: contains, value: Answer}]}
-  - {name: b, prompt: Two, assertions: [{type: contains, value: Answer 2}]}
-"""
+from tests.suites.conftest import Project, statuses
+from tests.suites.recorded import CASES, Parrot, recorded
+from tests.suites.recorded import parrot as parrot
 
 
 def test_what_was_answered_is_recorded_and_not_asked_again(project: Project, parrot: Parrot) -> None:
@@ -236,74 +160,3 @@ def test_options_that_make_no_sense_together_are_refused(arguments: list[str], t
     result = project.test(*arguments)
     assert result.exit_code == 2
     assert told in result.output
-
-
-# Targets
-
-TARGETS = HEAD.replace("initrunner/v1", "llm-mock/v1")
-APP = """\
-import asyncio, subprocess, sys, threading
-import llm
-
-def ask(question):
-    return llm.get_model("parrot").prompt(question).text()
-
-def answer(question):
-    return ask(ask(question))
-
-async def answer_async(question):
-    return await asyncio.to_thread(ask, question)
-
-def answer_in_thread(question):
-    answers = []
-    thread = threading.Thread(target=lambda: answers.append(ask(question)))
-    thread.start()
-    thread.join()
-    return answers[0]
-
-def answer_elsewhere(question):
-    code = "import llm; print(llm.get_model('gpt-4o-mini').prompt('Hi').text())"
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
-"""
-
-
-def target(project: Project, function: str) -> Callable[..., Any]:
-    """Runs a suite of two cases with a function of `app.py` as the target."""
-    project.write("app.py", APP)
-    text = TARGETS.replace("cases:", f"target: {{function: 'app.py:{function}'}}\ncases:") + CASES
-    project.write("app.yaml", text.replace("Answer 2", "Answer"))
-    return lambda *arguments: project.command("test", "-s", "app.yaml", "--cassette", *arguments)
-
-
-@pytest.mark.parametrize("function", ["answer", "answer_async", "answer_in_thread"])
-def test_what_a_function_asks_is_recorded_and_replayed_while_the_function_runs(
-    function: str, project: Project, parrot: Parrot
-) -> None:
-    test = target(project, function)
-    first = test()
-    assert first.exit_code == 0, first.output
-    asked = 2 if function == "answer" else 1
-    assert [len(prompts) for prompts in recorded(project, "app").values()] == [asked, asked]
-    assert test("--record", "none").exit_code == 0
-    project.write("app.py", APP.replace(".text()\n", '.text().replace("Answer", "Nothing")\n'))
-    assert test("--record", "none").exit_code == 1
-    assert len(parrot.asked) == 2 * asked
-
-
-def test_functions_run_at_once_and_a_thread_without_a_case_is_told_to_run_alone(
-    project: Project, parrot: Parrot
-) -> None:
-    assert target(project, "answer_async")("-j", "2").exit_code == 0
-    assert [prompts[0] for prompts in recorded(project, "app").values()] == ["One", "Two"]
-    several = Several("Run them alone.")
-    with several.answering(MockGetModel()), several.answering(MockGetModel()):
-        context = contextvars.Context()
-        with pytest.raises(LLMMockError, match=r"not known for which of 2 cases that run at\s+once\. Run them alone\."):
-            context.run(several.mock)
-
-
-def test_a_process_that_a_function_starts_is_refused(project: Project, parrot: Parrot) -> None:
-    result = target(project, "answer_elsewhere")()
-    assert result.exit_code == 1
-    assert "records and replays the calls of the test's own process only" in " ".join(result.stdout.split())
-    assert recorded(project, "app") == {}

@@ -1,0 +1,85 @@
+"""What the tests of recorded suites share: a real model, to `llm`, and what is in the cassettes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import llm
+import llm.plugins
+import pytest
+
+from llm_mock.cassettes import Cassette
+from tests.suites.conftest import Project
+
+ROLE = """\
+apiVersion: initrunner/v1
+kind: Agent
+metadata:
+  name: hello-world
+spec:
+  role: You are kind.
+  model: parrot
+"""
+
+
+class Parrot(llm.Model):
+    """A real model, to `llm`: it numbers its answers, judges, and fails where it is told to."""
+
+    model_id = "parrot"
+    can_stream = True
+    supports_schema = True
+    supports_tools = True
+
+    def __init__(self, model_id: str = "parrot") -> None:
+        self.model_id = model_id
+        self.asked: list[str] = []
+        self.fails: Exception | None = None
+        self.interrupted_at: str | None = None
+
+    def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> Iterator[str]:
+        if self.fails is not None or prompt.prompt == self.interrupted_at:
+            raise self.fails or KeyboardInterrupt
+        self.asked.append(prompt.prompt)
+        response.set_usage(input=3, output=2)
+        if prompt.schema:
+            yield json.dumps({"reason": f"Judged {len(self.asked)}", "met": True})
+        else:
+            yield f"Answer {len(self.asked)} to {prompt.prompt}"
+
+
+class Plugin:
+    """A plugin of `llm` with two of them."""
+
+    def __init__(self) -> None:
+        self.parrot = Parrot()
+
+    @llm.hookimpl
+    def register_models(self, register: Callable[[llm.Model], None]) -> None:
+        register(self.parrot)
+        register(Parrot("finch"))
+
+
+@pytest.fixture
+def parrot(project: Project) -> Iterator[Parrot]:
+    """The model of the role, as a plugin registers it."""
+    plugin = Plugin()
+    llm.plugins.load_plugins()
+    llm.plugins.pm.register(plugin, name="parrots")
+    project.write("role.yaml", ROLE)
+    yield plugin.parrot
+    llm.plugins.pm.unregister(name="parrots")
+
+
+def recorded(project: Project, suite: str = "tests") -> dict[str, list[str]]:
+    """The prompts of each cassette of a suite."""
+    folder = project.path / "cassettes" / suite
+    files = sorted(folder.iterdir()) if folder.exists() else []
+    return {path.name: [call.request.prompt for call in Cassette(path).calls] for path in files}
+
+
+CASES = """
+  - {name: a, prompt: One, assertions: [{type: contains, value: Answer}]}
+  - {name: b, prompt: Two, assertions: [{type: contains, value: Answer 2}]}
+"""

@@ -1,0 +1,162 @@
+"""`llm-mock test --cassette` with an application as the target."""
+
+from __future__ import annotations
+
+import contextvars
+import json
+import sys
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_mock import MockGetModel
+from llm_mock.core.active import Several
+from llm_mock.errors import LLMMockError
+from tests.boundaries.http.test_forwarding import provider as provider
+from tests.openai_server import QuietServer, served
+from tests.provider_server import KEY, TEXT, ProviderServer
+from tests.suites.conftest import HEAD, Project, statuses
+from tests.suites.recorded import CASES, Parrot, recorded
+from tests.suites.recorded import parrot as parrot
+
+TARGETS = HEAD.replace("initrunner/v1", "llm-mock/v1")
+APP = """\
+import asyncio, subprocess, sys, threading
+import llm
+
+def ask(question):
+    return llm.get_model("parrot").prompt(question).text()
+
+def answer(question):
+    return ask(ask(question))
+
+async def answer_async(question):
+    return await asyncio.to_thread(ask, question)
+
+def answer_in_thread(question):
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(ask(question)))
+    thread.start()
+    thread.join()
+    return answers[0]
+
+def answer_elsewhere(question):
+    code = "import llm; print(llm.get_model('gpt-4o-mini').prompt('Hi').text())"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
+"""
+
+
+def target(project: Project, function: str) -> Callable[..., Any]:
+    """Runs a suite of two cases with a function of `app.py` as the target."""
+    project.write("app.py", APP)
+    text = TARGETS.replace("cases:", f"target: {{function: 'app.py:{function}'}}\ncases:") + CASES
+    project.write("app.yaml", text.replace("Answer 2", "Answer"))
+    return lambda *arguments: project.command("test", "-s", "app.yaml", "--cassette", *arguments)
+
+
+@pytest.mark.parametrize("function", ["answer", "answer_async", "answer_in_thread"])
+def test_what_a_function_asks_is_recorded_and_replayed_while_the_function_runs(
+    function: str, project: Project, parrot: Parrot
+) -> None:
+    test = target(project, function)
+    first = test()
+    assert first.exit_code == 0, first.output
+    asked = 2 if function == "answer" else 1
+    assert [len(prompts) for prompts in recorded(project, "app").values()] == [asked, asked]
+    assert test("--record", "none").exit_code == 0
+    project.write("app.py", APP.replace(".text()\n", '.text().replace("Answer", "Nothing")\n'))
+    assert test("--record", "none").exit_code == 1
+    assert len(parrot.asked) == 2 * asked
+
+
+def test_functions_run_at_once_and_a_thread_without_a_case_is_told_to_run_alone(
+    project: Project, parrot: Parrot
+) -> None:
+    assert target(project, "answer_async")("-j", "2").exit_code == 0
+    assert [prompts[0] for prompts in recorded(project, "app").values()] == ["One", "Two"]
+    several = Several("Run them alone.")
+    with several.answering(MockGetModel()), several.answering(MockGetModel()):
+        context = contextvars.Context()
+        with pytest.raises(LLMMockError, match=r"not known for which of 2 cases that run at\s+once\. Run them alone\."):
+            context.run(several.mock)
+
+
+def test_a_process_that_a_function_starts_is_refused(project: Project, parrot: Parrot) -> None:
+    result = target(project, "answer_elsewhere")()
+    assert result.exit_code == 1
+    assert "records and replays the calls of the test's own process only" in " ".join(result.stdout.split())
+    assert recorded(project, "app") == {}
+
+
+COMMAND = """\
+import sys, openai
+client = openai.OpenAI(max_retries=0)
+messages = [{"role": "user", "content": sys.argv[1]}]
+print(client.chat.completions.create(model="gpt-4o", messages=messages).choices[0].message.content)
+"""
+
+
+def test_what_a_command_asks_is_recorded_through_a_server_and_replayed_without_a_key(
+    project: Project, provider: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.write("app.py", COMMAND)
+    command = json.dumps([sys.executable, "app.py", "{prompt}"])
+    checks = f"assertions: [{{type: equals, value: '{TEXT}'}}]"
+    project.write(
+        "app.yaml",
+        TARGETS.replace("cases:", f"target: {{command: {command}}}\ncases:")
+        + f"  - {{name: a, prompt: One, {checks}}}\n  - {{name: b, prompt: echo, {checks}}}\n",
+    )
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    test = ["test", "-s", "app.yaml", "--cassette", "-j", "2"]
+    first = project.command(*test)
+    assert statuses(first.stdout) == {"a": "PASS", "b": "PASS"}, first.output
+    assert recorded(project, "app") == {"a.llm.yaml": ["One"], "b.llm.yaml": ["echo"]}
+    assert KEY not in Path("cassettes/app/a.llm.yaml").read_text()
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert project.command(*test, "--record", "none").exit_code == 0
+    assert len(provider.requests) == 2
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    refused = " ".join(project.command(*test, "--record", "none").stdout.split())
+    assert "OPENAI_BASE_URL says that its models are elsewhere" in refused
+
+
+@pytest.fixture
+def endpoint() -> Iterator[QuietServer]:
+    """An application that runs elsewhere; it numbers its answers."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            server.asked.append(asked["prompt"])
+            body = json.dumps({"text": f"Answer {len(server.asked)}"}).encode()
+            self.send_response(500 if asked["prompt"] == "Three" else 200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args: Any) -> None: ...
+
+    server: Any = QuietServer(("127.0.0.1", 0), Handler)
+    server.asked = []
+    with served(server):
+        yield server
+
+
+def test_the_answers_of_an_endpoint_are_recorded_as_it_gives_them(project: Project, endpoint: Any) -> None:
+    url = f"http://127.0.0.1:{endpoint.server_port}/chat?token=also-secret"
+    head = TARGETS.replace("cases:", f"target: {{url: '{url}', output: text}}\ncases:")
+    project.write("app.yaml", head + CASES + "  - {name: c, prompt: Three}\n")
+    test = ["test", "-s", "app.yaml", "--cassette"]
+    assert statuses(project.command(*test).stdout) == {"a": "PASS", "b": "PASS", "c": "FAIL"}
+    assert recorded(project, "app") == {"a.llm.yaml": ["One"], "b.llm.yaml": ["Two"]}
+    text = Path("cassettes/app/a.llm.yaml").read_text()
+    assert f"model: POST http://127.0.0.1:{endpoint.server_port}/chat\n" in text
+    assert "secret" not in text
+    project.write("app.yaml", head + CASES.replace("Answer 2", "Answer 7"))
+    result = project.command(*test, "--record", "none", "-j", "2")
+    assert statuses(result.stdout) == {"a": "PASS", "b": "FAIL"}
+    assert endpoint.asked == ["One", "Two", "Three"]
