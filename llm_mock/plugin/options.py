@@ -51,6 +51,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--llm-mock-dry-run", action="store_true", help="Run plain-language tests without a model: only their tools."
     )
+    _add_ini_keys(parser)
+
+
+def _add_ini_keys(parser: pytest.Parser) -> None:
     parser.addini("llm_mock", "Mock llm in the whole run (default: true).", type="bool", default=True)
     parser.addini("llm_mock_lazy", "Decide a call when its response is read (default: false).", type="bool")
     parser.addini("llm_mock_strict", "A call that no configured reply fits fails (default: false).", type="bool")

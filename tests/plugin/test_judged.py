@@ -89,3 +89,66 @@ def test_the_option_goes_before_all_and_without_a_judge_the_message_says_how(
     result.stdout.fnmatch_lines(
         ["E*JudgeError: No model judges: choose one for all tests (ini llm_mock_judge = MODEL*"]
     )
+
+
+def test_a_judge_is_recorded_replayed_and_asked_live_as_other_models(pytester: pytest.Pytester) -> None:
+    write(pytester, "pytest.ini", "[pytest]\nllm_mock_judge = real-judge\n")
+    pytester.makeconftest(
+        """
+        import llm
+        import pytest
+
+        class Real(llm.Model):
+            model_id = "real-judge"
+            supports_schema = True
+            attachment_types = {"image/png"}
+            asked = 0
+
+            def execute(self, prompt, stream, response, conversation):
+                type(self).asked += 1
+                met = "true" if prompt.attachments else "false"
+                yield '{"reason": "asked %d times", "met": %s}' % (self.asked, met)
+
+        class Plugin:
+            @staticmethod
+            @llm.hookimpl
+            def register_models(register):
+                register(Real())
+
+        @pytest.fixture
+        def asked():
+            return lambda: Real.asked
+
+        def pytest_configure(config):
+            from llm.plugins import pm
+            pm.register(Plugin, "real-judge")
+
+        def pytest_unconfigure(config):
+            from llm.plugins import pm
+            pm.unregister(name="real-judge")
+        """
+    )
+    pytester.makepyfile(
+        """
+        import llm
+        import pytest
+
+        IMAGE = llm.Attachment(type="image/png", content=b"\\x89PNG")
+
+        @pytest.mark.llm_mock_cassette
+        @pytest.mark.llm_mock_repeat(2)
+        def test_recorded(llm_assert):
+            assert llm_assert(IMAGE, "Shows a bar").reason == "asked 1 times"
+
+        @pytest.mark.llm_live
+        def test_live(llm_assert, asked):
+            before = asked()
+            with pytest.raises(AssertionError, match="Not met: Is a bar"):
+                llm_assert("a text", "Is a bar")
+            assert asked() == before + 1
+        """
+    )
+    pytester.runpytest("-p", "no:randomly", "--llm-mock-live", "--llm-mock-record=once").assert_outcomes(passed=2)
+    result = pytester.runpytest("-p", "no:randomly")
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(["*test_recorded  2 of 2  100%*"])
