@@ -150,6 +150,10 @@ class Cassette:
             except LLMMockError as error:
                 mock.note_problem(str(error))
 
+    def forget_failed(self) -> None:
+        """Forget calls that failed, or are still under way: they are to be made again."""
+        self._recorded = self._without_errors()
+
     def _without_errors(self) -> list[Recording]:
         return [call for call in self.recorded if call.response and call.response.error is None]
 

@@ -146,13 +146,14 @@ def _attempted(attempt: AttemptOnce, case: TestCase, mock: RecordedMock) -> Atte
     problems, recorded, replayed = len(mock.problems), len(cassette.recorded), cassette.replayed
     result = attempt(case)
     problem = next(iter(mock.problems[problems:]), None)
-    try:
-        note = cassette.save(passed=result.error is None and problem is None)
-        problem = problem or cassette.lost()
-    except LLMMockError as error:
-        problem, note = problem or str(error), None
+    if result.error is None and problem is None:
+        try:
+            cassette.save(passed=True)
+            problem = cassette.lost()
+        except LLMMockError as error:
+            problem = str(error)
+    else:
+        cassette.forget_failed()
     if problem is not None:
         result = replace(result, error=str(redacted(problem)), assertions=())
-    if note is not None:
-        result = replace(result, error=f"{result.error}\n{note}")
     return replace(result, recorded=len(cassette.recorded) - recorded, replayed=cassette.replayed - replayed)

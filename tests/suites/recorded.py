@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -36,12 +37,21 @@ class Parrot(llm.Model):
         self.model_id = model_id
         self.asked: list[str] = []
         self.fails: Exception | None = None
+        self.fails_once: Exception | None = None
+        self.slow = 60.0
+        """Seconds that an answer to `Slow` takes."""
         self.interrupted_at: str | None = None
 
     def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> Iterator[str]:
+        if self.fails_once is not None:
+            self.fails_once, error = None, self.fails_once
+            raise error
         if self.fails is not None or prompt.prompt == self.interrupted_at:
             raise self.fails or KeyboardInterrupt
         self.asked.append(prompt.prompt)
+        if prompt.prompt == "Slow":
+            yield "Answer"
+            time.sleep(self.slow)
         response.set_usage(input=3, output=2)
         if prompt.schema:
             yield json.dumps({"reason": f"Judged {len(self.asked)}", "met": True})

@@ -79,6 +79,24 @@ def test_what_a_provider_refused_is_not_recorded_and_asked_again(project: Projec
     assert project.test("--cassette").exit_code == 0
 
 
+def test_a_run_that_failed_before_a_retry_is_not_replayed(project: Project, parrot: Parrot) -> None:
+    project.write_cases("  - {name: a, prompt: One}\n")
+    parrot.fails_once = llm.ModelError("overloaded")
+    assert project.test("--cassette", "--retry", "1").exit_code == 0
+    assert recorded(project) == {"a.llm.yaml": ["One"]}
+    assert project.test("--cassette", "--record", "none").exit_code == 0
+
+
+def test_a_run_whose_time_is_up_is_asked_again(project: Project, parrot: Parrot) -> None:
+    project.write_cases("  - {name: a, turns: [{prompt: One}, {prompt: Slow}], timeout: 0.3}\n")
+    result = project.test("--cassette")
+    assert "Timed out: the run was ended after 0.3 s" in result.stdout
+    assert recorded(project) == {"a.llm.yaml": ["One"]}
+    parrot.slow = 0
+    assert project.test("--cassette").exit_code == 0
+    assert recorded(project) == {"a.llm.yaml": ["One", "Slow"]}
+
+
 def test_what_is_missing_is_named_with_the_command_that_records_it(project: Project, parrot: Parrot) -> None:
     project.write_cases(CASES)
     result = project.test("--cassette", "--record", "none")
