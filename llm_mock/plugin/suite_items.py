@@ -15,6 +15,7 @@ from llm_mock.errors import LLMMockError
 from llm_mock.plugin.run import run_of
 from llm_mock.plugin.stash import CASSETTE_CLAIMS, PASS_RATE, RECORDINGS
 from llm_mock.plugin.yaml_items import TestFailed, YAMLFile, YAMLItem
+from llm_mock.support.redaction import OUTPUT
 
 if TYPE_CHECKING:
     from llm_mock.suites.recorded import Cassettes
@@ -158,6 +159,8 @@ class SuiteItem(YAMLItem):
         self._fixtureinfo = fixtures.getfixtureinfo(node=self, func=None, cls=None)
         self.fixturenames, self.funcargs = self._fixtureinfo.names_closure, dict[str, object]()
         path, mode, config = settings_of(TopRequest(cast("Any", self), _ispytest=True))
+        config = self.variant.suite.cassette.added_to(config)
+        OUTPUT.hide_pattern(*config.redact)
         run = run_of(self.config)
         return Cassettes(
             path_of=lambda _: path, mode=mode, config=config, as_user=run.as_user, variables=run.user_environment

@@ -24,9 +24,9 @@ from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.suites.assertion_types.base import CassetteState
 from llm_mock.suites.matrix import case_name
 from llm_mock.suites.results import Attempt
-from llm_mock.suites.schema import Target, TestCase
+from llm_mock.suites.schema import Target, TestCase, TestSuiteDefinition
 from llm_mock.suites.scripted_mock import mocking_process, tell_parent
-from llm_mock.support.redaction import redacted
+from llm_mock.support.redaction import OUTPUT, redacted
 from llm_mock.support.text import escaped, shorten, shorten_name
 
 ALONE = "Run one case after the other: -j 1."
@@ -82,7 +82,7 @@ class Cassettes:
     path_of: Callable[[TestCase], Path]
     """The cassette of the first run of a case; the others lie beside it."""
     mode: RecordMode
-    config: CassetteConfig = field(default_factory=CassetteConfig)
+    config: CassetteConfig
     as_user: AsUser = nullcontext
     """Within it the keys of the person who runs the process can be looked up."""
     variables: Mapping[str, str | None] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class Cassettes:
             mock.close()
 
 
-def cassettes_of(suite_path: Path | None, mode: RecordMode, dry_run: bool, variant: str) -> Cassettes:
+def cassettes_of(suite: TestSuiteDefinition, mode: RecordMode, dry_run: bool, variant: str) -> Cassettes:
     """The cassettes of a suite that was read from a file, beside it, where pytest looks for those of each variant, too.
 
     Raises:
@@ -135,9 +135,13 @@ def cassettes_of(suite_path: Path | None, mode: RecordMode, dry_run: bool, varia
         raise ValueError(f"cassette is {shorten(mode)}; give one of {', '.join(RECORD_MODES)}.")
     if dry_run:
         raise ValueError("A dry run asks no real model, so it has no cassettes: leave out one of the two.")
-    if suite_path is None:
+    if (path := suite.path) is None:
         raise InvalidFile("A suite that is no file has no cassettes, as these lie beside it: read one with load_suite.")
-    return Cassettes(path_of=lambda case: path_beside(suite_path, escaped(case_name(case.name, variant))), mode=mode)
+    config = suite.cassette.added_to(CassetteConfig())
+    OUTPUT.hide_pattern(*config.redact)
+    return Cassettes(
+        path_of=lambda case: path_beside(path, escaped(case_name(case.name, variant))), mode=mode, config=config
+    )
 
 
 def _attempted(attempt: AttemptOnce, case: TestCase, mock: RecordedMock) -> Attempt:

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 import llm
 
 from llm_mock.agents.agent import Agent
-from llm_mock.agents.result import now
-from llm_mock.cost.prices import amount, cost_of
 from llm_mock.errors import InvalidBudget, InvalidFile
 from llm_mock.suites import loading
 from llm_mock.suites.case import CaseRunner
@@ -28,9 +26,10 @@ from llm_mock.suites.results import CaseResult as CaseResult
 from llm_mock.suites.results import SuiteResult as SuiteResult
 from llm_mock.suites.role import Role, resolve_model
 from llm_mock.suites.schema import Target, TestCase, TestSuiteDefinition
+from llm_mock.suites.stopping import Budget, Stop, until_stopped
 from llm_mock.suites.target_run import TargetRunner
 from llm_mock.support.numbers import LONGEST, MOST_REPETITIONS, MOST_RETRIES, is_number, is_whole
-from llm_mock.support.text import dollars, shorten, shorten_name
+from llm_mock.support.text import shorten
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.model import MockLLMModel
@@ -149,21 +148,12 @@ def run_suite(
     runner = _runner(who_answers(agent, suite), model_override, how)
     if max_cost is not None and runner.model_id is None and not dry_run:
         raise InvalidBudget("max_cost cannot be checked: what a target spends is not seen. Leave the limit out.")
-    stop = _Stop(None if max_cost is None else _Budget(max_cost, None if dry_run else runner.model_id))
-    waiting = _until_stopped(len(suite.cases), stop)
+    stop = Stop(None if max_cost is None else Budget(max_cost, None if dry_run else runner.model_id))
     alone = jobs == 1 or runner.one_by_one
+    waiting = until_stopped(len(suite.cases), stop)
     events = _one_by_one(runner, suite.cases, waiting) if alone else _at_once(runner, suite.cases, waiting, jobs)
-    results: dict[int, CaseResult] = {}
     with _recorded(runner):
-        for position, result in events:
-            if result is None:
-                if on_start is not None:
-                    on_start(suite.cases[position])
-                continue
-            results[position] = result
-            stop.see(result)
-            if on_result is not None:
-                on_result(result)
+        results = dict(_told(events, suite.cases, stop, on_start, on_result))
     not_run = tuple(case for position, case in enumerate(suite.cases) if position not in results)
     return SuiteResult(
         suite.metadata.name,
@@ -181,11 +171,30 @@ def run_suite(
     )
 
 
+def _told(
+    events: Events,
+    cases: Sequence[TestCase],
+    stop: Stop,
+    on_start: Callable[[TestCase], None] | None,
+    on_result: Callable[[CaseResult], None] | None,
+) -> Iterator[tuple[int, CaseResult]]:
+    """The results with the positions of their cases, told to whoever wants to know."""
+    for position, result in events:
+        if result is None:
+            if on_start is not None:
+                on_start(cases[position])
+            continue
+        stop.see(result)
+        if on_result is not None:
+            on_result(result)
+        yield position, result
+
+
 def _cassettes(suite: TestSuiteDefinition, mode: RecordMode, dry_run: bool, variant: Mapping[str, str]) -> Cassettes:
     from llm_mock.suites.recorded import cassettes_of  # a run without them takes no time for it
 
     __tracebackhide__ = True
-    return cassettes_of(suite.path, mode, dry_run, variant_name(variant))
+    return cassettes_of(suite, mode, dry_run, variant_name(variant))
 
 
 def _recorded(runner: RepeatingRunner) -> AbstractContextManager[None]:
@@ -248,63 +257,6 @@ def _agent_of(agent: Agent | Role, live: bool) -> Agent:
     if isinstance(agent, Agent):
         return agent
     return resolve_model(agent).agent if live else agent.agent
-
-
-class _Budget:
-    """What the cases may cost; the price of the model must be known, unless it is None, as it costs nothing."""
-
-    def __init__(self, limit: Decimal | float, model_id: str | None) -> None:
-        __tracebackhide__ = True
-        self.stopped: str | None = None
-        """Why no further case may start; None while one may."""
-        self._limit = amount(limit, "max_cost")
-        self._spent = Decimal(0)
-        tokens: Any = {"model_id": model_id, "timestamp": now(), "input_tokens": 1, "output_tokens": 1}
-        if model_id is not None and cost_of(tokens) is None:
-            raise InvalidBudget(
-                f"max_cost cannot be checked: the price of the model {shorten_name(model_id)!r} is not known. "
-                "Leave the limit out, or choose a model whose price is known."
-            )
-        self._stop_at_limit()
-
-    def spend(self, result: CaseResult) -> None:
-        if result.spent is None:
-            case = shorten(result.case.name)
-            self.stopped = f"what the case {case} cost is not known, so max_cost cannot be checked"
-            return
-        self._spent += result.spent
-        self._stop_at_limit()
-
-    def _stop_at_limit(self) -> None:
-        if self._spent >= self._limit and self.stopped is None:
-            self.stopped = f"the cases cost {dollars(self._spent)}, and max_cost is {dollars(self._limit)}"
-
-
-class _Stop:
-    """Whether a further case may start."""
-
-    def __init__(self, budget: _Budget | None) -> None:
-        self._budget = budget
-        self._failing_agent: str | None = None
-
-    def see(self, result: CaseResult) -> None:
-        if result.attempts[-1].agent_fails and self._failing_agent is None:
-            self._failing_agent = f"the case {shorten_name(result.case.name)!r} failed of what every case needs"
-        if self._budget is not None:
-            self._budget.spend(result)
-
-    @property
-    def reason(self) -> str | None:
-        spent = None if self._budget is None else self._budget.stopped
-        return self._failing_agent or spent
-
-
-def _until_stopped(number: int, stop: _Stop) -> Iterator[int]:
-    """The positions of the cases to start."""
-    for position in range(number):
-        if stop.reason is not None:
-            return
-        yield position
 
 
 Events = Iterator[tuple[int, CaseResult | None]]

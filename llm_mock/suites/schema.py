@@ -31,6 +31,7 @@ from llm_mock.suites.assertion_types.texts import IContainsAssertion as IContain
 from llm_mock.suites.assertion_types.texts import JSONAssertion as JSONAssertion
 from llm_mock.suites.assertion_types.texts import RegexAssertion as RegexAssertion
 from llm_mock.suites.assertion_types.texts import StartsWithAssertion as StartsWithAssertion
+from llm_mock.suites.cassette_settings import CassetteSettings
 from llm_mock.suites.matrix import Matrix as Matrix
 from llm_mock.suites.target import Target as Target
 from llm_mock.support.numbers import MOST_REPETITIONS
@@ -173,6 +174,8 @@ class TestSuiteDefinition(WithExtensions, StrictModel):
     """What the cases are run with, side by side; by default with the one agent or target."""
     min_score: Threshold | None = None
     """The least score for the whole suite to pass: the average of its cases. By default each case must pass."""
+    cassette: CassetteSettings = CassetteSettings()
+    """What does not get into its cassettes, and what does not count in them."""
     defaults: Defaults = Defaults()
     cases: tuple[TestCase, ...] = ()
     _path: Path | None = PrivateAttr(default=None)

@@ -53,6 +53,8 @@ class Parrot(llm.Model):
             yield "Answer"
             time.sleep(self.slow)
         response.set_usage(input=3, output=2)
+        if prompt.prompt == "Call history":
+            response.add_tool_call(llm.ToolCall("history", {"account": "alice"}))
         if prompt.schema:
             yield json.dumps({"reason": f"Judged {len(self.asked)}", "met": True})
         else:

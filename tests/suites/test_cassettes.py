@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from decimal import Decimal
 from pathlib import Path
 
 import llm
 import llm.plugins
 import pytest
 
-from tests.suites.conftest import Project, statuses
-from tests.suites.recorded import CASES, Parrot, recorded
+from llm_mock.suites import Attempt, CaseResult, TurnResult
+from tests.suites.cases import EXAMPLES, case
+from tests.suites.conftest import HEAD, Project, statuses
+from tests.suites.recorded import CASES, ROLE, Parrot, recorded
 from tests.suites.recorded import parrot as parrot
 
 
@@ -134,7 +137,7 @@ def test_a_retry_is_in_the_cassette_of_its_run(project: Project, parrot: Parrot)
     assert (result.exit_code, len(parrot.asked)) == (0, 2)
 
 
-def test_what_is_replayed_costs_nothing_and_takes_no_time(project: Project, parrot: Parrot) -> None:
+def test_what_is_replayed_takes_no_time_and_is_counted_in_every_output(project: Project, parrot: Parrot) -> None:
     checks = "[{type: max_latency, value: 9}, {type: max_tokens, value: 5}]"
     project.write_cases(f"  - {{name: a, prompt: One, assertions: {checks}}}\n")
     assert "skipped" not in project.test("--cassette").stdout
@@ -178,3 +181,40 @@ def test_options_that_make_no_sense_together_are_refused(arguments: list[str], t
     result = project.test(*arguments)
     assert result.exit_code == 2
     assert told in result.output
+
+
+def test_the_suite_says_what_is_redacted_and_what_does_not_count(project: Project, parrot: Parrot) -> None:
+    settings = r"cassette: {redact: ['customer-\d+'], normalize: ['build \d+']}"
+    cases = "  - {name: a, prompt: customer-17 asks of build 1}\n"
+    project.write("tests.yaml", HEAD.replace("cases:", f"{settings}\ncases:") + cases)
+    assert "customer-17" not in project.test("--cassette").output
+    assert recorded(project) == {"a.llm.yaml": ["[redacted] asks of build 1"]}
+    project.write("tests.yaml", HEAD.replace("cases:", f"{settings}\ncases:") + cases.replace("build 1", "build 2"))
+    assert project.test("--cassette", "--record", "none").exit_code == 0
+    project.write("tests.yaml", HEAD.replace("cases:", "cassette: {redact: ['(']}\ncases:") + cases)
+    result = project.test("--cassette")
+    assert re.search(r"tests\.yaml:5: .*'\(' is no regular expression", result.stderr), result.stderr
+
+
+def test_tools_run_while_the_answers_of_the_model_are_replayed(project: Project, parrot: Parrot) -> None:
+    tool = f"  tools: [{{type: mcp, command: python, args: [-m, bank.server], cwd: '{EXAMPLES}'}}]\n"
+    project.write("role.yaml", ROLE + tool)
+    called = "{type: tool_names, names: [history]}"
+    project.write_cases(f"  - {{name: a, prompt: Call history, assertions: [{called}]}}\n")
+    for mode in ("new_episodes", "none"):
+        result = project.test("--cassette", "--record", mode, "-o", "out.json")
+        assert result.exit_code == 0, result.output
+        (call,) = json.loads(Path("out.json").read_text())["suites"][0]["cases"][0]["attempts"][0]["turns"][0][
+            "tool_calls"
+        ]
+        assert (call["name"], call["error"]) == ("history", None)
+        assert call["duration_s"] > 0
+    assert len(parrot.asked) == 2
+
+
+@pytest.mark.parametrize(("recorded", "replayed", "spent"), [(1, 0, 2), (1, 1, 2), (0, 2, 0), (0, 0, 2)])
+def test_only_what_was_asked_for_real_was_spent(recorded: int, replayed: int, spent: int) -> None:
+    turn = TurnResult("Hi", "Hello", cost=Decimal(2))
+    attempt = Attempt((turn,), (), recorded=recorded, replayed=replayed)
+    result = CaseResult(case(), (attempt,))
+    assert (result.spent, result.cost) == (spent, 2)
