@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
@@ -63,9 +62,12 @@ class CaseRunner(RepeatingRunner):
         """The id of the model that is asked."""
         return self.agent.asks.model if self.model_override is None else str(self.model_override.model_id)
 
-    def _prepare(self) -> None:
-        with suppress(Exception):  # of which the run will tell
+    def _unprepared(self) -> Attempt | None:
+        try:
             pool_of_process().tools(self.agent.servers)
+        except Exception as problem:
+            return Attempt((), (), str(redacted(_reason(problem))), agent_fails=isinstance(problem, ERRORS_OF_AGENTS))
+        return None
 
     def _attempt(self, case: TestCase) -> Attempt:
         start = time.perf_counter()

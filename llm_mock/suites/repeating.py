@@ -58,9 +58,9 @@ class RepeatingRunner(ABC):
         """Whether the run of the case that runs here is recorded, or was replayed so far; None without a cassette."""
         return None if self.cassettes is None else self.cassettes.state
 
-    def _prepare(self) -> None:
-        """What must be there before the time of a run begins."""
-        return
+    def _unprepared(self) -> Attempt | None:
+        """Get what must be there before the time of a run begins; a run that failed where that is not to be had."""
+        return None
 
     @abstractmethod
     def _attempt(self, case: TestCase) -> Attempt:
@@ -91,7 +91,8 @@ class RepeatingRunner(ABC):
         seconds = self._seconds(case)
         if seconds is None:
             return self._attempt(case)
-        self._prepare()
+        if (unprepared := self._unprepared()) is not None:
+            return unprepared
         start = time.perf_counter()
         try:
             return limited(seconds, lambda: self._attempt(case))

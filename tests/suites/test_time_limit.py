@@ -97,6 +97,15 @@ def test_a_command_that_hangs_leaves_no_process(project: Project) -> None:
     assert subprocess.run(["ps", "-p", pid], capture_output=True).returncode == 1
 
 
+def test_the_start_of_a_server_is_no_part_of_a_run(project: Project) -> None:
+    tool = "  tools: [{type: mcp, command: python, args: [-c, 'import time; time.sleep(0.3); exit(3)']}]\n"
+    project.write("role.yaml", (project.path / "role.yaml").read_text() + tool)
+    result = project.dry("--timeout", "0.2")
+    assert "says-hello: The MCP server" in result.output
+    assert "with exit code 3" in result.output
+    assert "0/1 passed, 2 not run" in result.output
+
+
 def test_in_pytest_a_case_is_ended_and_the_others_go_on(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nllm_mock_suites = slow.yaml")
     pytester.path.joinpath("app.py").write_text(APP)
