@@ -98,7 +98,7 @@ def _pass_rates(terminalreporter: pytest.TerminalReporter) -> list[str]:
 
 def _write_repeats(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """The pass rates of the tests that were repeated."""
-    reports = (report for outcome in ("passed", "failed") for report in terminalreporter.stats.get(outcome, ()))
+    reports = [*terminalreporter.stats.get("passed", ()), *terminalreporter.stats.get("failed", ())]
     repeats = [(report.nodeid, report.llm_mock_repeats) for report in reports if hasattr(report, "llm_mock_repeats")]
     if repeats and config.get_verbosity() >= 0:
         from llm_mock.plugin.repeating import table
