@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from llm_mock import __version__
 from llm_mock.cassettes.record_modes import RECORD_MODES
-from llm_mock.commands.errors import errors_told, not_writable, tell
+from llm_mock.commands.errors import errors_told, tell
+from llm_mock.commands.parameters import Finite, checked_models, checked_outputs, files_in, one_model, role_options
 from llm_mock.errors import LLMMockError
 from llm_mock.support.numbers import LONGEST, MOST_REPETITIONS, MOST_RETRIES
 from llm_mock.support.redaction import KNOWN, redacted
-from llm_mock.support.text import shorten
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-class _Finite(click.FloatRange):
-    """A number of a range, and no `nan` or `inf`."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        number = super().convert(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"{number} is no finite number.", param, ctx)
-        return number
 
 
 @click.group(context_settings={"max_content_width": 100}, epilog="Documentation: docs/index.md of pytest-llm-mock.")
@@ -52,59 +38,13 @@ def _stored_keys() -> list[str]:
     return stored_keys(os.environ.get(USER_FOLDER_VARIABLE))
 
 
-def _models(ctx: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise click.BadParameter(f"{shorten(twice)} is given twice.")
-    return names
-
-
-def _one_model(ctx: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> str | None:
-    if len(names) > 1:
-        raise click.BadParameter(f"one model is asked in a run, and {len(names)} are given: {', '.join(names)}.")
-    return names[0] if names else None
-
-
-def _role_options(command: Command) -> Command:
-    """The options that say how the agent of a role is run."""
-    for add in (
-        click.option("--no-color", is_flag=True, help="No colors; NO_COLOR in the environment does the same."),
-        click.option("--dry-run", is_flag=True, help="Simulate the model: no key, no network, no cost."),
-    ):
-        command = add(command)
-    return command
-
-
-_files_in = click.option(
-    "--files-in",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Where the files that cases name may lie; by default in the folder of their suite.",
-)
-
-
-def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> tuple[Path, ...]:
-    from llm_mock.report.suite_outputs import FORMATS
-    from llm_mock.support.files import check_writable
-
-    paths = tuple(Path(name).expanduser() for name in names)
-    for path in paths:
-        if path.suffix.lower() not in FORMATS:
-            raise click.BadParameter(f"{shorten(str(path))} should end in {', '.join(FORMATS)}.")
-        try:
-            check_writable(path)
-        except OSError as error:
-            raise click.BadParameter(not_writable(path, error)) from None
-    return paths
-
-
 @main.command(short_help="Run suites of prompts and check the answers.", epilog="Documentation: docs/suites.md.")
-@_role_options
+@role_options
 @click.option(
     "--model",
     metavar="MODEL",
     multiple=True,
-    callback=_models,
+    callback=checked_models,
     help="Ask another model of llm than the role's; repeatable: several stand side by side.",
 )
 @click.argument("role", type=click.Path(), required=False)
@@ -113,7 +53,7 @@ def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tupl
 @click.option("tag", "--tag", multiple=True, help="Only cases with this tag; repeatable, any of them will do.")
 @click.option("text", "-k", metavar="TEXT", help="Only cases with this in their name, in upper or lower case.")
 @click.option("--repeat", type=click.IntRange(1, MOST_REPETITIONS), metavar="N", help="Run each case N times.")
-@click.option("--threshold", type=_Finite(0, 1, min_open=True), metavar="SHARE", help="How many must pass, at most 1.")
+@click.option("--threshold", type=Finite(0, 1, min_open=True), metavar="SHARE", help="How many must pass, at most 1.")
 @click.option("-j", "--jobs", type=click.IntRange(1, 1_000), default=1, metavar="N", help="How many cases at once.")
 @click.option(
     "--retry",
@@ -123,14 +63,14 @@ def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tupl
     help="Run a failed case up to N times more.",
 )
 @click.option(
-    "--max-cost", type=_Finite(min=0), metavar="DOLLARS", help="Start no further case once this much is spent."
+    "--max-cost", type=Finite(min=0), metavar="DOLLARS", help="Start no further case once this much is spent."
 )
 @click.option(
-    "--timeout", type=_Finite(0, LONGEST, min_open=True), metavar="SECONDS", help="End a run of a case after so long."
+    "--timeout", type=Finite(0, LONGEST, min_open=True), metavar="SECONDS", help="End a run of a case after so long."
 )
 @click.option("--judge", metavar="MODEL", help="The model that judges, whatever the suite says.")
 @click.option(
-    "--min-score", type=_Finite(0, 1, min_open=True), metavar="SCORE", help="The least score of a suite, at most 1."
+    "--min-score", type=Finite(0, 1, min_open=True), metavar="SCORE", help="The least score of a suite, at most 1."
 )
 @click.option("--cassette", is_flag=True, help="Record what models answer beside the suites, and replay what was.")
 @click.option(
@@ -144,7 +84,7 @@ def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tupl
     "--output",
     multiple=True,
     metavar="FILE",
-    callback=_checked_outputs,
+    callback=checked_outputs,
     help="Write the results to a file that ends in .json, .xml (JUnit), .md or .html; repeatable.",
 )
 @click.option(
@@ -153,7 +93,7 @@ def _checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tupl
     metavar="FILE",
     help="Show what changed against an earlier result (-o FILE.json), and fail only where something is worse.",
 )
-@_files_in
+@files_in
 def test(**options: Any) -> None:
     """Run suites of prompts against the agent of a role file, or against the target that they name.
 
@@ -181,9 +121,9 @@ def test(**options: Any) -> None:
 
 
 @main.command(epilog="Documentation: docs/suites.md.")
-@_role_options
+@role_options
 @click.option(
-    "--model", metavar="MODEL", multiple=True, callback=_one_model, help="Ask another model of llm than the role's."
+    "--model", metavar="MODEL", multiple=True, callback=one_model, help="Ask another model of llm than the role's."
 )
 @click.argument("role", type=click.Path())
 @click.option("-p", "--prompt", metavar="PROMPT", help="What is said to the agent; by default standard input.")
@@ -229,7 +169,7 @@ def schema(kind: str) -> None:
     epilog="Documentation: docs/suites.md and docs/plain-language.md.",
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
-@_files_in
+@files_in
 def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
     """Check suites, roles and plain-language tests without running them.
 
