@@ -12,7 +12,7 @@ from llm_mock.agents.judging import Given, Grade, Judgement, NoSchemas, grades_o
 from llm_mock.agents.result import Finding
 from llm_mock.errors import JudgeError, LLMMockError
 from llm_mock.support.numbers import is_number
-from llm_mock.support.text import count, described, error_text, indented, shorten, shorten_name
+from llm_mock.support.text import compact, count, described, error_text, indented, shorten, shorten_name
 
 if TYPE_CHECKING:
     import llm
@@ -77,7 +77,7 @@ def llm_assert(answer: Answer, criterion: str, *, judge: str) -> Finding:
     __tracebackhide__ = True
     text, attachments = _taken_apart(answer)
     _check_text(criterion, "The criterion")
-    verdict = _asked(judge, lambda: verdict_of(judge, text, criterion, attachments))
+    verdict = _asked(judge, lambda: verdict_of(judge, text, criterion, attachments), {"reason": "…", "met": True})
     _note("passed" if verdict.met else "failed", f"{shorten_name(criterion)}: {_reported(verdict.reason)}")
     if not verdict.met:
         said = f"  the judge {shorten_name(judge)}: {_reported(verdict.reason)}"
@@ -112,7 +112,9 @@ def llm_score(
     wanted = {"": criteria} if isinstance(criteria, str) else dict(criteria)
     counted = {**dict.fromkeys(wanted, 1), **(weights or {})}
     _check_criteria(wanted, counted)
-    grades = _asked(judge, lambda: grades_of(judge, text, wanted, attachments))
+    grade = {"reason": "…", "score": 0.5}
+    example = grade if "" in wanted else dict.fromkeys(wanted, grade)
+    grades = _asked(judge, lambda: grades_of(judge, text, wanted, attachments), example)
     for name, grade in grades.items():
         _note("scored", f"{shorten_name(name or wanted[name])} {grade.score:.4g}: {_reported(grade.reason)}")
     return _score(grades, wanted, counted, text)
@@ -137,8 +139,8 @@ def _note(status: str, message: str) -> None:
         _new_checks.append({"status": status, "message": message})
 
 
-def _asked(judge: str, ask: Callable[[], Judgement[Given]]) -> Given:
-    """What a model that judges gave."""
+def _asked(judge: str, ask: Callable[[], Judgement[Given]], example: dict[str, Any]) -> Given:
+    """What a model that judges gave, which looks like the example."""
     __tracebackhide__ = True
     if not judge:
         chosen = "ini llm_mock_judge = MODEL, or --llm-mock-judge MODEL"
@@ -151,9 +153,11 @@ def _asked(judge: str, ask: Callable[[], Judgement[Given]]) -> Given:
     except (LLMMockError, AssertionError, Warning):
         raise
     except Exception as error:
-        raise JudgeError(f"{named} that judges failed: {error_text(error)}") from error
+        raise JudgeError(f"{named} that judges failed: {error_text(error)}") from None
     if judgement.given is None:
-        raise JudgeError(f"{named} that judges gave no verdict, but {shorten(judgement.said)}.")
+        raise JudgeError(
+            f"{named} that judges gave no verdict, such as {compact(example)}, but {shorten(judgement.said)}."
+        )
     return judgement.given
 
 

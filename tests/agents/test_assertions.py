@@ -95,8 +95,11 @@ def test_what_is_no_score_is_an_error_and_never_a_number(
 ) -> None:
     given = {"data": reply} if isinstance(reply, dict) else {"text": reply}
     mock_llm_responses.set("judge", Reply(**given, invalid=True))
-    with pytest.raises(JudgeError, match="The model 'judge' that judges gave no verdict, but "):
+    with pytest.raises(JudgeError, match="The model 'judge' that judges gave no verdict, such as ") as failure:
         llm_score("Text", criteria, judge="judge")
+    graded = '{"reason": "…", "score": 0.5}'
+    named = ", ".join(f'"{name}": {graded}' for name in criteria)
+    assert (graded if criteria == "x" else f"{{{named}}}") in str(failure.value)
 
 
 def test_a_judge_that_fails_or_cannot_judge_is_no_verdict(
