@@ -112,8 +112,8 @@ def llm_score(
     wanted = {"": criteria} if isinstance(criteria, str) else dict(criteria)
     counted = {**dict.fromkeys(wanted, 1), **(weights or {})}
     _check_criteria(wanted, counted)
-    grade = {"reason": "…", "score": 0.5}
-    example = grade if "" in wanted else dict.fromkeys(wanted, grade)
+    one = {"reason": "…", "score": 0.5}
+    example = one if "" in wanted else dict.fromkeys(wanted, one)
     grades = _asked(judge, lambda: grades_of(judge, text, wanted, attachments), example)
     for name, grade in grades.items():
         _note("scored", f"{shorten_name(name or wanted[name])} {grade.score:.4g}: {_reported(grade.reason)}")
