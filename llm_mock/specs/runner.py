@@ -64,12 +64,8 @@ def run_llm_test(
         ValueError: the timeout makes no sense.
     """
     __tracebackhide__ = True
-    if timeout is not None and not (is_number(timeout, most=LONGEST) and timeout):
-        raise ValueError(f"timeout is {shorten(timeout)}; give a number of seconds above 0, and at most {LONGEST:,}.")
-    if driver is None:
-        from llm_mock.specs.llm_driver import LLMDriver
-
-        driver = LLMDriver()
+    _check_timeout(timeout)
+    driver = driver or _default_driver()
     if allowed_hosts is None:
         allowed_hosts = LOOPBACK if isinstance(driver, DryRun) else ANY
     saved = saved_of(spec, fixtures or {})
@@ -80,6 +76,18 @@ def run_llm_test(
     for problem in tools.cleanup_errors:
         report(problem)
     return _with_problems(verdict, tools.cleanup_errors)
+
+
+def _check_timeout(timeout: float | None) -> None:
+    __tracebackhide__ = True
+    if timeout is not None and not (is_number(timeout, most=LONGEST) and timeout):
+        raise ValueError(f"timeout is {shorten(timeout)}; give a number of seconds above 0, and at most {LONGEST:,}.")
+
+
+def _default_driver() -> Driver:
+    from llm_mock.specs.llm_driver import LLMDriver
+
+    return LLMDriver()
 
 
 @dataclass
