@@ -120,8 +120,8 @@ def show_footer(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
     terminal.print(Text.assemble(f"{counts} ", (f"{terminal.signs[succeeded]} {verdict}", STYLES[succeeded])))
     _show_scores(terminal, results)
     if results[0].cassette is not None:
-        replayed, recorded = (sum(each) for each in zip(*(result.calls for result in results), strict=True))
-        terminal.print(cassette_text(replayed, recorded), "dim")
+        calls = (sum(each) for each in zip(*(result.calls for result in results), strict=True))
+        terminal.print(cassette_text(*calls), "dim")
     texts = pass_at_k_texts(results[0].pass_at_k)
     if texts and len(results) == 1:
         mean = f"pass rate {percent(results[0].pass_at_k[1])}, {', '.join(texts)}"

@@ -243,7 +243,9 @@ def repeats_text(case: dict[str, Any]) -> str | None:
 def replayed_text(cases: Sequence[dict[str, Any]]) -> str:
     """What the cassettes of cases answered, and what was recorded."""
     attempts = [attempt for case in cases for attempt in case["attempts"]]
-    return cassette_text(*(sum(attempt[how] for attempt in attempts) for how in ("replayed", "recorded")))
+    replayed, recorded = (sum(attempt[how] for attempt in attempts) for how in ("replayed", "recorded"))
+    without = sum(not (attempt["replayed"] or attempt["recorded"]) for attempt in attempts)
+    return cassette_text(replayed, recorded, without)
 
 
 def explaining_attempt(case: dict[str, Any]) -> dict[str, Any]:

@@ -76,6 +76,7 @@ def _turn(result: CaseResult, attempt: Attempt, position: int) -> Iterator[str]:
         yield f"  checked{number}: {indented(turn.transformed or '(nothing)', '    ')}"
 
 
-def cassette_text(replayed: int, recorded: int) -> str:
-    """How many calls were answered by cassettes, and how many were made and recorded."""
-    return f"Cassettes: {count(replayed, 'call')} replayed, {recorded:,} recorded"
+def cassette_text(replayed: int, recorded: int, without: int) -> str:
+    """How many calls were answered by cassettes, how many were made and recorded, and how many runs made none."""
+    none = f"; {count(without, 'run')} asked no model that could be recorded" if without else ""
+    return f"Cassettes: {count(replayed, 'call')} replayed, {recorded:,} recorded{none}"

@@ -280,10 +280,11 @@ class SuiteResult:
         return self._count("skipped")
 
     @property
-    def calls(self) -> tuple[int, int]:
-        """How many calls were answered by cassettes, and how many were made and recorded."""
+    def calls(self) -> tuple[int, int, int]:
+        """How many calls were answered by cassettes, how many were made and recorded, and how many runs made none."""
         attempts = [attempt for result in self.case_results for attempt in result.attempts]
-        return sum(attempt.replayed for attempt in attempts), sum(attempt.recorded for attempt in attempts)
+        without = sum(not (attempt.replayed or attempt.recorded) for attempt in attempts)
+        return sum(attempt.replayed for attempt in attempts), sum(attempt.recorded for attempt in attempts), without
 
     @property
     def pass_at_k(self) -> dict[int, float]:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from llm_mock import MockGetModel
+from llm_mock.boundaries import NO_KEY
 from llm_mock.core.active import Several
 from llm_mock.errors import LLMMockError
 from tests.boundaries.http.test_forwarding import provider as provider
@@ -116,9 +117,15 @@ def test_what_a_command_asks_is_recorded_through_a_server_and_replayed_without_a
     assert statuses(first.stdout) == {"a": "PASS", "b": "PASS"}, first.output
     assert recorded(project, "app") == {"a.llm.yaml": ["One"], "b.llm.yaml": ["echo"]}
     assert KEY not in Path("cassettes/app/a.llm.yaml").read_text()
+    assert project.command(*test, "--record", "none").exit_code == 0
     monkeypatch.delenv("OPENAI_API_KEY")
     assert project.command(*test, "--record", "none").exit_code == 0
     assert len(provider.requests) == 2
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    project.write("app.py", f"import os\nprint(os.environ['OPENAI_API_KEY'] == '{NO_KEY}')\n")
+    past = project.command(*test, "--record", "none")
+    assert past.output.count("output: True") == 2
+    assert "Cassettes: 0 calls replayed, 0 recorded; 2 runs asked no model that could be recorded" in past.output
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
     refused = " ".join(project.command(*test, "--record", "none").stdout.split())
     assert "OPENAI_BASE_URL says that its models are elsewhere" in refused
