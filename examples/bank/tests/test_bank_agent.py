@@ -111,15 +111,21 @@ def test_a_customer_goes_on_with_the_conversation(
 
 
 def test_the_chart_is_shown_to_a_model_that_sees(
-    teller: Agent, aitest_run_sync: Run, mock_llm_responses: MockGetModel
+    teller: Agent, aitest_run_sync: Run, llm_assert: Callable[..., Any], mock_llm_responses: MockGetModel
 ) -> None:
     mock_llm_responses.add("*", Reply(tool_calls=[ToolCall("balance_chart", {"account": "bob"})]))
     mock_llm_responses.add("*", "It is flat.", attachments=["image/png"])
+    mock_llm_responses.add("*", {"reason": "The line does not move.", "met": True}, attachments=["image/png"])
 
-    assert aitest_run_sync(teller, "How does bob's account develop?")
+    result = aitest_run_sync(teller, "How does bob's account develop?")
+
+    assert result
+    (chart,) = result.all_tool_calls[0].attachments
+    llm_assert([result.final_response, chart], "What is said of the chart is what it shows", judge="gpt-5-mini")
 
 
 @pytest.mark.llm_live
+@pytest.mark.llm_mock_repeat(5, threshold=0.8)
 @pytest.mark.parametrize("model", ["gpt-5-mini", "gpt-5-nano"])
 def test_real_models_are_compared(model: str, bank: MCPServer, aitest_run_sync: Run) -> None:
     agent = Agent(model, mcp_servers=[bank], skill=TELLER)
