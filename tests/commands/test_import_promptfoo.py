@@ -150,6 +150,37 @@ def test_prompts_have_the_values_of_their_tests(text: str, prompt: str, variable
 
 
 @pytest.mark.parametrize(
+    "strange",
+    [
+        None,
+        5,
+        "x",
+        [],
+        {},
+        [None],
+        [5],
+        [[1]],
+        "file://*.yaml",
+        [{"type": "cost"}],
+        [{"type": ["x"]}],
+        {"repeat": 10**30},
+    ],
+)
+def test_strange_values_are_told_and_what_is_written_can_be_read(strange: Any, folder: Path) -> None:
+    whole = {"prompts": ["{{a}}"], "tests": [{"vars": {"a": 1}}]}
+    keys = ("prompts", "tests", "providers", "defaultTest", "scenarios", "evaluateOptions")
+    of_tests = ("vars", "assert", "options", "threshold", "description", "providerOutput")
+    scenario = {"scenarios": [{"config": strange, "tests": strange}]}
+    changes = [*({key: strange} for key in keys), *({"tests": [{key: strange}]} for key in of_tests), scenario]
+    (folder / "more.yaml").write_text("- x\n")
+    for change in changes:
+        for written in folder.glob("promptfooconfig.*"):
+            written.unlink()
+        code, said = run(folder, yaml.safe_dump(whole | change))
+        assert code == 0 or "promptfooconfig.yaml" in said
+
+
+@pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("a: 1", "promptfooconfig.yaml:1: this is no configuration of promptfoo (prompts, tests), and no cassette"),

@@ -24,10 +24,12 @@ _KEYS = {
     **dict.fromkeys(("llm-rubric", "model-graded-closedqa", "g-eval"), "criteria"),
     "similar": "value",
     "python": "function",
-    "latency": "threshold",
-    "cost": "threshold",
+    "latency": "value",
+    "cost": "value",
 }
 """Of each type that has a counterpart the key of ours that has its value."""
+_LIMITS = {"latency": 1000, "cost": 1}
+"""The types whose value is their threshold, and how many of their units are one of ours."""
 _TYPES = {
     "icontains-any": "contains_any",
     "icontains-all": "contains_all",
@@ -68,8 +70,6 @@ def _assertion(given: Part, kind: str, variables: Collection[str], findings: Fin
     ours: dict[str, Any] = {"type": _TYPES.get(name, name.replace("-", "_"))}
     if value is not None:
         ours[_KEYS[name]] = value if name == "python" else _with_variables(given, value, variables, findings)
-    if name in ("latency", "cost"):
-        ours["value"] = ours.pop("threshold")
     if name.startswith("icontains-"):
         ours["case_insensitive"] = True
     ours |= _besides(given, name, findings)
@@ -80,9 +80,10 @@ def _assertion(given: Part, kind: str, variables: Collection[str], findings: Fin
 
 def _value(given: Part, name: str) -> tuple[Any, str | None]:
     """What is compared, and why there is nothing that can be."""
-    value = given.at("threshold" if name in ("latency", "cost") else "value").data
-    if name == "latency":
-        return (value / 1000, None) if is_number(value) else (None, "it has no threshold")
+    if name in _LIMITS:
+        limit = given.at("threshold").data
+        return (limit / _LIMITS[name], None) if is_number(limit) else (None, "it has no threshold")
+    value = given.at("value").data
     if name == "python":
         return _function(value)
     if isinstance(value, str) and value.startswith(FILE):
@@ -91,7 +92,7 @@ def _value(given: Part, name: str) -> tuple[Any, str | None]:
         value = [each.strip() for each in value.split(",")]
     if name == "g-eval" and isinstance(value, list):
         value = "\n".join(map(str, value))
-    if _KEYS[name] in ("value", "pattern", "criteria") and name != "cost" and value is not None:
+    if _KEYS[name] in ("value", "pattern", "criteria") and value is not None:
         return (None, "its value is no text") if isinstance(value, (dict, list)) else (str(value), None)
     return value, None
 
@@ -111,7 +112,7 @@ def _besides(given: Part, name: str, findings: Findings) -> dict[str, Any]:
     """What an assertion has besides its value; the keys that have no counterpart are among the findings."""
     same = ["weight", "metric", *(["threshold"] if name in ("similar", "python") or _KEYS[name] == "criteria" else [])]
     ours = {key: given.data[key] for key in same if key in given.names}
-    known = {"type", "value", *ours, *(["threshold"] if _KEYS[name] == "threshold" else [])}
+    known = {"type", "value", *ours, *(["threshold"] if name in _LIMITS else [])}
     if name == "similar":
         ours.setdefault("threshold", SIMILAR)
     if _KEYS[name] == "criteria" and (model := judge_of(given.at("provider").data)) is not None:

@@ -17,7 +17,7 @@ from llm_mock.suites.promptfoo.source import FILE, TABLES, Findings, Part, files
 from llm_mock.suites.row_files import rows_in
 from llm_mock.support import yaml_files
 from llm_mock.support.interpolation import NAME, literal
-from llm_mock.support.numbers import is_number
+from llm_mock.support.numbers import MOST_REPETITIONS, is_number, is_whole
 from llm_mock.support.validation import is_extension
 
 _TOP = ("description", "prompts", "providers", "targets", "tests", "defaultTest", "scenarios", "evaluateOptions")
@@ -107,7 +107,10 @@ class _Import:
         known = [*default.at("vars").names, *variables_in(default.at("assert").data)]
         assertions = list(assertions_of(default.at("assert"), known, self.findings))
         repeat = options.at("repeat").data
-        defaults: dict[str, Any] = {"repeat": repeat} if isinstance(repeat, int) and repeat > 1 else {}
+        if repeat not in (None, 1) and not is_whole(repeat, 1, MOST_REPETITIONS):
+            problem = f"repeat is not taken over: it is no whole number from 1 to {MOST_REPETITIONS:,}"
+            self.findings.lost(options.at("repeat"), problem)
+        defaults: dict[str, Any] = {"repeat": repeat} if is_whole(repeat, 2, MOST_REPETITIONS) else {}
         defaults |= {} if judge is None else {"judge": judge}
         defaults |= self._min_score(default)
         defaults |= {"assertions": assertions} if assertions else {}
@@ -141,6 +144,9 @@ class _Import:
         for scenario in scenarios.items():
             self.findings.lost_keys(scenario, ("config", "tests", "description"), " of a scenario")
             for config in scenario.at("config").items():
+                if not isinstance(config.data, dict):
+                    self.findings.lost(config, "this part of a scenario is not taken over: it is no mapping")
+                    continue
                 for test in self._listed(scenario.at("tests")):
                     yield test._replace(parts=(config, *test.parts))
 
