@@ -13,6 +13,9 @@ from llm_mock.report.suite_grid import Grid
 from llm_mock.suites.matrix import variant_name
 from llm_mock.suites.results import SuiteResult
 
+COLUMNS_AT_ONCE = 6
+"""How many variants stand in one table: more do not fit a terminal. The others follow in the next."""
+
 
 def show_side_by_side(
     terminal: Terminal, results: Sequence[SuiteResult], path: Path | None, verbose: bool = False
@@ -22,8 +25,9 @@ def show_side_by_side(
         terminal.print(terminal.line(variant_name(result.variant)), "bold")
         show_result(terminal, result, path, verbose)
         terminal.print()
-    grid = Grid(new_document(FinishedSuite(result, path) for result in results)["suites"])
-    terminal.print_table(_table(terminal, grid))
+    suites = new_document(FinishedSuite(result, path) for result in results)["suites"]
+    for first in range(0, len(suites), COLUMNS_AT_ONCE):
+        terminal.print_table(_table(terminal, Grid(suites[first : first + COLUMNS_AT_ONCE])))
     terminal.print()
     for result in () if verbose else results:
         show_failures(terminal, result, path)

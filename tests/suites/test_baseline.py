@@ -114,6 +114,18 @@ def test_a_variant_is_compared_with_that_of_the_same_name(changed: Project) -> N
     assert "greeting-tests[c]: no earlier result, all cases are new\n" in output
 
 
+def test_a_result_of_before_there_were_variants_is_a_baseline(changed: Project) -> None:
+    suite = suite_of("before.json")
+    changed.write("old.json", json.dumps({"version": 1, "suites": [{**suite, "variant": None}]}))
+    del suite["variant"]
+    changed.write("older.json", json.dumps({"version": 1, "suites": [suite]}))
+    found = [
+        changed.dry("--baseline", name).stdout.partition("greeting-tests: ")[2] for name in ("old.json", "older.json")
+    ]
+    assert found[0].splitlines()[:-1] == found[1].splitlines()[:-1]
+    assert found[0].startswith("1 broke, 1 mended")
+
+
 def test_markdown_junit_and_the_page_tell_what_changed(changed: Project, open_page: Open) -> None:
     changed.dry("--baseline", "before.json", "-o", "out.md", "-o", "out.xml", "-o", "out.html")
     text = Path("out.md").read_text()

@@ -158,6 +158,24 @@ def test_verbose_shows_each_variant_alone_and_then_the_table(matrix: Project) ->
     assert output.endswith("4/4 passed ✓ All tests passed\n")
 
 
+def test_many_variants_stand_in_several_tables(project: Project) -> None:
+    models = [f"model-{number}" for number in range(8)]
+    output = project.dry("-k", "hello", *(word for model in models for word in ("--model", model))).stdout
+    heads = [line.replace("┃", " ").split() for line in output.splitlines() if "Case" in line]
+    assert heads == [["Case", *models[:6]], ["Case", *models[6:]]]
+
+
+def test_texts_in_names_of_variants_act_on_nothing(project: Project) -> None:
+    name = "\x1b[31m|`x` </td>\n{{b}}"
+    matrix = json.dumps({"models": [{"model": "m", "name": name}]})
+    project.write("tests.yaml", f"{START}matrix: {matrix}\n{CASES}")
+    ended = project.dry("-o", "out.md", "-o", "out.xml", "-o", "out.html", "-o", "out.json", "-v")
+    assert "says-hello" in ended.stdout
+    for text in (ended.stdout, *(Path(f"out.{suffix}").read_text() for suffix in ("md", "xml", "html", "json"))):
+        assert "\x1b" not in text
+    assert "</td>" not in Path("out.md").read_text()
+
+
 def test_cost_and_time_stand_under_the_variants_of_a_live_run(
     matrix: Project, mock_llm_responses: MockGetModel
 ) -> None:
