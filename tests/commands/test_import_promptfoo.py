@@ -186,6 +186,10 @@ def test_strange_values_are_told_and_what_is_written_can_be_read(strange: Any, f
         ("a: 1", "promptfooconfig.yaml:1: this is no configuration of promptfoo (prompts, tests), and no cassette"),
         ("prompts: [file://none.py:f]", "promptfooconfig.yaml: nothing is left of it that a suite can hold"),
         ("prompts: [", "is not valid YAML"),
+        (
+            f"prompts: [x]\ntests: [{{vars: {{a: {[1] * 101}, b: {[1] * 100}}}}}]",
+            "test 1 makes 10,100 cases, and 10,000",
+        ),
     ],
 )
 def test_what_nothing_can_be_made_of_is_told_and_nothing_is_written(text: str, problem: str, folder: Path) -> None:

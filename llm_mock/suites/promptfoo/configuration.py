@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,6 @@ from llm_mock.support.validation import is_extension
 _TOP = ("description", "prompts", "providers", "targets", "tests", "defaultTest", "scenarios", "evaluateOptions")
 _OF_TESTS = ("description", "vars", "assert", "options", "providerOutput", "threshold")
 _MOST_CASES = 10_000
-_HINTS = {"outputPath": "give the file to the command, -o FILE", "maxConcurrency": "give the command -j N"}
 
 
 class Imported(NamedTuple):
@@ -75,7 +75,7 @@ class _Import:
     def result(self) -> Imported:
         """All of it."""
         top, findings = self.top, self.findings
-        self._lost_keys(top, _TOP)
+        findings.lost_keys(top, [*_TOP, *filter(is_extension, top.names)])
         tests = list(self._tests())
         if len(tests) * len(self.prompts) > _MOST_CASES:
             problem = f"this makes more than {_MOST_CASES:,} cases: name the rows in a file, rows_file"
@@ -91,16 +91,10 @@ class _Import:
             suite["matrix"] = {"models": side_by_side(self.models)}
         return Imported(suite | self._defaults() | {"cases": _with_names(cases)}, self._role(name), findings.lines())
 
-    def _lost_keys(self, part: Part, known: Collection[str]) -> None:
-        for key in part.names:
-            if key not in known and not is_extension(key):
-                hint = f": {_HINTS[key]}" if key in _HINTS else ""
-                self.findings.lost(part.at(key), f"{key} has no counterpart{hint}")
-
     def _defaults(self) -> dict[str, Any]:
         """What holds for all cases; variables of the default test are those of each case."""
         options, default = self.top.at("evaluateOptions"), self.default
-        self._lost_keys(options, ("repeat",))
+        self.findings.lost_keys(options, ("repeat",))
         judge = judge_of(default.at("options", "provider").data)
         self.findings.lost_keys(default, ("vars", "assert", "options", "threshold"), " of the default test")
         self.findings.lost_keys(default.at("options"), () if judge is None else ("provider",), " of the default test")
@@ -215,7 +209,9 @@ class _Import:
                 values[name] = [""]
                 where = test.parts[-1] if test.parts else prompt.part
                 self.findings.lost(where, f"{{{{{name}}}}} has no value here, and is empty")
-        if any(len(several) > 1 for several in values.values()):
+        if (rows := math.prod(map(len, values.values()))) > _MOST_CASES:
+            raise prompt.part.document.error(f"{case['name']} makes {rows:,} cases, and {_MOST_CASES:,} are the most")
+        if rows > 1:
             case["rows"] = [dict(zip(values, row, strict=True)) for row in itertools.product(*values.values())]
         elif values:
             case["variables"] = {name: value for name, (value,) in values.items()}

@@ -17,6 +17,8 @@ from llm_mock.support.yaml_files import Document
 FILE = "file://"
 TABLES = (".yaml", ".yml", ".json")
 """How files of data end, tables of another kind apart."""
+_HINTS = {"outputPath": "give the file to the command, -o FILE", "maxConcurrency": "give the command -j N"}
+"""What to do instead, of keys that have no counterpart."""
 Place = tuple[str | int, ...]
 _VARIABLE = re.compile(r"\{\{-?\s*([A-Za-z_]\w*)\s*-?\}\}")
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
@@ -64,7 +66,8 @@ class Findings:
         """Say so of all keys of a mapping but the known ones."""
         for key in part.names:
             if key not in known:
-                self.lost(part.at(key), f"{key}{of} has no counterpart")
+                hint = f": {_HINTS[key]}" if key in _HINTS else ""
+                self.lost(part.at(key), f"{key}{of} has no counterpart{hint}")
 
     def lines(self) -> list[str]:
         """Each as `file:line: what`."""
