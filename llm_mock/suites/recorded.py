@@ -161,4 +161,5 @@ def _attempted(attempt: AttemptOnce, case: TestCase, mock: RecordedMock) -> Atte
         cassette.forget_failed()
     if problem is not None:
         result = replace(result, error=str(redacted(problem)), assertions=())
-    return replace(result, recorded=len(cassette.recorded) - recorded, replayed=cassette.replayed - replayed)
+    recorded = max(0, len(cassette.recorded) - recorded)  # what failed in an earlier run may be forgotten by now
+    return replace(result, recorded=recorded, replayed=cassette.replayed - replayed)

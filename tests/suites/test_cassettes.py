@@ -6,13 +6,16 @@ import json
 import re
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import llm
 import llm.plugins
 import pytest
 
-from llm_mock.suites import Attempt, CaseResult, TurnResult
-from tests.suites.cases import EXAMPLES, case
+from llm_mock.agents import Agent
+from llm_mock.errors import InvalidFile
+from llm_mock.suites import Attempt, CaseResult, TurnResult, run_suite
+from tests.suites.cases import EXAMPLES, case, suite
 from tests.suites.conftest import HEAD, Project, statuses
 from tests.suites.recorded import CASES, ROLE, Parrot, recorded
 from tests.suites.recorded import parrot as parrot
@@ -218,3 +221,20 @@ def test_only_what_was_asked_for_real_was_spent(recorded: int, replayed: int, sp
     attempt = Attempt((turn,), (), recorded=recorded, replayed=replayed)
     result = CaseResult(case(), (attempt,))
     assert (result.spent, result.cost) == (spent, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "told"),
+    [
+        (
+            {"cassette": "sometimes"},
+            ValueError,
+            "cassette is 'sometimes'; give one of none, once, new_",
+        ),
+        ({"cassette": "once", "dry_run": True}, ValueError, "A dry run asks no real model, so it has no cassettes"),
+        ({"cassette": "once"}, InvalidFile, "A suite that is no file has no cassettes"),
+    ],
+)
+def test_in_python_what_makes_no_sense_is_refused(arguments: Any, error: type[Exception], told: str) -> None:
+    with pytest.raises(error, match=told):
+        run_suite(Agent("parrot"), suite(case()), **arguments)
