@@ -97,13 +97,13 @@ def _one_outcome(runs: Sequence[Run], threshold: float) -> Run:
     failed = [run for run in runs if run not in passed]
     enough = len(passed) / len(runs) >= threshold - _ROUNDING
     chosen = other or (passed[-1] if enough else failed[-1])
+    failures: list[Failure] = [
+        {"run": number, "message": message_of(run[1]), "duration_s": round(run[1].duration, 6)}
+        for number, run in enumerate(runs, start=1)
+        if run in failed
+    ]
     _carry(runs, chosen)
-    if other is None:
-        failures: list[Failure] = [
-            {"run": number, "message": message_of(run[1]), "duration_s": round(run[1].duration, 6)}
-            for number, run in enumerate(runs, start=1)
-            if run in failed
-        ]
+    if other is None and any(report.when == "call" for report in chosen):  # with --setup-only nothing is called
         _tell(chosen, {"runs": len(runs), "passed": len(passed), "threshold": threshold, "failures": failures})
     return chosen
 

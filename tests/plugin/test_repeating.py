@@ -104,6 +104,7 @@ def test_a_repeated_test_passes_where_enough_of_its_runs_do(
     assert (repeats["runs"], repeats["passed"], repeats["threshold"]) == (5, 4, 0.8)
     assert [failure["run"] for failure in repeats["failures"]] == [2]
     assert enough["pass_rate"].startswith("80% (4/5), 95% interval 38% to 96%")
+    assert few["repeats"]["failures"][0]["duration_s"] < few["duration_s"]
     assert "repeats" not in tests["test_plain"]
     cases = {case.get("name"): case for case in ElementTree.parse(pytester.path / "j.xml").iter("testcase")}
     assert len(cases) == 6
@@ -120,6 +121,7 @@ def test_the_option_goes_before_the_marker_and_names_a_run_without_marked_tests(
     result.stdout.fnmatch_lines(["*::test_enough * 8 of 10 *"])
     result = pytester.runpytest("--llm-mock-repeat=10", "-k", "test_plain")
     result.stdout.fnmatch_lines(["--llm-mock-repeat: no test that ran is marked llm_mock_repeat; none was repeated."])
+    assert pytester.runpytest("--setup-only", "-k", "TestRates").ret == 0
     result = pytester.runpytest("--llm-mock-repeat=0")
     result.stderr.fnmatch_lines(["*--llm-mock-repeat: '0' is no whole number from 1 to 10,000"])
 
