@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -17,6 +17,7 @@ from llm_mock.agents.environment import hide_secrets_of
 from llm_mock.cassettes.record_modes import RecordMode, recorded_by
 from llm_mock.commands.changes import show_changes
 from llm_mock.commands.errors import INTERRUPTED, not_writable, tell
+from llm_mock.commands.progress import Progress
 from llm_mock.commands.role import wrong_models_told
 from llm_mock.commands.side_by_side import show_side_by_side
 from llm_mock.commands.table import show_result
@@ -26,7 +27,6 @@ from llm_mock.report import suite_outputs
 from llm_mock.report.suite_baseline import compared, is_worse, read_baseline
 from llm_mock.report.suite_document import FinishedSuite, new_document
 from llm_mock.suites.loading import load_suite
-from llm_mock.suites.matrix import case_name
 from llm_mock.suites.results import CaseResult, SuiteResult
 from llm_mock.suites.role import Role, load_role
 from llm_mock.suites.schema import TestCase, TestSuiteDefinition
@@ -201,7 +201,7 @@ class _Run:
         how = " (dry-run)" if self.options.dry_run else ""
         answering = self.terminal.line(_answering(variants))
         self.terminal.print(f"Running {name} ({cases}) against {answering}{how}", "bold")
-        progress = _Progress(len(suite.cases) * len(variants), self.terminal)
+        progress = Progress(len(suite.cases) * len(variants), self.terminal)
         results: list[SuiteResult] = []
         for variant in variants:
             with self._errors_told_here():
@@ -215,7 +215,7 @@ class _Run:
             self.exit_code = 1
         return results
 
-    def _result(self, variant: Variant, progress: _Progress) -> SuiteResult:
+    def _result(self, variant: Variant, progress: Progress) -> SuiteResult:
         options, suite = self.options, variant.suite
         progress.begin(variant.name)
         try:
@@ -286,36 +286,3 @@ def _partial(variant: Variant, results: Sequence[CaseResult], dry_run: bool) -> 
         target=suite.target.label if suite.target else None,
         variant=variant.parts,
     )
-
-
-class _Progress:
-    """How far the run of a suite is, in all its variants."""
-
-    show: Callable[[str], None]
-
-    def __init__(self, total: int, terminal: Terminal) -> None:
-        self.total = total
-        self.done = 0
-        self.results: list[CaseResult] = []
-        """Of the variant that is run."""
-        self._variant = ""
-        self._terminal = terminal
-        self._running: list[str] = []
-
-    def begin(self, variant: str) -> None:
-        self._variant, self.results = variant, []
-
-    def start(self, case: TestCase) -> None:
-        self._running.append(case_name(case.name, self._variant))
-        self._update()
-
-    def finish(self, result: CaseResult) -> None:
-        self.results.append(result)
-        self.done += 1
-        self._running.remove(case_name(result.case.name, self._variant))
-        self._update()
-
-    def _update(self) -> None:
-        others = f" and {len(self._running) - 1} more" if len(self._running) > 1 else ""
-        first = self._terminal.line(self._running[0]) if self._running else ""
-        self.show(f"{self.done}/{self.total} {first}{others}")

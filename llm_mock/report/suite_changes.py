@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from llm_mock.report.suite_document import full_name
+from llm_mock.report.suite_document import full_name, suite_name
 from llm_mock.report.suite_grid import decimal_of
 from llm_mock.suites.matrix import case_name, variant_name
 from llm_mock.support.text import dollars, short_seconds
@@ -38,7 +38,7 @@ def changes(suite: dict[str, Any]) -> Iterator[Change]:
 
 def headline(suite: dict[str, Any]) -> str:
     """How many cases changed, and what the ones that are there both times cost and take."""
-    name, baseline = case_name(suite["suite"], variant_name(suite["variant"])), suite["baseline"]
+    name, baseline = suite_name(suite), suite["baseline"]
     if baseline is None:
         return f"{name}: no earlier result, all cases are new"
     kinds = [change.kind for change in changes(suite)]

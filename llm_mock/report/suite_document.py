@@ -178,6 +178,11 @@ def _dollars(amount: Decimal | None) -> float | None:
 # --- Reading it, for the renderings ----------------------------------------------------------------------------------
 
 
+def suite_name(suite: dict[str, Any]) -> str:
+    """What a suite is called, with its variant."""
+    return case_name(suite["suite"], variant_name(suite["variant"]))
+
+
 def full_name(suite: dict[str, Any], case: dict[str, Any]) -> str:
     """What a case is called, with its variant."""
     return case_name(case["name"], variant_name(suite["variant"]))

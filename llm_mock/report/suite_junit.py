@@ -7,8 +7,15 @@ from decimal import Decimal
 from typing import Any
 from xml.etree import ElementTree
 
-from llm_mock.report.suite_document import cost_of_case, explanation, full_name, remark, repeats_text, tokens
-from llm_mock.suites.matrix import case_name, variant_name
+from llm_mock.report.suite_document import (
+    cost_of_case,
+    explanation,
+    full_name,
+    remark,
+    repeats_text,
+    suite_name,
+    tokens,
+)
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -30,8 +37,7 @@ def as_junit(document: dict[str, Any]) -> bytes:
 def _add_suite(root: ElementTree.Element, suite: dict[str, Any]) -> None:
     skipped = suite["total"] - suite["passed"] - suite["failed"]
     counts = {"tests": suite["total"], "failures": suite["failed"], "errors": 0, "skipped": skipped}
-    name = case_name(suite["suite"], variant_name(suite["variant"]))
-    element = _add(root, "testsuite", name=name, **counts, time=f"{suite['duration_s']:.3f}")
+    element = _add(root, "testsuite", name=suite_name(suite), **counts, time=f"{suite['duration_s']:.3f}")
     who = {"role": suite["role"], "model": suite["model"]} if suite["target"] is None else {"target": suite["target"]}
     variant = {f"variant.{axis}": name for axis, name in (suite["variant"] or {}).items()}
     _add_properties(element, {**who, "dry_run": str(suite["dry_run"]).lower(), **variant, **_scores(suite)})

@@ -15,10 +15,10 @@ from llm_mock.report.suite_document import (
     remark,
     repeats_text,
     replayed_text,
+    suite_name,
     suite_scores,
 )
 from llm_mock.report.suite_grid import Grid, grids
-from llm_mock.suites.matrix import case_name, variant_name
 from llm_mock.suites.scores import score_text
 
 NOT_KNOWN: dict[str, Any] = {
@@ -34,13 +34,9 @@ def as_page(suites: dict[str, Any]) -> bytes:
     duration = sum(suite["duration_s"] for suite in suites["suites"])
     run = document.new_document(tests, [], _agents(suites["suites"]), duration)
     side_by_side = [_grid(part) for part in grids(suites["suites"]) if isinstance(part, Grid)]
-    scores = [f"{_named(suite)}: {suite_scores(suite)}" for suite in suites["suites"] if suite["scored"]]
+    scores = [f"{suite_name(suite)}: {suite_scores(suite)}" for suite in suites["suites"] if suite["scored"]]
     more = {"side_by_side": side_by_side, "scores": scores, "changes": _changes(suites)}
     return page.as_page(document.as_json({**run, **more}))
-
-
-def _named(suite: dict[str, Any]) -> str:
-    return case_name(suite["suite"], variant_name(suite["variant"]))
 
 
 def _changes(suites: dict[str, Any]) -> dict[str, Any] | None:
