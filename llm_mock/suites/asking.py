@@ -7,11 +7,14 @@ import contextvars
 import inspect
 import json
 import os
+import signal
 import subprocess
+import sys
 import threading
 import urllib.error
 import urllib.request
 from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -90,18 +93,9 @@ def run_command(
 ) -> str:
     """What a command prints; None as the environment is that of this process."""
     filled = [word.replace(PROMPT, prompt) for word in words]
-    is_word = any(PROMPT in word for word in words)
-    stdin: dict[str, Any] = {"stdin": subprocess.DEVNULL} if is_word else {"input": prompt.encode()}
+    stdin = None if any(PROMPT in word for word in words) else prompt.encode()
     try:
-        ended = subprocess.run(
-            filled,
-            capture_output=True,
-            cwd=folder,
-            env=environment,
-            timeout=seconds_left(timeout),
-            check=False,
-            **stdin,
-        )
+        ended = _run(filled, stdin, seconds_left(timeout), folder, environment)
     except subprocess.TimeoutExpired:
         check_time()
         raise TargetFailed(f"the command {shorten(words[0])} did not end within {timeout:g} s") from None
@@ -116,6 +110,25 @@ def run_command(
         raise TargetFailed(f"the command {shorten(words[0])} ended {status}, and said: {last[:SHOWN_ERROR]}{more}")
     output: str = ended.stdout.decode(errors="replace").replace("\r\n", "\n").removesuffix("\n")
     return output
+
+
+def _run(
+    words: Sequence[str], stdin: bytes | None, timeout: float, folder: Path, environment: Mapping[str, str] | None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command to its end; where it is ended before, so is whatever it started."""
+    pipe, source = subprocess.PIPE, subprocess.DEVNULL if stdin is None else subprocess.PIPE
+    with subprocess.Popen(
+        words, stdin=source, stdout=pipe, stderr=pipe, cwd=folder, env=environment, start_new_session=True
+    ) as process:
+        try:
+            stdout, stderr = process.communicate(stdin, timeout)
+        except BaseException:
+            if sys.platform != "win32":
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(words, process.returncode, stdout, stderr)
 
 
 def ask_endpoint(target: Target, prompt: str, dry_run: bool) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,7 +24,7 @@ from llm_mock.suites.checking import checked_turn
 from llm_mock.suites.repeating import RepeatingRunner
 from llm_mock.suites.results import AssertionResult, Attempt, TurnResult
 from llm_mock.suites.schema import TestCase, ToolCallsAssertion, Turn
-from llm_mock.suites.time_limit import CaseTimedOut
+from llm_mock.suites.time_limit import CaseTimedOut, check_time, seconds_left
 from llm_mock.support.redaction import redacted
 from llm_mock.support.text import error_text
 
@@ -71,7 +72,7 @@ class CaseRunner(RepeatingRunner):
 
     def _attempt(self, case: TestCase) -> Attempt:
         start = time.perf_counter()
-        session, error, agent_fails = AgentSession(self.agent), None, False
+        session, error, agent_fails = self._session(), None, False
         turns: list[TurnResult] = []
         assertions: list[AssertionResult] = []
         try:
@@ -80,6 +81,7 @@ class CaseRunner(RepeatingRunner):
                 result = aitest_run_sync(session, cast("str", turn.prompt), model_override=model)
                 turns.append(self._turn_result(result))
                 if not result.success:
+                    check_time()
                     error, agent_fails = result.error, _is_refused(result.exception)
                     break
                 turns[-1], found = checked_turn(turn, number, turns[-1], self._context(case, turn, result))
@@ -99,6 +101,13 @@ class CaseRunner(RepeatingRunner):
             agent_fails,
             case.min_score,
         )
+
+    def _session(self) -> AgentSession:
+        """A session of the agent, whose calls of tools end with the time of the run, in any thread."""
+        left = seconds_left(math.inf)
+        if left == math.inf:
+            return AgentSession(self.agent)
+        return AgentSession(replace(self.agent, timeout=max(min(left, self.agent.timeout or left), 0.001)))
 
     def _model(self, case: TestCase) -> Any:
         """The model that is asked; None for that of the agent."""

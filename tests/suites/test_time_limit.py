@@ -6,16 +6,21 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("mcp")
 
+from llm_mock import Reply, ResponseConfigurator, ToolCall
+from llm_mock.agents import Agent, CLIServer
 from llm_mock.suites import load_suite, run_suite
 from llm_mock.suites.results import SuiteResult
 from llm_mock.suites.time_limit import CaseTimedOut, limited
+from tests.suites.cases import case, suite
 from tests.suites.conftest import Project, statuses
 
 HEAD = "apiVersion: llm-mock/v1\nkind: TestSuite\nmetadata: {name: slow}\n"
@@ -57,6 +62,12 @@ def errors(result: SuiteResult) -> dict[str, str | None]:
     return {each.case.name: each.error and re.sub(r"\(.*app.py", "(app.py", each.error) for each in result.case_results}
 
 
+def ends(pid: Path) -> bool:
+    """Whether the process whose id stands in a file has ended, or ends while it is looked at."""
+    look = ["ps", "-p", pid.read_text()]
+    return any(subprocess.run(look, capture_output=True, check=False).returncode == 1 for _ in range(500))
+
+
 EXPECTED = {
     "loop": "Timed out: the run was ended after 0.3 s, in app.py:answer (app.py:LINE)",
     "check": "Timed out: the run was ended after 0.3 s, in app.py:hang (app.py:LINE)",
@@ -86,15 +97,26 @@ def test_several_cases_at_once_are_ended_each(project: Project) -> None:
 
 
 def test_a_command_that_hangs_leaves_no_process(project: Project) -> None:
+    command = "command: [sh, -c, 'sleep 600 & echo $! > pid; wait']"
+    project.write("slow.yaml", f"{HEAD}target: {{{command}}}\ncases: [{{name: one, prompt: Hi}}]\n")
+    result = project.command("test", "-s", "slow.yaml", "--dry-run", "--timeout", "1")
+    assert "one: Timed out: the run was ended after 1 s" in result.output
+    assert ends(project.path / "pid")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_tool_that_hangs_leaves_neither_a_process_nor_a_thread(
+    tmp_path: Path, mock_llm_responses: ResponseConfigurator, jobs: int
+) -> None:
     code = "import os, pathlib, time; pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(600)"
-    project.write("code.py", code)
-    project.write(
-        "slow.yaml", f"{HEAD}target: {{command: [{sys.executable}, code.py]}}\ncases: [{{name: one, prompt: Hi}}]\n"
-    )
-    result = project.command("test", "-s", "slow.yaml", "--dry-run", "--timeout", "2")
-    assert "one: Timed out: the run was ended after 2 s" in result.output
-    pid = (project.path / "pid").read_text()
-    assert subprocess.run(["ps", "-p", pid], capture_output=True).returncode == 1
+    agent = Agent("m", cli_servers=[CLIServer("nap", [sys.executable, "-I", "-S", "-c", code], cwd=tmp_path)])
+    mock_llm_responses.add("m", Reply(tool_calls=[ToolCall("nap_execute", {"args": ""})]))
+    before = set(threading.enumerate())
+    run_suite(agent, suite(case("one", timeout=20)), dry_run=True)  # what is made once is there now
+    (found,) = run_suite(agent, suite(case("one", timeout=1)), jobs=jobs).case_results
+    assert (found.error, found.attempts[0].turns[0].prompt) == ("Timed out: the run was ended after 1 s", "Hi")
+    assert [each.name for each in set(threading.enumerate()) - before if "run" in each.name] == []
+    assert ends(tmp_path / "pid")
 
 
 def test_the_start_of_a_server_is_no_part_of_a_run(project: Project) -> None:
