@@ -215,7 +215,9 @@ class Cassette:
         for call in self._recorded:
             call.keep_so_far()
         recorded = self.recorded if passed else self._without_errors()
-        if not recorded and not (self.mode == "rewrite" and self._exists and passed):
+        is_whole_now = self._content.incomplete and self.replays and self.mode != "none"
+        is_anew = self.mode == "rewrite" and self._exists
+        if not recorded and not (passed and (is_whole_now or is_anew)):
             return None
         if not passed and not self.replays and self._exists:
             calls_were = "call was" if len(recorded) == 1 else "calls were"

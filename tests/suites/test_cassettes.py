@@ -76,6 +76,19 @@ def test_an_interrupted_run_goes_on_where_it_stopped(project: Project, parrot: P
     assert "\nCassettes: 3 calls replayed, 1 recorded\n" in result.stdout
 
 
+@pytest.mark.parametrize(("mode", "stays"), [("once", False), ("new_episodes", False), ("none", True)])
+def test_a_run_that_ended_after_its_last_answer_is_whole_the_next_time(
+    mode: str, stays: bool, project: Project, parrot: Parrot
+) -> None:
+    project.write_cases("  - {name: a, prompt: One}\n")
+    project.test("--cassette")
+    path = Path("cassettes/tests/a.llm.yaml")
+    path.write_text(path.read_text().replace("version: 2\n", "version: 2\nincomplete: true\n"))
+    assert project.test("--cassette", "--record", mode).exit_code == 0
+    assert ("incomplete" in path.read_text()) is stays
+    assert parrot.asked == ["One"]
+
+
 def test_what_a_provider_refused_is_not_recorded_and_asked_again(project: Project, parrot: Parrot) -> None:
     project.write_cases(CASES)
     parrot.fails = llm.ModelError("overloaded")
