@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import queue
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -25,6 +23,7 @@ from llm_mock.suites.repeating import RepeatingRunner
 from llm_mock.suites.results import CaseResult as CaseResult
 from llm_mock.suites.results import SuiteResult as SuiteResult
 from llm_mock.suites.role import Role, resolve_model
+from llm_mock.suites.scheduling import Events, run_of
 from llm_mock.suites.schema import Target, TestCase, TestSuiteDefinition
 from llm_mock.suites.stopping import Budget, Stop, until_stopped
 from llm_mock.suites.target_run import TargetRunner
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
 
 MOST_JOBS = 1_000
 NO_VARIANT: Mapping[str, str] = MappingProxyType({})
-INTERRUPT_SECONDS = 0.2
-"""How long an interrupt may go unseen while cases run in threads."""
 
 
 def run_case(
@@ -149,9 +146,7 @@ def run_suite(
     if max_cost is not None and runner.model_id is None and not dry_run:
         raise InvalidBudget("max_cost cannot be checked: what a target spends is not seen. Leave the limit out.")
     stop = Stop(None if max_cost is None else Budget(max_cost, None if dry_run else runner.model_id))
-    alone = jobs == 1 or runner.one_by_one
-    waiting = until_stopped(len(suite.cases), stop)
-    events = _one_by_one(runner, suite.cases, waiting) if alone else _at_once(runner, suite.cases, waiting, jobs)
+    events = run_of(runner, suite.cases, until_stopped(len(suite.cases), stop), jobs)
     with _recorded(runner):
         results = dict(_told(events, suite.cases, stop, on_start, on_result))
     not_run = tuple(case for position, case in enumerate(suite.cases) if position not in results)
@@ -257,45 +252,3 @@ def _agent_of(agent: Agent | Role, live: bool) -> Agent:
     if isinstance(agent, Agent):
         return agent
     return resolve_model(agent).agent if live else agent.agent
-
-
-Events = Iterator[tuple[int, CaseResult | None]]
-"""The position of a case with None when it starts, and with its result when it is done."""
-
-
-def _one_by_one(runner: RepeatingRunner, cases: Sequence[TestCase], waiting: Iterator[int]) -> Events:
-    for position in waiting:
-        yield position, None
-        yield position, runner.run(cases[position])
-
-
-def _at_once(runner: RepeatingRunner, cases: Sequence[TestCase], waiting: Iterator[int], jobs: int) -> Events:
-    """In threads that end with the process: an interrupt need not wait for the cases under way."""
-    done: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    running = 0
-
-    def run(position: int) -> None:
-        try:
-            done.put((position, runner.run(cases[position])))
-        except BaseException as error:  # such as pytest's own: the thread that waits must learn of it
-            done.put((position, error))
-
-    while True:
-        while running < jobs and (started := next(waiting, None)) is not None:
-            yield started, None
-            threading.Thread(target=run, args=(started,), daemon=True).start()
-            running += 1
-        if not running:
-            return
-        position, result = _next_of(done)
-        running -= 1
-        if isinstance(result, BaseException):
-            raise result
-        yield position, result
-
-
-def _next_of(done: queue.SimpleQueue[Any]) -> Any:
-    """The next item. An interrupt that comes just as Python begins to wait would be seen only when the wait is over."""
-    while True:
-        with contextlib.suppress(queue.Empty):
-            return done.get(timeout=INTERRUPT_SECONDS)
