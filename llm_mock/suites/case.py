@@ -130,11 +130,11 @@ class CaseRunner(RepeatingRunner):
         return RunContext(result, self.dry_run, offered, self.model_id, self.folder, self.judge, case, *asked)
 
     def _turn_result(self, result: AgentResult) -> TurnResult:
-        sent, received, cost = result.usage.input or 0, result.usage.output or 0, result.cost
-        if self.dry_run:
-            sent, received, cost = 0, 0, Decimal(0)
-        calls, requests = tuple(result.all_tool_calls), len(result.turns)
-        return TurnResult(result.prompt, result.final_response, calls, sent, received, cost, result.duration, requests)
+        used: tuple[int, int, Decimal | None] = (0, 0, Decimal(0))
+        if not self.dry_run:
+            used = result.usage.input or 0, result.usage.output or 0, result.cost
+        said = result.prompt, result.final_response, tuple(result.all_tool_calls)
+        return TurnResult(*said, *used, result.duration, len(result.turns))
 
 
 def _is_refused(error: BaseException | None) -> bool:

@@ -9,6 +9,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 from llm_mock.support.redaction.marks import SECRET, covered
@@ -48,6 +49,7 @@ class Known:
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         self._environment = environment
+        self._seen: dict[Any, Any] = {}
         self._values: set[str] = set()
         self._sources: list[Callable[[], Iterable[str]]] = []
         self._forms: set[str] = set()
@@ -77,7 +79,12 @@ class Known:
             with self._lock:
                 while self._sources:
                     self.hide(*self._sources.pop()())
-        self.hide(*(self._environment.get(name, "") for name in self._environment if is_secret_name(name)))
+        seen = dict(
+            getattr(self._environment, "_data", self._environment)
+        )  # `os.environ` itself decodes all, each time
+        if seen != self._seen:
+            self.hide(*(self._environment.get(name, "") for name in self._environment if is_secret_name(name)))
+            self._seen = seen
         return self.forms
 
 
