@@ -47,8 +47,8 @@ class Repeats(TypedDict):
 class RepeatingTests:
     """A pytest plugin that runs marked tests as often as is wanted, with one outcome for all runs of a test.
 
-    Every run has fixtures of its own, those of a wider scope are shared. A run that says nothing of the application (it
-    is skipped, or expected to fail, or a fixture has an error) is the outcome of the test, whatever the others are.
+    Every run has fixtures of its own, those of a wider scope are shared. A run in which a fixture has an error is the
+    outcome of the test, whatever the others are; one that is skipped, or expected to fail, is so where no run failed.
 
     Args:
         times: how often, before what the markers say; None is as they say, else once.
@@ -92,9 +92,10 @@ def _runs(item: pytest.Item, nextitem: pytest.Item | None, times: int) -> Iterat
 
 def _one_outcome(runs: Sequence[Run], threshold: float) -> Run:
     """The reports of the test: those of one run, which have what came of the others."""
-    other = next((run for run in runs if not all(map(_is_counted, run))), None)
     passed = [run for run in runs if all(report.passed for report in run)]
-    failed = [run for run in runs if run not in passed]
+    failed = [run for run in runs if any(report.failed for report in run)]
+    others = [run for run in runs if not all(map(_is_counted, run))]
+    other = next((run for run in others if run in failed or not failed), None)
     enough = len(passed) / len(runs) >= threshold - _ROUNDING
     chosen = other or (passed[-1] if enough else failed[-1])
     failures: list[Failure] = [

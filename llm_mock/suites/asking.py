@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextvars
 import inspect
 import json
@@ -120,15 +121,33 @@ def _run(
     with subprocess.Popen(
         words, stdin=source, stdout=pipe, stderr=pipe, cwd=folder, env=environment, start_new_session=True
     ) as process:
+        _under_way.add(process)
         try:
             stdout, stderr = process.communicate(stdin, timeout)
         except BaseException:
-            if sys.platform != "win32":
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, signal.SIGKILL)
-            process.kill()
+            _end(process)
             raise
+        finally:
+            _under_way.discard(process)
     return subprocess.CompletedProcess(words, process.returncode, stdout, stderr)
+
+
+_under_way: set[subprocess.Popen[bytes]] = set()
+"""The commands that run; after an interrupt those of other threads do, which end with this process."""
+
+
+@atexit.register
+def _end_all() -> None:
+    for process in list(_under_way):
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a command and whatever it started."""
+    if sys.platform != "win32":
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
 
 
 def ask_endpoint(target: Target, prompt: str, dry_run: bool) -> str:

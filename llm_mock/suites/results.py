@@ -111,14 +111,14 @@ class Attempt:
     def score(self) -> float | None:
         """The average of what the assertions score, by their weights: 0 for an error, 1 where there are none.
 
-        None where all were skipped.
+        None where all were skipped, or none has a weight.
         """
         if self.error is not None:
             return 0.0
         weighed = [result for result in self.assertions if result.assertion.weight]
         scored = [(result.score, result.assertion.weight) for result in weighed if result.score is not None]
         if not scored:
-            return None if weighed else 1.0
+            return None if self.assertions else 1.0
         return sum(score * weight for score, weight in scored) / sum(weight for _, weight in scored)
 
     @property

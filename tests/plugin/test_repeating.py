@@ -163,3 +163,25 @@ def test_a_marker_that_makes_no_sense_fails_its_test(arguments: str, message: st
     result.assert_outcomes(errors=1)
     example = "Write @pytest.mark.llm_mock_repeat[(]5, threshold=0.8[)]"
     result.stdout.fnmatch_lines([f"*@pytest.mark.llm_mock_repeat(*): {message} {example}"])
+
+
+def test_a_skipped_run_hides_none_that_failed(pytester: pytest.Pytester) -> None:
+    write(
+        pytester,
+        "test_r.py",
+        """
+        import itertools
+        import pytest
+
+        runs = itertools.count()
+
+        @pytest.mark.llm_mock_repeat(4)
+        def test_mostly_wrong():
+            if next(runs) == 3:
+                pytest.skip("not now")
+            raise AssertionError("wrong")
+        """,
+    )
+    result = pytester.runpytest("-p", "no:randomly")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["0 of 4 runs passed (0%), and 100% must:", "  run 1 failed: AssertionError: wrong"])

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("mcp")
 
 from llm_mock import ResponseConfigurator
-from llm_mock.suites import Attempt, CaseResult, SuiteResult, load_suite
+from llm_mock.suites import Attempt, CaseResult, SuiteResult, load_role, load_suite, run_suite
 from tests.suites.cases import case
 from tests.suites.conftest import HEAD, Project, statuses
 
@@ -222,3 +222,11 @@ def test_a_project_may_name_the_judge_of_suites_that_name_none(project: Project)
         project.write("tests.yaml", JUDGED.replace("JUDGE", judge))
         (found,) = load_suite("tests.yaml", judge="project").cases
         assert [getattr(each, "model", None) for each in found.assertions] == [wanted, "own"]
+
+
+def test_a_case_that_only_measures_has_no_score(project: Project) -> None:
+    case = "  - {{name: {}, prompt: Hi, expected_output: Hi, assertions: [{{type: contains, value: X{}}}]}}\n"
+    project.write("tests.yaml", HEAD + case.format("measured", ", weight: 0") + case.format("checked", ""))
+    result = run_suite(load_role("role.yaml"), load_suite("tests.yaml"), dry_run=True)
+    assert [case.score for case in result.case_results] == [None, 0]
+    assert result.score == 0

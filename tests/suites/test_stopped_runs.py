@@ -14,7 +14,7 @@ import pytest
 from llm_mock import MockGetModel, Reply
 from tests.agents.processes import processes_with, wait_until_gone
 from tests.suites.cases import EXAMPLES
-from tests.suites.conftest import PASSING, ROLE, SUITE, Project, command_line, statuses
+from tests.suites.conftest import HEAD, PASSING, ROLE, SUITE, Project, command_line, statuses
 
 MODEL = "gpt-4o-mini"
 
@@ -118,4 +118,27 @@ def test_ctrl_c_ends_the_servers_too(project: Project, process_environment: dict
         finally:
             process.kill()
     assert (process.returncode, errors) == (130, "Interrupted: 1 of 2 cases are done.\n")
+    wait_until_gone(marker)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT")
+def test_ctrl_c_ends_the_commands_of_all_threads(
+    project: Project, process_environment: dict[str, str], tmp_path: Path
+) -> None:
+    marker = f"interrupted-{os.getpid()}-{tmp_path.name}"
+    os.mkfifo("started")
+    words = json.dumps(["sh", "-c", f"echo up > started; sleep 600 # {marker}"])
+    cases = "cases: [{name: a, prompt: Hi}, {name: b, prompt: Hi}]\n"
+    project.write("tests.yaml", HEAD.replace("cases:\n", "") + f"target: {{command: {words}}}\n{cases}")
+    command = command_line("test", "-s", "tests.yaml", "--dry-run", "-j", "2")
+    with subprocess.Popen(command, env=process_environment, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            started: list[str] = []
+            while len(started) < 2:
+                started += Path("started").read_text().splitlines()
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 130
     wait_until_gone(marker)
