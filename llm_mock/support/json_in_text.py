@@ -8,7 +8,15 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple, NoReturn
 
-_JSON = json.JSONDecoder(strict=False)
+
+def _each_once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(fields)
+    if len(data) != len(fields):
+        raise ValueError("a key stands twice, and may contradict itself")
+    return data
+
+
+_JSON = json.JSONDecoder(strict=False, object_pairs_hook=_each_once)
 _BEGINNING = re.compile(r"[\[{]")
 
 
@@ -62,7 +70,10 @@ def json_values_in(text: str) -> Iterator[Any]:
 
 
 def json_objects_in(text: str, key: str) -> Iterator[FoundObject]:
-    """The JSON objects in a text that have a key, in order; not those inside of others that have it."""
+    """The JSON objects in a text that have a key, in order; not those inside of others that have it.
+
+    One in which a key stands twice is none: which of them a model meant nobody knows.
+    """
     position = text.find("{")
     while position >= 0:
         end = position + 1

@@ -86,6 +86,7 @@ def test_the_score_of_several_criteria_is_their_weighted_mean(
         ("x", {"reason": "r"}),
         ("x", "Good!"),
         ("x", '{"reason": "r", "score": 0} {"reason": "r", "score": 1}'),
+        ("x", '{"reason": "r", "score": 0, "score": 1}'),
         ({"a": "x", "b": "y"}, {"a": graded(1)}),
         ({"a": "x"}, graded(1)),
     ],
