@@ -9,11 +9,10 @@ from typing import Any, Literal, NamedTuple
 
 from llm_mock.agents.result import Finding
 from llm_mock.errors import LLMMockError
-from llm_mock.suites.assertion_types.base import Outcome, RunContext, Threshold, reported, reported_error
-from llm_mock.suites.assertion_types.python_functions import FunctionName, called, loaded_function, raised_at
+from llm_mock.suites.assertion_types.base import Outcome, RunContext, Threshold, reported
+from llm_mock.suites.assertion_types.python_functions import FunctionName, loaded_function, raised_at, result_of
 from llm_mock.suites.assertion_types.text_assertion import TextAssertion
 from llm_mock.suites.scores import against
-from llm_mock.suites.time_limit import CaseTimedOut
 from llm_mock.support.text import shorten_name
 
 WANTED = "true or false, a score from 0 to 1, (either, message), or {score: …, reason: …}"
@@ -43,17 +42,10 @@ class PythonAssertion(TextAssertion):
     def _found(self, function: Callable[..., Any], output: str, context: RunContext) -> Outcome:
         """What a function finds; the message goes on after its name."""
         try:
-            returned = called(function, output, context)
+            returned = result_of(function, shorten_name(self.function), output, context, passing=(AssertionError,))
         except AssertionError as error:
             line, place = raised_at(error, function)
             return Outcome(False, f": {reported(str(error) or line)}{place}")
-        except KeyboardInterrupt:
-            raise
-        except CaseTimedOut as error:
-            error.during = f"{shorten_name(self.function)}{raised_at(error, function)[1]}"
-            raise
-        except BaseException as error:  # whatever the project's code raises, such as SystemExit, the other cases go on
-            return Outcome(None, f" raised {reported_error(error)}{raised_at(error, function)[1]}")
         given = _read(returned)
         if given.score is None:
             return Outcome(given.holds, f": {given.message or str(given.holds).lower()}")

@@ -72,6 +72,38 @@ def called(function: Callable[..., Any], output: str, context: RunContext) -> An
     return function(output, context.result, **named)
 
 
+def result_of(
+    function: Callable[..., Any],
+    name: str,
+    output: str,
+    context: RunContext,
+    passing: tuple[type[BaseException], ...] = (),
+) -> Any:
+    """What a function of the project returns; see `called`. What it raises ends this case alone.
+
+    Args:
+        function: the function.
+        name: what the error of a run calls it that is ended in it.
+        output: what it is given.
+        context: what else it may take.
+        passing: exceptions that are raised as they are.
+
+    Raises:
+        LLMMockError: the function raised another one; the message goes on after its name.
+    """
+    try:
+        return called(function, output, context)
+    except KeyboardInterrupt:
+        raise
+    except passing:
+        raise
+    except CaseTimedOut as error:
+        error.during = f"{name}{raised_at(error, function)[1]}"
+        raise
+    except BaseException as error:  # whatever the project's code raises, such as SystemExit, the other cases go on
+        raise LLMMockError(f" raised {reported_error(error)}{raised_at(error, function)[1]}") from None
+
+
 def loaded_function(reference: str, folder: Path) -> Callable[..., Any]:
     """The function; the message of the LLMMockError where there is none goes on after the reference."""
     name, _, function = reference.rpartition(":")

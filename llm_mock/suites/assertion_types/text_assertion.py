@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal
 import pydantic
 
 from llm_mock.errors import LLMMockError
-from llm_mock.suites.assertion_types.base import BaseAssertion, RunContext, reported_error
-from llm_mock.suites.assertion_types.python_functions import called, checked_name, loaded_function, raised_at
-from llm_mock.suites.time_limit import CaseTimedOut
+from llm_mock.suites.assertion_types.base import BaseAssertion, RunContext
+from llm_mock.suites.assertion_types.python_functions import checked_name, loaded_function, result_of
 from llm_mock.support.json_in_text import FencedJSON, parsed
 from llm_mock.support.json_paths import steps_of, value_at
 from llm_mock.support.text import shorten, shorten_name
@@ -66,16 +65,7 @@ def transformed(transform: str, output: str, context: RunContext) -> str:
 
 def _returned(reference: str, output: str, context: RunContext) -> str:
     function = loaded_function(reference, context.folder or Path())
-    try:
-        returned = called(function, output, context)
-    except KeyboardInterrupt:
-        raise
-    except CaseTimedOut as error:
-        error.during = f"the transform {shorten_name(reference)}{raised_at(error, function)[1]}"
-        raise
-    except BaseException as error:  # whatever the project's code raises, such as SystemExit, the other cases go on
-        raise LLMMockError(f" raised {reported_error(error)}{raised_at(error, function)[1]}") from None
-    return text_of(returned)
+    return text_of(result_of(function, f"the transform {shorten_name(reference)}", output, context))
 
 
 def text_of(returned: Any) -> str:
