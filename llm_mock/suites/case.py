@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -21,7 +20,7 @@ from llm_mock.boundaries.llm.create import create_mock_get_model
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra, ServerError
 from llm_mock.suites.assertions import RunContext
 from llm_mock.suites.checking import checked_turn
-from llm_mock.suites.repeating import RepeatingRunner
+from llm_mock.suites.repeating import Conversation, RepeatingRunner
 from llm_mock.suites.results import AssertionResult, Attempt, TurnResult
 from llm_mock.suites.schema import TestCase, ToolCallsAssertion, Turn
 from llm_mock.suites.time_limit import CaseTimedOut, check_time, seconds_left
@@ -70,8 +69,7 @@ class CaseRunner(RepeatingRunner):
             return Attempt((), (), str(redacted(_reason(problem))), agent_fails=isinstance(problem, ERRORS_OF_AGENTS))
         return None
 
-    def _attempt(self, case: TestCase) -> Attempt:
-        start = time.perf_counter()
+    def _conversation(self, case: TestCase) -> Conversation:
         session, error, agent_fails = self._session(), None, False
         turns: list[TurnResult] = []
         assertions: list[AssertionResult] = []
@@ -91,16 +89,9 @@ class CaseRunner(RepeatingRunner):
         except Exception as problem:
             error, agent_fails = _reason(problem), isinstance(problem, ERRORS_OF_AGENTS)
         turns += map(self._turn_result, session.results[len(turns) :])  # one that raised
-        return Attempt(
-            tuple(turns),
-            () if error is not None else tuple(assertions),
-            None if error is None else str(redacted(error)),
-            # a dry run that succeeded needs no transcript: its turns say all, and a transcript takes long
-            "" if self.dry_run and error is None else "\n\n".join(map(str, session.results)),
-            time.perf_counter() - start,
-            agent_fails,
-            case.min_score,
-        )
+        # a dry run that succeeded needs no transcript: its turns say all, and a transcript takes long
+        transcript = "" if self.dry_run and error is None else "\n\n".join(map(str, session.results))
+        return Conversation(turns, assertions, error, agent_fails, transcript)
 
     def _session(self) -> AgentSession:
         """A session of the agent, whose calls of tools end with the time of the run, in any thread."""

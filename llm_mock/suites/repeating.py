@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from llm_mock.suites.assertion_types.base import CassetteState
-from llm_mock.suites.results import Attempt, CaseResult, TurnResult, total_cost
+from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, TurnResult, total_cost
 from llm_mock.suites.schema import TestCase
 from llm_mock.suites.time_limit import CaseTimedOut, limited
+from llm_mock.support.redaction import redacted
 
 if TYPE_CHECKING:
     from llm_mock.suites.recorded import Cassettes
+
+
+class Conversation(NamedTuple):
+    """What came of the turns of a case; see `Attempt`."""
+
+    turns: Sequence[TurnResult]
+    assertions: Sequence[AssertionResult]
+    """Those of the turns before an error, too."""
+    error: str | None
+    agent_fails: bool
+    transcript: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +76,22 @@ class RepeatingRunner(ABC):
         return None
 
     @abstractmethod
+    def _conversation(self, case: TestCase) -> Conversation:
+        """Go through the turns of a case."""
+
     def _attempt(self, case: TestCase) -> Attempt:
         """Run a case once."""
+        start = time.perf_counter()
+        turns, assertions, error, agent_fails, transcript = self._conversation(case)
+        return Attempt(
+            tuple(turns),
+            () if error is not None else tuple(assertions),
+            None if error is None else str(redacted(error)),
+            transcript,
+            time.perf_counter() - start,
+            agent_fails,
+            case.min_score,
+        )
 
     def run(self, case: TestCase) -> CaseResult:
         """Run a case as often as is wanted."""

@@ -143,9 +143,7 @@ def run_suite(
     how: dict[str, Any] = {"folder": folder, "dry_run": dry_run, "judge": judge, "cassettes": cassettes}
     how |= {"repeat": repeat, "threshold": threshold, "retry": retry, "timeout": timeout}
     runner = _runner(who_answers(agent, suite), model_override, how)
-    if max_cost is not None and runner.model_id is None and not dry_run:
-        raise InvalidBudget("max_cost cannot be checked: what a target spends is not seen. Leave the limit out.")
-    stop = Stop(None if max_cost is None else Budget(max_cost, None if dry_run else runner.model_id))
+    stop = Stop(None if max_cost is None else _budget(max_cost, runner))
     events = run_of(runner, suite.cases, until_stopped(len(suite.cases), stop), jobs)
     with _recorded(runner):
         results = dict(_told(events, suite.cases, stop, on_start, on_result))
@@ -164,6 +162,13 @@ def run_suite(
         cassette=cassette,
         variant=variant,
     )
+
+
+def _budget(max_cost: Decimal | float, runner: RepeatingRunner) -> Budget:
+    __tracebackhide__ = True
+    if runner.model_id is None and not runner.dry_run:
+        raise InvalidBudget("max_cost cannot be checked: what a target spends is not seen. Leave the limit out.")
+    return Budget(max_cost, None if runner.dry_run else runner.model_id)
 
 
 def _told(

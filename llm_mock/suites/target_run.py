@@ -20,13 +20,12 @@ from llm_mock.suites.asking import TargetFailed, TargetMissing, ask_endpoint, as
 from llm_mock.suites.assertion_types.text_assertion import TransformFailed
 from llm_mock.suites.assertions import RunContext
 from llm_mock.suites.checking import checked_turn
-from llm_mock.suites.repeating import RepeatingRunner
-from llm_mock.suites.results import AssertionResult, Attempt, TurnResult
+from llm_mock.suites.repeating import Conversation, RepeatingRunner
+from llm_mock.suites.results import AssertionResult, TurnResult
 from llm_mock.suites.schema import TestCase, Turn
 from llm_mock.suites.scripted_mock import ScriptedMock, mocking_process
 from llm_mock.suites.target import Target
 from llm_mock.suites.time_limit import CaseTimedOut
-from llm_mock.support.redaction import redacted
 from llm_mock.support.text import error_text
 
 if TYPE_CHECKING:
@@ -54,8 +53,7 @@ class TargetRunner(RepeatingRunner):
     def model_id(self) -> None:
         return None
 
-    def _attempt(self, case: TestCase) -> Attempt:
-        start = time.perf_counter()
+    def _conversation(self, case: TestCase) -> Conversation:
         turns: list[TurnResult] = []
         assertions: list[AssertionResult] = []
         error, missing = None, False
@@ -71,15 +69,7 @@ class TargetRunner(RepeatingRunner):
                 if error is not None:
                     break
                 assertions += found
-        return Attempt(
-            tuple(turns),
-            () if error is not None else tuple(assertions),
-            None if error is None else str(redacted(error)),
-            "",
-            time.perf_counter() - start,
-            missing,
-            case.min_score,
-        )
+        return Conversation(turns, assertions, error, missing)
 
     @contextmanager
     def _mock(self) -> Iterator[ScriptedMock | None]:
