@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from _pytest.fixtures import TopRequest
 
 from llm_mock.core.active import active
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.run import run_of
 from llm_mock.plugin.stash import CASSETTE_CLAIMS, PASS_RATE, RECORDINGS
+from llm_mock.plugin.yaml_fixtures import request_of
 from llm_mock.plugin.yaml_items import TestFailed, YAMLFile, YAMLItem
 from llm_mock.support.redaction import OUTPUT
 
@@ -155,10 +155,7 @@ class SuiteItem(YAMLItem):
 
         if conflict := self.config.stash.get(CASSETTE_CLAIMS, {}).get(self.nodeid):
             raise LLMMockError(conflict)
-        fixtures: Any = self.session._fixturemanager
-        self._fixtureinfo = fixtures.getfixtureinfo(node=self, func=None, cls=None)
-        self.fixturenames, self.funcargs = self._fixtureinfo.names_closure, dict[str, object]()
-        path, mode, config = settings_of(TopRequest(cast("Any", self), _ispytest=True))
+        path, mode, config = settings_of(request_of(self))
         config = self.variant.suite.cassette.added_to(config)
         OUTPUT.hide_pattern(*config.redact)
         run = run_of(self.config)

@@ -9,15 +9,19 @@ import pytest
 from _pytest.fixtures import TopRequest  # what pytest's own doctests ask, for want of a public way
 
 
+def request_of(item: Any) -> pytest.FixtureRequest:
+    """Asks for fixtures on behalf of an item that is no function."""
+    item._fixtureinfo = item.session._fixturemanager.getfixtureinfo(node=item, func=None, cls=None)
+    item.fixturenames, item.funcargs = item._fixtureinfo.names_closure, {}
+    return TopRequest(item, _ispytest=True)
+
+
 def fixture_values(item: Any, names: Sequence[str]) -> dict[str, Any]:
     """The values of fixtures, set up for an item and torn down with it, as their scopes say; no `autouse` ones."""
     __tracebackhide__ = True
     if not names:
         return {}
-    item.funcargs = {}
-    item._fixtureinfo = item.session._fixturemanager.getfixtureinfo(node=item, func=None, cls=None)
-    item.fixturenames = item._fixtureinfo.names_closure
-    request: pytest.FixtureRequest = TopRequest(item, _ispytest=True)
+    request = request_of(item)
     try:
         return {name: request.getfixturevalue(name) for name in names}
     except pytest.FixtureLookupError as error:
