@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -109,11 +110,12 @@ class _Run:
     def show_changes(self) -> None:
         """Show what changed against the baseline, and have the exit code say whether something is worse."""
         if self.baseline is not None and self.finished:
-            document = self._document()
-            show_changes(self.terminal, document)
-            self.exit_code = max(self.exit_code, int(is_worse(document)))
+            show_changes(self.terminal, self.document)
+            self.exit_code = max(self.exit_code, int(is_worse(self.document)))
 
-    def _document(self) -> dict[str, Any]:
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The results, once all suites were run; with a baseline also what changed."""
         document: dict[str, Any] = redacted(new_document(self.finished))
         if self.baseline is None or self.options.baseline is None:
             return document
@@ -121,10 +123,9 @@ class _Run:
         return compared(document, self.options.baseline, self.baseline, is_whole)
 
     def write_outputs(self) -> None:
-        document = self._document() if self.options.output else {}
         for path in self.options.output:
             try:
-                suite_outputs.write(path, document)
+                suite_outputs.write(path, self.document)
             except OSError as error:
                 self._tell_error(not_writable(path, error))
 

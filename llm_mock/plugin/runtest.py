@@ -13,7 +13,6 @@ import pytest
 from llm_mock.core.active import active_if_made, is_mocked
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.hand_patches import HandPatches
-from llm_mock.plugin.judged import judged_since
 from llm_mock.plugin.legacy import LegacyMockDetector
 from llm_mock.plugin.marker_checks import WRONG_MARKERS
 from llm_mock.plugin.run import RUN
@@ -41,8 +40,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     item.stash[EARLIER_CALLS] = len(mock.calls) if mock else 0
     if agents := sys.modules.get("llm_mock.agents.summary"):
         agents.taken()  # what was run between the tests
-    if "llm_mock.agents.assertions" in sys.modules:
-        judged_since()
+    if judged := sys.modules.get("llm_mock.agents.assertions"):
+        judged.taken_checks()
 
 
 @pytest.hookimpl(wrapper=True)
