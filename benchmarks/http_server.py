@@ -83,9 +83,9 @@ COMMANDS = {
 def served(name: str) -> Iterator[tuple[int, float]]:
     """A server in a process of its own: its port, and the seconds until it was ready."""
     variables = {name: value for name, value in os.environ.items() if name not in ("LLM_MOCK", "PFLOW_TESTING")}
-    with tempfile.TemporaryDirectory() as folder, closing(socket.create_server(("127.0.0.1", 0))) as probe:
+    with closing(socket.create_server(("127.0.0.1", 0))) as probe:
         port = probe.getsockname()[1]
-        probe.close()
+    with tempfile.TemporaryDirectory() as folder:
         fixtures = Path(folder, "fixtures.json")
         fixtures.write_text(json.dumps(FIXTURES))
         command = [part.replace("{port}", str(port)).replace("{fixtures}", str(fixtures)) for part in COMMANDS[name]]

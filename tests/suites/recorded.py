@@ -12,17 +12,10 @@ import llm.plugins
 import pytest
 
 from llm_mock.cassettes import Cassette
+from tests.suites.conftest import ROLE as MOCKED_ROLE
 from tests.suites.conftest import Project
 
-ROLE = """\
-apiVersion: initrunner/v1
-kind: Agent
-metadata:
-  name: hello-world
-spec:
-  role: You are kind.
-  model: parrot
-"""
+ROLE = MOCKED_ROLE.replace("{provider: openai, name: gpt-4o-mini}", "parrot")
 
 
 class Parrot(llm.Model):
