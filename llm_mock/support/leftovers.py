@@ -40,8 +40,9 @@ def remove_leftovers(folder: str | os.PathLike[str], start: str, rest: str) -> N
         for entry in entries:
             if not entry.name.startswith(start) or not re.fullmatch(rest, entry.name[len(start) :]):
                 continue
-            if entry.stat(follow_symlinks=False).st_uid == os.getuid():
-                _remove_unless_held(entry.path)
+            with contextlib.suppress(OSError):  # another process may have removed it meanwhile
+                if entry.stat(follow_symlinks=False).st_uid == os.getuid():
+                    _remove_unless_held(entry.path)
 
 
 def _remove_unless_held(path: str) -> None:

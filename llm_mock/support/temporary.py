@@ -53,11 +53,15 @@ def _remove_those_of_killed_processes() -> None:
 
 
 def _made(purpose: str) -> tuple[Path, int | None]:
+    """Make a folder and hold it; until it is held, another process may take it for left behind and remove it."""
     while True:
         path = tempfile.mkdtemp(prefix=f"{START}{purpose}-")
         if os.name == "nt":  # where a folder cannot be opened
             return Path(path), None
-        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            descriptor = os.open(path, os.O_RDONLY)
+        except FileNotFoundError:
+            continue  # each process sweeps once, so this ends; a missing parent folder fails in `mkdtemp`
         if hold(descriptor, path):
             return Path(path), descriptor
         os.close(descriptor)

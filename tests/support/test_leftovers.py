@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tempfile
 import textwrap
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from llm_mock.support.temporary import TemporaryFolder
 from tests.conftest import RunPython
 
 MAKE_FOLDERS = """
@@ -107,6 +111,51 @@ def test_a_half_written_file_of_a_killed_process_is_removed_when_the_file_is_wri
     write_atomically(report, "second")
     assert names_in(tmp_path) == {"r.json", ".r.json.mine", ".other.json.1-1"}
     assert report.read_text() == "second"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing is swept there")
+def test_a_folder_that_another_process_removes_before_it_is_held_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    make = tempfile.mkdtemp
+
+    def make_and_lose_the_first(prefix: str) -> str:
+        made.append(make(prefix=prefix, dir=tmp_path))
+        if len(made) == 1:
+            os.rmdir(made[0])
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", make_and_lose_the_first)
+    with TemporaryFolder("tools") as folder:
+        assert (str(folder), len(made)) == (made[1], 2)
+        assert folder.is_dir()
+
+
+MAKE_MANY_FOLDERS = """
+import sys, tempfile
+from llm_mock.support import temporary
+sys.stdin.readline()
+for _ in range(150):
+    temporary.remove_leftovers(tempfile.gettempdir(), temporary.START, temporary.REST)
+    temporary.TemporaryFolder("tools").remove()
+print("done")
+"""
+
+
+def test_processes_that_start_together_leave_each_other_their_folders(temporary: Path) -> None:
+    command = [sys.executable, "-c", MAKE_MANY_FOLDERS]
+    with ExitStack() as stack:
+        processes = [
+            stack.enter_context(subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, text=True)) for _ in range(8)
+        ]
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        outputs = [process.communicate(timeout=60) for process in processes]
+    assert outputs == [("done\n", "")] * 8
+    assert names_in(temporary) == set()
 
 
 def test_a_temporary_folder_that_cannot_be_used_is_one_line(pytester: pytest.Pytester) -> None:
