@@ -1,4 +1,4 @@
-"""How models behave beyond what a test configures."""
+"""Model behaviour beyond configured replies: faults, pacing, generated replies, errors."""
 
 from __future__ import annotations
 
@@ -12,21 +12,27 @@ if TYPE_CHECKING:
 
 
 class ModelBehaviour:
-    """What the core is handed; each part is loaded when it is first needed."""
+    """The implementation of the core's `Behaviour` protocol.
+
+    Each method imports its module when it is first called: most runs need none of them.
+    """
 
     def misbehaving(self, name: str, times: int | None) -> Misbehaviour:
+        """Return the misbehaviour of that name; see `Misbehaviour`."""
         from llm_mock.behaviour.misbehaviour import Misbehaviour
 
         __tracebackhide__ = True
         return Misbehaviour(name, times)
 
     def generated(self, schema: dict[str, Any]) -> Reply:
+        """Return a reply that fits a schema."""
         from llm_mock.behaviour.generate import generated_reply
 
         __tracebackhide__ = True
         return generated_reply(schema)
 
     def failing(self, reply: Reply, record: CallRecord) -> Reply:
+        """Return a reply whose `ProviderError` is replaced by the provider's own exception."""
         from llm_mock.core.provider_error import ProviderError
 
         if not isinstance(reply.error, ProviderError):
@@ -36,6 +42,7 @@ class ModelBehaviour:
         return failing(reply, reply.error, record)
 
     def paced(self, reply: Reply, latency: Latency, record: CallRecord) -> tuple[Reply, list[float]]:
+        """Return a reply split as its latency asks, and the seconds before each piece."""
         from llm_mock.behaviour import pacing
 
         return pacing.paced(reply, latency, record)

@@ -1,4 +1,4 @@
-"""The catalogue of what models really do wrong, each as a change to the reply that a test configured."""
+"""The catalogue of misbehaviours: each changes the reply that a test configured, or fails the call."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from llm_mock.core.tool_calls import BrokenToolCall
 from llm_mock.errors import EndlessToolCalls
 
 ANOTHER_LANGUAGE = "以下是对您问题的回答。"
-MOST_TOOL_CALLS = 100
-"""How often a model calls a tool without end, until the mock takes it for an endless loop of the application."""
+MAX_TOOL_CALLS = 100
+"""The number of tool calls after which the application is taken to loop for ever."""
 SLOW_START = SlowStart(first_chunk=60.0)
-"""More than a client that wants to stay usable waits for, less than the SDKs of OpenAI and Anthropic do by default."""
+# Longer than a usable client waits, shorter than the default timeouts of OpenAI's and Anthropic's
+# SDKs (600 s).
 EXTRA_FIELDS = ("explanation", "comment", "additional_notes")
-
-
 Change = Callable[[FaultContext], "Reply | None"]
 
 
@@ -32,11 +31,11 @@ class Fault(NamedTuple):
     name: str
     description: str
     needs: str
-    """What a call must be like for it."""
+    """The kind of call that it can be applied to."""
     change: Change | None = None
-    """What becomes of a reply; gives None where it does not apply to the call."""
+    """Returns the changed reply, or None if it does not apply to the call."""
     error: str | None = None
-    """Which provider error is raised, before a reply is used up."""
+    """The kind of provider error that is raised before a reply is used."""
 
 
 ANY, JSON, TOOLS = "a call", "an answer in JSON", "a call that offers tools"
@@ -46,6 +45,8 @@ CATALOGUE: dict[str, Fault] = {}
 
 
 def _fault(name: str, needs: str) -> Callable[[Change], Change]:
+    """Register a function as a fault; its docstring is what `llm-mock misbehaviours` prints."""
+
     def register(change: Change) -> Change:
         CATALOGUE[name] = Fault(name, cast("str", change.__doc__), needs, change)
         return change
@@ -56,7 +57,9 @@ def _fault(name: str, needs: str) -> Callable[[Change], Change]:
 @_fault("fenced-json", JSON)
 def _fenced(context: FaultContext) -> Reply | None:
     """The JSON stands in a Markdown code fence."""
-    return None if context.data is UNSET else context.changed(f"```json\n{_indented(context.data)}\n```")
+    if context.data is UNSET:
+        return None
+    return context.changed(f"```json\n{_indented(context.data)}\n```")
 
 
 def _indented(data: Any) -> str:
@@ -67,35 +70,38 @@ def _indented(data: Any) -> str:
 def _prose(context: FaultContext) -> Reply | None:
     """Sentences stand before and after the JSON."""
     before, after = "Sure! Here is the JSON:\n\n", "\n\nLet me know if you need anything else."
-    return None if context.data is UNSET else context.changed(before + _indented(context.data) + after)
+    if context.data is UNSET:
+        return None
+    return context.changed(before + _indented(context.data) + after)
 
 
 @_fault("truncated-json", JSON)
 def _truncated(context: FaultContext) -> Reply | None:
     """The JSON ends in the middle, at the limit of output tokens."""
-    text = context.reply.content
     if context.data is UNSET:
         return None
-    return context.changed(text[: len(text) * 2 // 3 or 1], finish_reason="length")
+    text = context.reply.content
+    length = max(1, len(text) * 2 // 3)
+    return context.changed(text[:length], finish_reason="length")
 
 
 @_fault("wrong-types", f"{JSON} whose fields have types")
 def _wrong_types(context: FaultContext) -> Reply | None:
     """Values in the JSON have other types than were asked for."""
     for position, target in enumerate(context.objects()):
-        wrong = {
-            name: other
-            for name, value in target.items()
-            for other in _of_other_types(value)
-            if context.breaks_the_schema(context.with_object(position, {**target, name: other}))
-        }
+        wrong = {}
+        for name, value in target.items():
+            for other in _values_of_other_types(value):
+                changed = context.with_object(position, {**target, name: other})
+                if context.breaks_the_schema(changed):
+                    wrong[name] = other
         if wrong:
             return context.changed(data=context.with_object(position, {**target, **wrong}))
     return None
 
 
-def _of_other_types(value: Any) -> Iterator[Any]:
-    """What a model may write instead of a value, the likeliest last."""
+def _values_of_other_types(value: Any) -> Iterator[Any]:
+    """Yield values that a model may write instead, the likeliest last."""
     yield {"value": value}
     if isinstance(value, str):
         yield [value]
@@ -115,7 +121,8 @@ def _missing_field(context: FaultContext) -> Reply | None:
     for position, target in enumerate(context.objects()):
         for missing in target:
             rest = {name: value for name, value in target.items() if name != missing}
-            if context.breaks_the_schema(data := context.with_object(position, rest)):
+            data = context.with_object(position, rest)
+            if context.breaks_the_schema(data):
                 return context.changed(data=data)
     return None
 
@@ -123,11 +130,14 @@ def _missing_field(context: FaultContext) -> Reply | None:
 @_fault("extra-field", f"{JSON} with an object in it")
 def _extra_field(context: FaultContext) -> Reply | None:
     """The JSON has a field that nobody asked for."""
-    for outermost in context.objects():
-        name = next((name for name in EXTRA_FIELDS if name not in outermost), "notes_on_the_answer")
-        extra = {name: "I chose this because it fits the request best."}
-        return context.changed(data=context.with_object(0, {**outermost, **extra}))
-    return None
+    objects = context.objects()
+    if not objects:
+        return None
+    outermost = objects[0]
+    unused = (name for name in EXTRA_FIELDS if name not in outermost)
+    name = next(unused, "notes_on_the_answer")
+    changed = {**outermost, name: "I chose this because it fits the request best."}
+    return context.changed(data=context.with_object(0, changed))
 
 
 @_fault("empty-text", ANY)
@@ -148,26 +158,30 @@ def _wrong_language(context: FaultContext) -> Reply | None:
     if context.data is UNSET:
         return context.changed(ANOTHER_LANGUAGE) if context.reply.content else None
     data = copy.deepcopy(context.data)
-    for container, key in list(_texts(data)):
+    for container, key in list(_iter_texts(data)):
         text, container[key] = container[key], ANOTHER_LANGUAGE
         if context.schema is not None and context.breaks_the_schema(data):
             container[key] = text
-    return None if data == context.data else context.changed(data=data)
+    if data == context.data:
+        return None
+    return context.changed(data=data)
 
 
-def _texts(data: Any) -> Iterator[tuple[Any, Any]]:
-    """Where the texts in some data stand."""
-    for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+def _iter_texts(data: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield each text in the data as its container and its key or index there."""
+    items = data.items() if isinstance(data, dict) else enumerate(data)
+    for key, value in items:
         if isinstance(value, str):
             yield data, key
         elif isinstance(value, (dict, list)):
-            yield from _texts(value)
+            yield from _iter_texts(value)
 
 
 @_fault("unknown-tool", TOOLS)
 def _unknown_tool(context: FaultContext) -> Reply | None:
     """The model calls a tool that was not offered."""
-    if not (call := context.tool_call()):
+    call = context.tool_call()
+    if call is None:
         return None
     name, arguments = call
     while name in context.tools:
@@ -178,7 +192,8 @@ def _unknown_tool(context: FaultContext) -> Reply | None:
 @_fault("bad-tool-arguments", TOOLS)
 def _bad_tool_arguments(context: FaultContext) -> Reply | None:
     """The model calls a tool with an argument that the tool does not have."""
-    if not (call := context.tool_call()):
+    call = context.tool_call()
+    if call is None:
         return None
     name, arguments = call
     first = next(iter(arguments), "input")
@@ -189,12 +204,15 @@ def _bad_tool_arguments(context: FaultContext) -> Reply | None:
 @_fault("endless-tool-calls", TOOLS)
 def _endless_tool_calls(context: FaultContext) -> Reply | None:
     """The model calls a tool again and again, and never answers."""
-    if context.applied >= MOST_TOOL_CALLS:
+    if context.applied >= MAX_TOOL_CALLS:
         raise EndlessToolCalls(
             f"The model called a tool {context.applied} times without an end, and the application let it. "
             "Give llm a limit: model.conversation().chain(…, chain_limit=10)."
         )
-    return context.changed(tool_calls=[BrokenToolCall(*context.any_tool_call())]) if context.tools else None
+    if not context.tools:
+        return None
+    name, arguments = context.any_tool_call()
+    return context.changed(tool_calls=[BrokenToolCall(name, arguments)])
 
 
 @_fault("repeated-answer", "a call after an answer of the same model that differs")
@@ -203,38 +221,46 @@ def _repeated(context: FaultContext) -> Reply | None:
     first = context.first_answer
     if first is None or first.content == context.reply.content:
         return None
-    return context.changed(first.content) if first.data is UNSET else context.changed(data=first.data)
+    if first.data is UNSET:
+        return context.changed(first.content)
+    return context.changed(data=first.data)
 
 
 @_fault("broken-stream", TEXT)
 def _broken_stream(context: FaultContext) -> Reply | None:
     """The connection breaks when half of the answer was streamed."""
     if context.request.stream is False:
-        return _ending(context, ConnectionError(DISCONNECTED))
-    return _ending(context, provider_error(context.model_id, "broken_stream", provider=context.request.provider))
+        return _cut_by_error(context, ConnectionError(DISCONNECTED))
+    provider = context.request.provider
+    error = provider_error(context.model_id, "broken_stream", provider=provider)
+    return _cut_by_error(context, error)
 
 
 @_fault("truncated-stream", STREAM)
 def _truncated_stream(context: FaultContext) -> Reply | None:
     """The stream ends when half of the answer came, and nothing says so."""
-    if context.request.stream is None:  # `llm` says how an answer came, not how it was to end
-        chunks = _in_chunks(context.reply)
-        return context.changed(chunks=chunks[: _half(chunks)]) if chunks else None
-    return _ending(context, StreamEnds()) if context.request.stream else None
+    if context.request.stream is None:
+        # Through `llm` there is no wire: a stream that ends early is one with fewer chunks.
+        chunks = _split_chunks(context.reply)
+        return context.changed(chunks=_first_half(chunks)) if chunks else None
+    return _cut_by_error(context, StreamEnds()) if context.request.stream else None
 
 
 @_fault("malformed-chunk", f"{STREAM}, of an SDK")
 def _malformed_chunk(context: FaultContext) -> Reply | None:
-    """The stream ends within an event, which is no JSON."""
-    return _ending(context, StreamEnds(malformed=True)) if context.request.stream else None
+    """The stream ends within an event, which is not valid JSON."""
+    if not context.request.stream:
+        return None
+    return _cut_by_error(context, StreamEnds(malformed=True))
 
 
 @_fault("stalled", STREAM)
 def _stalled(context: FaultContext) -> Reply | None:
     """The stream stops when half of the answer came, and nothing more comes."""
-    if context.request.stream is None:  # what the SDK within a plugin of `llm` raises after its timeout
-        return _ending(context, provider_error(context.model_id, "timeout"))
-    return _ending(context, StreamStalls()) if context.request.stream else None
+    if context.request.stream is None:
+        # Through `llm` the SDK inside its plugin times out, and raises this.
+        return _cut_by_error(context, provider_error(context.model_id, "timeout"))
+    return _cut_by_error(context, StreamStalls()) if context.request.stream else None
 
 
 @_fault("slow-first-token", ANY)
@@ -248,7 +274,9 @@ def _error_event(context: FaultContext) -> Reply | None:
     """The provider says within the stream that it is overloaded."""
     if context.request.stream is False:
         return None
-    return _ending(context, provider_error(context.model_id, "overloaded", provider=context.request.provider))
+    provider = context.request.provider
+    error = provider_error(context.model_id, "overloaded", provider=provider)
+    return _cut_by_error(context, error)
 
 
 @_fault("content-filter", TEXT)
@@ -263,26 +291,32 @@ def _length(context: FaultContext) -> Reply | None:
     return _cut_off(context, "length")
 
 
-def _ending(context: FaultContext, error: Exception) -> Reply | None:
-    """The first half of the answer, and an error."""
-    chunks = _in_chunks(context.reply)
-    return context.changed(chunks=chunks, error=error, error_after=_half(chunks)) if chunks else None
+def _cut_by_error(context: FaultContext, error: Exception) -> Reply | None:
+    """Return the first half of the answer followed by an error; None for an empty answer."""
+    chunks = _split_chunks(context.reply)
+    if not chunks:
+        return None
+    return context.changed(chunks=chunks, error=error, error_after=len(_first_half(chunks)))
 
 
 def _cut_off(context: FaultContext, finish_reason: str) -> Reply | None:
-    chunks = _in_chunks(context.reply)
-    return context.changed(chunks=chunks[: _half(chunks)], finish_reason=finish_reason) if chunks else None
+    chunks = _split_chunks(context.reply)
+    if not chunks:
+        return None
+    return context.changed(chunks=_first_half(chunks), finish_reason=finish_reason)
 
 
-def _in_chunks(reply: Reply) -> list[Any]:
-    """The text of a reply in at least two pieces; none where there is no text."""
+def _split_chunks(reply: Reply) -> list[Any]:
+    """Return the text of a reply in at least two chunks, or none if it has no text."""
     chunks = list(reply.chunks or ())
+    if len(chunks) > 1 or not reply.content:
+        return chunks
     half = (len(reply.content) + 1) // 2
-    return chunks if len(chunks) > 1 or not reply.content else [reply.content[:half], reply.content[half:]]
+    return [reply.content[:half], reply.content[half:]]
 
 
-def _half(chunks: list[Any]) -> int:
-    return (len(chunks) + 1) // 2
+def _first_half(chunks: list[Any]) -> list[Any]:
+    return chunks[: (len(chunks) + 1) // 2]
 
 
 for _name, _description, _error in (

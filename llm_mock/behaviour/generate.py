@@ -1,13 +1,14 @@
-"""A valid answer for a JSON schema that nobody configured a reply for: small, plausible, always the same.
+"""Generate a valid answer for a JSON schema: small, plausible, and always the same.
 
-Values are proposed, and checked with `jsonschema`, innermost first: a proposal only has to be a good guess.
+Candidate values are proposed and then checked with `jsonschema`, innermost schema first, so a
+proposal only has to be a good guess.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import chain, count, cycle, islice, product, repeat
 from math import ceil, floor
@@ -18,32 +19,48 @@ from llm_mock.errors import LLMMockError
 from llm_mock.support import schemas
 from llm_mock.support.text import shorten
 
-MOST_STEPS = 5_000
+MAX_STEPS = 5_000
 ROUNDS = ((1, 3), (1, 6), (2, 12))
-"""How often the way to one place may follow the same reference, and how many it may follow at all."""
-MOST_GUESSES = 50
-"""How many values of one type are proposed for one place."""
+"""Limits of each attempt: how often one reference is followed, and how many references in all."""
+MAX_GUESSES = 50
+"""The most values of one type that are proposed for one place."""
 FORMATS = {
     **dict.fromkeys(("byte", "base64", "base64url"), "dG{:02}"),
     **dict.fromkeys(("uuid", "uuid4"), "00000000-0000-4000-8000-0000000000{:02}"),
     **dict.fromkeys(("uri", "url", "uri-reference"), "https://example.com/{}"),
-    **{"date": "2000-01-{:02}", "date-time": "2000-01-{:02}T00:00:00Z", "time": "00:00:{:02}Z", "duration": "PT{}S"},
-    **{"email": "user{}@example.com", "hostname": "host{}.example.com"},
-    **{"ipv4": "192.0.2.{}", "ipvanyaddress": "192.0.2.{}", "ipv6": "2001:db8::{}"},
+    "date": "2000-01-{:02}",
+    "date-time": "2000-01-{:02}T00:00:00Z",
+    "time": "00:00:{:02}Z",
+    "duration": "PT{}S",
+    "email": "user{}@example.com",
+    "hostname": "host{}.example.com",
+    "ipv4": "192.0.2.{}",
+    "ipvanyaddress": "192.0.2.{}",
+    "ipv6": "2001:db8::{}",
 }
-FARTHEST = Fraction(10**400)  # beyond all numbers that JSON readers take
-LOWEST, HIGHEST = ("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")
-SIGNS = {  # by what a schema without a type shows what it is about
+"""Templates of the values for each `format`; the number runs from 1 to 28, the days of any month."""
+# A bound beyond all numbers that JSON readers accept stands for "no bound".
+UNBOUNDED = Fraction(10**400)
+LOWER_BOUNDS = ("minimum", "exclusiveMinimum")
+UPPER_BOUNDS = ("maximum", "exclusiveMaximum")
+TYPE_KEYWORDS = {
     "object": {"properties", "required", "additionalProperties", "minProperties"},
     "array": {"items", "prefixItems", "minItems", "maxItems", "uniqueItems"},
-    "number": {*LOWEST, *HIGHEST, "multipleOf"},
+    "number": {*LOWER_BOUNDS, *UPPER_BOUNDS, "multipleOf"},
 }
+"""The keywords that imply a type where a schema names none."""
+NOTHING_FITS = "nothing fits"
 Values = Iterator[Any]
-Refs = tuple[str, ...]  # that lead to a place
+References = tuple[str, ...]
+"""The references that were followed to reach a place."""
 
 
 def generated_reply(schema: dict[str, Any]) -> Reply:
-    """The reply to a call that asks for a schema nobody configured a reply for; raises as `instance` does."""
+    """Return a reply with a generated instance of a schema.
+
+    Raises:
+        LLMMockError: as `instance` does.
+    """
     return _cached_reply(json.dumps(schema))
 
 
@@ -53,165 +70,226 @@ def _cached_reply(schema: str) -> Reply:
 
 
 def instance(schema: dict[str, Any]) -> Any:
-    """A small value that a JSON schema accepts, the same in every process; else an `LLMMockError` says where and why.
+    """Return a small value that a JSON schema accepts, the same one in every process.
 
-    Its `default` and `examples` are used where they are valid; of an object there is only what is required; recursion
-    ends as soon as it may.
+    The schema's `default` and `examples` are used where they are valid. Objects get only their
+    required properties, and recursion ends as soon as the schema allows it.
+
+    Raises:
+        LLMMockError: no value was found; the message names the place and the reason.
     """
+    # Imported late: `referencing` is only needed when something is generated.
     from referencing.exceptions import Unresolvable
 
-    if problem := schemas.problem_of(schema):
-        raise _not_generated(schema, f"it is no valid JSON schema: {problem}")
+    problem = schemas.problem_of(schema)
+    if problem:
+        raise _generation_error(schema, f"it is not a valid JSON schema: {problem}")
     search = _Search(schema)
     try:
-        for search.entries, search.depth in ROUNDS:
+        for search.max_entries, search.max_depth in ROUNDS:
             search.steps = 0
             for value in search.values(schema, "the answer", ("#",)):
+                # A JSON round trip makes copies, so that the schema's defaults are not shared.
                 return json.loads(json.dumps(value))
     except Unresolvable as error:
-        raise _not_generated(schema, f"it refers to {error.ref!r}, which is not in it") from None
+        reason = f"it refers to {error.ref!r}, which is not in it"
+        raise _generation_error(schema, reason) from None
     except RecursionError:
-        raise _not_generated(schema, "there is too much to try") from None
-    raise _not_generated(schema, search.problems[0])
+        raise _generation_error(schema, "there are too many possibilities to try") from None
+    raise _generation_error(schema, search.problems[0])
 
 
-def _not_generated(schema: dict[str, Any], problem: str) -> LLMMockError:
-    what = f"the schema {schema.get('title') or shorten(schema)}"
-    return LLMMockError(f"No answer can be generated for {what}: {problem}. Configure a reply with set(…, schema=…).")
+def _generation_error(schema: dict[str, Any], problem: str) -> LLMMockError:
+    name = schema.get("title") or shorten(schema)
+    return LLMMockError(
+        f"No answer can be generated for the schema {name}: {problem}. Configure a reply with set(…, schema=…)."
+    )
 
 
 class _Search:
-    """Looks for values of the parts of one schema."""
+    """A search for valid values of one schema and of its parts."""
 
     def __init__(self, root: dict[str, Any]) -> None:
         from referencing import Registry
         from referencing.jsonschema import DRAFT202012
 
-        self.entries, self.depth = ROUNDS[0]
+        self.max_entries, self.max_depth = ROUNDS[0]
         self.steps = 0
-        self.problems: list[str] = []  # where there was no value, and why, innermost first
+        self.problems: list[str] = []
+        """Places without a value, each with the reason, innermost first."""
         self._validator = schemas.validator_of(json.dumps(root))[0]
         self._resolver = Registry[Any]().resolver_with_root(DRAFT202012.create_resource(root))
 
-    def values(self, schema: Any, place: str, refs: Refs) -> Values:
-        """Valid values, the preferred one first."""
-        validator, mark, problem = self._validator.evolve(schema=schema), len(self.problems), "nothing fits"
-        for flat, way in self._alternatives(schema, refs):
-            for value in self._proposals(flat, place, way):
-                self._step()
+    def values(self, schema: Any, place: str, references: References) -> Values:
+        """Yield valid values, the preferred one first."""
+        validator = self._validator.evolve(schema=schema)
+        first_problem = len(self.problems)
+        problem = NOTHING_FITS
+        for flat, followed in self._alternatives(schema, references):
+            for value in self._proposals(flat, place, followed):
+                self._count_step()
                 error = next(validator.iter_errors(value), None)
                 if error is None:
-                    del self.problems[mark:]
+                    # The place has a value after all: forget why its parts had none at first.
+                    del self.problems[first_problem:]
                     problem = ""
                     yield value
-                elif problem == "nothing fits":
+                elif problem == NOTHING_FITS:
                     problem = error.message
         if problem:
             self.problems.append(f"{place}: {problem}")
 
-    def _step(self) -> None:
+    def _count_step(self) -> None:
         self.steps += 1
-        if self.steps > MOST_STEPS:
+        if self.steps > MAX_STEPS:
             raise RecursionError
 
-    def _alternatives(self, schema: Any, refs: Refs) -> Iterator[tuple[dict[str, Any], Refs]]:
-        """What a schema leaves to choose from, as schemas without references and combinations."""
-        self._step()
+    def _alternatives(self, schema: Any, references: References) -> Iterator[tuple[dict[str, Any], References]]:
+        """Yield every choice that a schema offers, as schemas without references or combinators."""
+        self._count_step()
         if schema is False:
             return
         own = {} if schema is True else dict(schema)
         groups = [[part] for part in own.pop("allOf", ())]
         groups += [own.pop(key) for key in ("anyOf", "oneOf") if key in own]
-        if (reference := own.pop("$ref", None)) is not None:
-            if refs.count(reference) >= self.entries or len(refs) > self.depth:
+        reference = own.pop("$ref", None)
+        if reference is not None:
+            is_repeated = references.count(reference) >= self.max_entries
+            if is_repeated or len(references) > self.max_depth:
                 return
-            refs = (*refs, reference)
+            references = (*references, reference)
             groups.insert(0, [self._resolver.lookup(reference).contents])
         for choice in product(*groups):
-            for flats in product(*(self._alternatives(part, refs) for part in choice)):
-                way = (*refs, *chain.from_iterable(inner[len(refs) :] for _, inner in flats))
-                yield functools.reduce(_merged, (flat for flat, _ in flats), own), way
+            parts = [self._alternatives(part, references) for part in choice]
+            for combination in product(*parts):
+                flat = own
+                followed = list(references)
+                for part, inner in combination:
+                    flat = _merge(flat, part)
+                    followed += inner[len(references) :]
+                yield flat, tuple(followed)
 
-    def _proposals(self, flat: dict[str, Any], place: str, refs: Refs) -> Values:
+    def _proposals(self, flat: dict[str, Any], place: str, references: References) -> Values:
         yield from (flat[key] for key in ("default", "const") if key in flat)
         yield from chain(flat.get("enum", ()), flat.get("examples", ()))
         if "const" in flat or "enum" in flat:
             return
         makers = {
-            "object": self._objects(flat, place, refs),
-            "array": self._arrays(flat, place, refs),
+            "object": self._objects(flat, place, references),
+            "array": self._arrays(flat, place, references),
             "string": _texts(flat),
             "integer": _numbers(flat, whole=True),
             "number": _numbers(flat, whole=False),
             "boolean": iter((True, False)),
             "null": iter((None,)),
         }
-        names = flat.get("type") or [name for name, signs in SIGNS.items() if not signs.isdisjoint(flat)] or "string"
-        for name in sorted([names] if isinstance(names, str) else names, key="null".__eq__):
-            yield from islice(makers[name], MOST_GUESSES)
+        for name in _types_of(flat):
+            yield from islice(makers[name], MAX_GUESSES)
 
-    def _objects(self, flat: dict[str, Any], place: str, refs: Refs) -> Values:
-        properties, others = flat.get("properties", {}), flat.get("additionalProperties", True)
+    def _objects(self, flat: dict[str, Any], place: str, references: References) -> Values:
+        properties = flat.get("properties", {})
+        others = flat.get("additionalProperties", True)
         names = dict.fromkeys(flat.get("required", ()))
-        more = chain(properties, map(str, count(1)))  # numbers are keys of a dict[int, …] as well
-        while len(names) < min(flat.get("minProperties", 0), MOST_STEPS):
-            names.setdefault(next(more))
-        streams = [self.values(properties.get(name, others), f"{place}.{name}", refs) for name in names]
-        yield from (dict(zip(names, row, strict=True)) for row in zip(*map(cycle, streams), strict=False))
-        yield from [] if streams else [{}]
+        # Numbers are valid keys of a `dict[int, …]` as well.
+        further_names = chain(properties, map(str, count(1)))
+        while len(names) < min(flat.get("minProperties", 0), MAX_STEPS):
+            names.setdefault(next(further_names))
+        columns = [self.values(properties.get(name, others), f"{place}.{name}", references) for name in names]
+        if not columns:
+            yield {}
+        for row in zip(*map(cycle, columns), strict=False):
+            yield dict(zip(names, row, strict=True))
 
-    def _arrays(self, flat: dict[str, Any], place: str, refs: Refs) -> Values:
+    def _arrays(self, flat: dict[str, Any], place: str, references: References) -> Values:
         items, prefix = flat.get("items", True), flat.get("prefixItems", [])
-        if isinstance(items, list):
+        if isinstance(items, list):  # the form of draft 7
             items, prefix = True, items
-        length = ceil(min(max(flat.get("minItems", 0), len(prefix)), flat.get("maxItems", MOST_STEPS), MOST_STEPS))
-        parts = enumerate(islice(chain(prefix, repeat(items)), length))
-        streams = [self.values(part, f"{place}[{number}]", refs) for number, part in parts]
-        if streams and not flat.get("uniqueItems"):
-            yield from map(list, zip(*map(cycle, streams), strict=False))
+        wanted = max(flat.get("minItems", 0), len(prefix))
+        length = ceil(min(wanted, flat.get("maxItems", MAX_STEPS), MAX_STEPS))
+        schemas_of_items = islice(chain(prefix, repeat(items)), length)
+        columns = [
+            self.values(schema, f"{place}[{number}]", references) for number, schema in enumerate(schemas_of_items)
+        ]
+        if columns and not flat.get("uniqueItems"):
+            yield from map(list, zip(*map(cycle, columns), strict=False))
             return
-        row: list[Any] = []  # for Python `0 == False`, so only one of them is in it
-        for stream in streams:
-            row += islice((value for value in stream if value not in row), 1)
-        yield from [row] if len(row) == length else []
+        distinct = _distinct_row(columns)
+        if len(distinct) == length:
+            yield distinct
 
 
-def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    """A schema for what both accept, as far as that can be put into one simply."""
+def _types_of(flat: dict[str, Any]) -> list[str]:
+    """Return the types that a schema allows or implies, `null` last."""
+    named = flat.get("type")
+    if isinstance(named, str):
+        return [named]
+    implied = [name for name, words in TYPE_KEYWORDS.items() if not words.isdisjoint(flat)]
+    return sorted(named or implied or ["string"], key="null".__eq__)
+
+
+def _distinct_row(columns: Iterable[Values]) -> list[Any]:
+    """Take the first value of each column that is not in the row yet."""
+    row: list[Any] = []
+    for column in columns:
+        # For Python `0 == False`, so that only one of the two can be in the row.
+        row += islice((value for value in column if value not in row), 1)
+    return row
+
+
+def _merge(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """Return one schema for the values that both accept, as far as that is simple."""
     merged = {**first, **second}
     for key in first.keys() & second.keys():
         one, other = first[key], second[key]
         if key == "properties":
-            merged[key] = one | other | {name: {"allOf": [one[name], other[name]]} for name in one if name in other}
+            in_both = one.keys() & other.keys()
+            both = {name: {"allOf": [one[name], other[name]]} for name in in_both}
+            merged[key] = one | other | both
         elif key == "required":
             merged[key] = [*one, *other]
-        elif key.startswith(("min", "max", "exclusiveM")):
-            merged[key] = max(one, other) if "min" in key.lower() else min(one, other)
+        elif key.startswith(("min", "exclusiveMin")):
+            merged[key] = max(one, other)
+        elif key.startswith(("max", "exclusiveMax")):
+            merged[key] = min(one, other)
     return merged
 
 
 def _numbers(flat: dict[str, Any], whole: bool) -> Values:
-    """Multiples, from 0 on or from the bound next to it; then fractions between the bounds."""
-    rules = {key: Fraction(str(flat[key])) for key in SIGNS["number"] & flat.keys()}  # 0.1 as it is written
-    low = max((rules[key] for key in LOWEST if key in rules), default=-FARTHEST)
-    high = min((rules[key] for key in HIGHEST if key in rules), default=FARTHEST)
+    """Yield multiples from 0 or from the nearest bound on, then fractions between the bounds."""
+    # Converting through text keeps 0.1 as it is written.
+    rules = {key: Fraction(str(flat[key])) for key in TYPE_KEYWORDS["number"] & flat.keys()}
+    low = max((rules[key] for key in LOWER_BOUNDS if key in rules), default=-UNBOUNDED)
+    high = min((rules[key] for key in UPPER_BOUNDS if key in rules), default=UNBOUNDED)
     step = rules.get("multipleOf", Fraction(1))
-    step *= step.denominator if whole else 1
-    first = ceil(low / step) if low > 0 else floor(high / step) if high < 0 else 0
-    guesses = [step * (first + far) for away in range(MOST_GUESSES // 4) for far in (away, -away)]
+    if whole:
+        step *= step.denominator
+    first = 0
+    if low > 0:
+        first = ceil(low / step)
+    elif high < 0:
+        first = floor(high / step)
+    guesses = []
+    for distance in range(MAX_GUESSES // 4):
+        guesses += [step * (first + distance), step * (first - distance)]
     if not whole and "multipleOf" not in flat:
         least = max(low, min(high - 1, Fraction(0)))
-        guesses += [least + min(high - least, Fraction(1)) / part for part in range(2, MOST_GUESSES)]
+        width = min(high - least, Fraction(1))
+        guesses += [least + width / part for part in range(2, MAX_GUESSES)]
     for number in guesses:
         if low <= number <= high:
             yield int(number) if number.denominator == 1 else float(number)
 
 
 def _texts(flat: dict[str, Any]) -> Iterator[str]:
-    if flat.get("format") in FORMATS:
-        yield from map(FORMATS[flat["format"]].format, range(1, 29))
+    template = FORMATS.get(flat.get("format", ""))
+    if template is not None:
+        yield from map(template.format, range(1, 29))
         return
-    least, most = flat.get("minLength", 0), flat.get("maxLength", 2**31)
-    text = ("text" * (int(least) // 4 + 1))[: int(min(max(4, least), most))]
-    for number in ("", *map(str, range(1, MOST_GUESSES))):
-        yield text + number if len(text + number) <= most else text[: -len(number)] + number
+    shortest, longest = flat.get("minLength", 0), flat.get("maxLength", 2**31)
+    length = int(min(max(4, shortest), longest))
+    text = ("text" * (int(shortest) // 4 + 1))[:length]
+    for suffix in ("", *map(str, range(1, MAX_GUESSES))):
+        if len(text + suffix) <= longest:
+            yield text + suffix
+        else:
+            yield text[: -len(suffix)] + suffix

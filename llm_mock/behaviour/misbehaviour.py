@@ -1,4 +1,4 @@
-"""Models that misbehave, to see what an application makes of it."""
+"""Apply one misbehaviour of the catalogue to the calls of a test."""
 
 from __future__ import annotations
 
@@ -20,25 +20,35 @@ if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
     from llm_mock.core.request import Request
 
-SHOWN_CALLS = 20
+MAX_SHOWN_CALLS = 20
 
 
 def marked(markers: Iterable[Any]) -> list[tuple[str, int | None]]:
-    """What the `llm_mock_misbehaviour` markers of one function, class or module choose: names with numbers of calls."""
+    """Return the names and `times` that the `llm_mock_misbehaviour` markers of one node choose.
+
+    Args:
+        markers: the markers of one function, class or module, in pytest's order.
+
+    Raises:
+        UnknownMisbehaviour: as `Misbehaviour` does.
+    """
     chosen = []
-    for marker in reversed(list(markers)):  # pytest gives the one that is written last first
-        chosen += [(name, marker.kwargs.get("times")) for name in marker.args or CATALOGUE]
+    # pytest lists the marker that is written last first.
+    for marker in reversed(list(markers)):
+        times = marker.kwargs.get("times")
+        chosen += [(name, times) for name in marker.args or CATALOGUE]
     for name, times in chosen:
-        Misbehaviour(name, times)
+        Misbehaviour(name, times)  # for its checks
     return chosen
 
 
 class Misbehaviour:
-    """One misbehaviour in one test; `mock.misbehave("rate-limit", times=1)` makes it.
+    """One misbehaviour in one test, as `mock.misbehave("rate-limit", times=1)` makes it.
 
     Args:
-        name: which one; `llm-mock misbehaviours` lists them.
-        times: how many calls it is applied to, the first ones that it can be applied to. By default all of them.
+        name: the name of the misbehaviour; `llm-mock misbehaviours` lists them.
+        times: the number of calls to apply it to, counting only those it can be applied to. By
+            default it applies to all of them.
 
     Raises:
         UnknownMisbehaviour: no misbehaviour has that name, or `times` is below 1.
@@ -60,7 +70,9 @@ class Misbehaviour:
                 f"times={times!r}: a misbehaviour needs at least one call; leave it out for every call."
             )
         self._fault = CATALOGUE[name]
-        self.name, self.description, self.needs = name, self._fault.description, self._fault.needs
+        self.name = name
+        self.description = self._fault.description
+        self.needs = self._fault.needs
         self.times = times
         self.calls = []
         self._first_answers: dict[str, Reply] = {}
@@ -71,60 +83,76 @@ class Misbehaviour:
         return f"<Misbehaviour {self.name}: applied to calls {self.calls}>"
 
     def __str__(self) -> str:
-        """What it did in a test."""
-        numbers = ", ".join(map(str, self.calls[:SHOWN_CALLS])) + (", …" if len(self.calls) > SHOWN_CALLS else "")
-        where = f"calls {numbers}" if len(self.calls) > 1 else f"call {numbers}" if numbers else "no call"
+        """Describe the misbehaviour and list the calls that it was applied to."""
+        numbers = ", ".join(map(str, self.calls[:MAX_SHOWN_CALLS]))
+        if len(self.calls) > MAX_SHOWN_CALLS:
+            numbers += ", …"
+        noun = "calls" if len(self.calls) > 1 else "call"
+        where = f"{noun} {numbers}" if numbers else "no call"
         return f"{self.name}: {self.description}\nApplied to {where}."
 
     def not_applied(self, calls: int) -> str:
-        """Why a test that made that many calls is skipped: it changed nothing there."""
+        """Explain why a test with that many calls is skipped: none of them was changed."""
         made = "1 call was" if calls == 1 else f"{calls} calls were"
         return f"{self.name} changed no call of this test: it needs {self.needs}, and {made} made"
 
     def error(self, record: CallRecord) -> Reply | None:
-        """The provider's error for a call, which is raised before any reply is used up; None for no error."""
-        error = self._fault.error
-        if error is None or not self._note(record):
+        """Return a reply that raises the provider's error; None if this misbehaviour has none.
+
+        It is raised before a queued reply is used.
+        """
+        kind = self._fault.error
+        if kind is None or not self._claim(record):
             return None
-        return Reply(error=provider_error(record["model_id"], error, provider=record.get("provider")))
+        provider = record.get("provider")
+        return Reply(error=provider_error(record["model_id"], kind, provider=provider))
 
     def change(self, record: CallRecord, request: Request, reply: Reply) -> Reply:
-        """What becomes of the reply to a call; the reply itself where the misbehaviour does not apply to it.
+        """Return the changed reply to a call, or the same reply if the misbehaviour does not apply.
 
         Raises:
             EndlessToolCalls: the application lets the model call tools without end.
         """
-        change, model_id = self._fault.change, record["model_id"]
+        change = self._fault.change
         if change is None or reply.error is not None:
             return reply
-        first, valid = self._first_answers.get(model_id), _valid(reply, request)
-        context = FaultContext(model_id, request, valid, first, self._last_tool_call, applied=len(self.calls))
+        model_id = record["model_id"]
+        context = FaultContext(
+            model_id,
+            request,
+            _valid_reply(reply, request),
+            self._first_answers.get(model_id),
+            self._last_tool_call,
+            applied=len(self.calls),
+        )
         if reply.content:
             self._first_answers.setdefault(model_id, context.reply)
         self._last_tool_call = next(iter(reply.tool_calls), self._last_tool_call)
-        changed = None if self._used_up() else change(context)
-        return changed if changed is not None and self._note(record) else reply
+        changed = None if self._is_used_up() else change(context)
+        if changed is None or not self._claim(record):
+            return reply
+        return changed
 
-    def _used_up(self) -> bool:
+    def _is_used_up(self) -> bool:
         return self.times is not None and len(self.calls) >= self.times
 
-    def _note(self, record: CallRecord) -> bool:
-        """Count a call that it can be applied to; False where it was applied often enough."""
-        with self._lock:
-            if self._used_up():
+    def _claim(self, record: CallRecord) -> bool:
+        """Count a call; return False if `times` calls were counted before."""
+        with self._lock:  # calls come from several threads
+            if self._is_used_up():
                 return False
             self.calls.append(record["number"])
             record["misbehaviour"] = self.name
             return True
 
     def received(self, record: CallRecord) -> None:
-        """Take a call that another process reported into account."""
+        """Count a call that another process reported."""
         if "misbehaviour" in record:
             self.calls.append(record["number"])
 
 
-def _valid(reply: Reply, request: Request) -> Reply:
-    """A reply to start from; where none was configured for a schema, an instance of it."""
+def _valid_reply(reply: Reply, request: Request) -> Reply:
+    """Return a generated reply if a schema was asked for and none configured; else the reply."""
     if reply is not DEFAULT_REPLY or not request.schema:
         return reply
     from llm_mock.behaviour.generate import generated_reply

@@ -1,4 +1,4 @@
-"""The times at which the pieces of a reply come."""
+"""Time the pieces of a reply: split it into chunks, wait before each, cut it at the timeout."""
 
 from __future__ import annotations
 
@@ -17,39 +17,46 @@ if TYPE_CHECKING:
 
 
 class SlowStart(Latency):
-    """The latency of a provider that is at fault: a server really waits for it."""
+    """The latency of a faulty provider; a server really waits for it."""
 
 
 def paced(reply: Reply, latency: Latency, call: CallRecord) -> tuple[Reply, list[float]]:
-    """A reply as it comes with a latency, cut where the timeout ends it; and the seconds before each of its pieces."""
+    """Return a reply with its chunks and timeout applied, and the seconds before each piece."""
     reply = copy.copy(reply)
     if latency.chunks_per_second is not None and reply.chunks is None:
         starts = range(0, len(reply.content), CHARACTERS_PER_TOKEN)
         tokens = tuple(reply.content[start : start + CHARACTERS_PER_TOKEN] for start in starts)
-        reply.__dict__["chunks"] = tokens  # the way around `__setattr__`
-    waits = latency.waits(_sizes(reply), call["number"])
+        # A `Reply` is frozen: writing to `__dict__` goes around its `__setattr__`.
+        reply.__dict__["chunks"] = tokens
+    waits = latency.waits(_piece_sizes(reply), call["number"])
     if latency.timeout is not None and sum(waits) > latency.timeout:
-        waits = _cut(reply, waits, latency.timeout, call)
+        waits = _cut_at_timeout(reply, waits, latency.timeout, call)
     return reply, waits
 
 
-def _sizes(reply: Reply) -> list[int]:
-    """For how many chunks each piece of a reply counts: its reasoning, its chunks, its tool calls."""
-    reasoning = [] if reply.reasoning is None else [estimate_tokens(len(reply.reasoning))]
+def _piece_sizes(reply: Reply) -> list[int]:
+    """Return how many chunks each piece counts for: reasoning, chunks of text, tool calls."""
+    reasoning = []
+    if reply.reasoning is not None:
+        reasoning.append(estimate_tokens(len(reply.reasoning)))
     chunks = [1 for _ in reply.stream(stream=True)]
     if reply.error_after is not None:
         return reasoning + chunks[: reply.error_after]
-    return reasoning + chunks + [estimate_tokens(len(json.dumps(call.arguments))) for call in reply.tool_calls]
+    arguments = [json.dumps(call.arguments) for call in reply.tool_calls]
+    return reasoning + chunks + [estimate_tokens(len(text)) for text in arguments]
 
 
-def _cut(reply: Reply, waits: list[float], timeout: float, call: CallRecord) -> list[float]:
-    """End a reply with a timeout, after the chunks that come before. Returns the waits up to there."""
+def _cut_at_timeout(reply: Reply, waits: list[float], timeout: float, call: CallRecord) -> list[float]:
+    """End a reply with a timeout after the chunks that come before it; return the waits so far."""
     ends = list(accumulate(waits))
     arrived = sum(end <= timeout for end in ends)
-    lead = 0 if reply.reasoning is None else 1
-    chunks = min(max(arrived - lead, 0), len(tuple(reply.stream(stream=True))))
-    fields, reasoning = reply.__dict__, reply.reasoning if arrived else None
+    leading = 0 if reply.reasoning is None else 1
+    number_of_chunks = len(tuple(reply.stream(stream=True)))
+    chunks = min(max(arrived - leading, 0), number_of_chunks)
+    reasoning = reply.reasoning if arrived else None
     error = provider_error(call["model_id"], "timeout", provider=call.get("provider"))
+    fields = reply.__dict__  # around the frozen `Reply`, as above
     fields.update(error=error, error_after=chunks, notes=(), reasoning=reasoning)
     fields["estimated_tokens"] = estimate_tokens(len(reply.outcome))
-    return [*waits[:arrived], timeout - (ends[arrived - 1] if arrived else 0)]
+    last_end = ends[arrived - 1] if arrived else 0
+    return [*waits[:arrived], timeout - last_end]

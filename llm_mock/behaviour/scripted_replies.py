@@ -1,4 +1,4 @@
-"""Replies as a file says them: those of `llm-mock serve` and of the cases of suites."""
+"""The YAML form of replies, for `llm-mock serve` and for the cases of suites."""
 
 from __future__ import annotations
 
@@ -26,50 +26,50 @@ class ScriptedToolCall(_Strict):
 
 
 class ScriptedReply(_Strict):
-    """A reply, and which calls it is for."""
+    """A reply with the calls that it is for."""
 
     model: Text = "*"
     """The id of the model, or a glob of ids; `*` is any."""
     text: str | None = None
     data: Any = pydantic.Field(default_factory=lambda: UNSET)
     chunks: tuple[str, ...] | None = None
-    """The text in the pieces in which it is streamed."""
+    """The text, split as it is streamed."""
     tool_calls: tuple[ScriptedToolCall, ...] = ()
     reasoning: str | None = None
     finish_reason: Text | None = None
     error: Literal["rate-limit", "overloaded", "context-overflow", "invalid-key", "timeout", "broken-stream"] | None = (
         None
     )
-    """What the provider answers instead; after a text, what ends its stream."""
+    """The error that the provider answers with; after a text or chunks, the end of the stream."""
     prompt: str | None = None
-    """A text that the prompt contains."""
+    """A text that the prompt must contain."""
     system: str | None = None
-    """A text that the system prompt contains."""
+    """A text that the system prompt must contain."""
     schema_name: Text | None = pydantic.Field(default=None, alias="schema")
-    """The name of the schema that is asked for."""
+    """The name of the schema that the call must ask for."""
     times: Annotated[Whole, pydantic.Field(ge=1)] | None = None
-    """How often it is used; by default, of `llm-mock serve` as often as it fits, in a suite once."""
+    """The number of calls it answers; by default any number in `llm-mock serve`, one in a suite."""
 
     @property
     def is_conditional(self) -> bool:
-        """Whether it is for some calls of the model only."""
-        return self.times is not None or self.prompt is not None or self.system is not None
+        """True if it answers only some calls of its model."""
+        conditions = (self.times, self.prompt, self.system)
+        return any(condition is not None for condition in conditions)
 
 
 def matchers_of(scripted: ScriptedReply) -> dict[str, Any]:
-    """Which calls it is for, as `ResponseConfigurator.add` takes it."""
+    """Return the matchers of a scripted reply as arguments of `ResponseConfigurator.add`."""
     return {"schema": scripted.schema_name, "prompt": scripted.prompt, "system": scripted.system}
 
 
 def reply_of(scripted: ScriptedReply) -> Reply:
-    """The reply; where it is an error that of the provider that is asked.
+    """Build the `Reply`; an error becomes that of the provider that is asked.
 
     Raises:
-        LLMMockError: it says nothing, or what makes no sense together.
+        LLMMockError: it is empty, or combines fields that exclude each other.
     """
-    fields: dict[str, Any] = {
-        name: getattr(scripted, name) for name in ("text", "data", "chunks", "reasoning", "finish_reason")
-    }
+    names = ("text", "data", "chunks", "reasoning", "finish_reason")
+    fields: dict[str, Any] = {name: getattr(scripted, name) for name in names}
     fields["tool_calls"] = [ToolCall(call.name, dict(call.arguments)) for call in scripted.tool_calls]
     empty = scripted.text is None and scripted.chunks is None and scripted.data is UNSET
     if scripted.error is None:

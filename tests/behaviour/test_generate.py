@@ -273,15 +273,15 @@ IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
     ({"$ref": "#/$defs/gone"}, "it refers to '/$defs/gone', which is not in it"),
     ({"$ref": "https://example.com/schema"}, "it refers to 'https://example.com/schema', which is not in it"),
     ({"$ref": "#"}, "the answer: nothing fits"),
-    ({"type": "what"}, "it is no valid JSON schema: type: 'what' is not valid"),
-    ({"type": "string", "pattern": "("}, "it is no valid JSON schema: pattern: '(' is not a 'regex'"),
+    ({"type": "what"}, "it is not a valid JSON schema: type: 'what' is not valid"),
+    ({"type": "string", "pattern": "("}, "it is not a valid JSON schema: pattern: '(' is not a 'regex'"),
     ({"type": "string", "pattern": "^a$", "minLength": 2}, "the answer: 'text' does not match '^a$'"),
     ({"type": "array", "items": {"type": "boolean"}, "uniqueItems": True, "minItems": 3}, "the answer: nothing fits"),
     ({"type": "object", "additionalProperties": False, "minProperties": 1}, "the answer.1: nothing fits"),
     ({"type": "object", "required": ["next"], "properties": {"next": {"$ref": "#"}}}, "the answer.next: nothing fits"),
     ({"allOf": [{"type": "string"}, {"type": "integer"}]}, "the answer: 0 is not of type 'string'"),
-    ({"type": "array", "minItems": 30_000}, "there is too much to try"),
-    ({"type": "object", "minProperties": 10**12}, "there is too much to try"),
+    ({"type": "array", "minItems": 30_000}, "there are too many possibilities to try"),
+    ({"type": "object", "minProperties": 10**12}, "there are too many possibilities to try"),
 ]  # fmt: skip
 
 
