@@ -1,4 +1,4 @@
-"""Every exception and warning that the package raises itself.
+"""Exceptions and warnings of the package.
 
 PYTEST_DONT_REWRITE
 """
@@ -7,132 +7,132 @@ from __future__ import annotations
 
 
 class LLMMockError(Exception):
-    """Base class: the mock was asked for something that it cannot do."""
+    """Base class of all exceptions of this package."""
 
 
 class InvalidReply(LLMMockError, TypeError):
-    """What was configured as a reply (or as an error) can never be one."""
+    """A value that cannot be a reply, or an error of a reply."""
 
 
 class ReplyNotSent(InvalidReply):
-    """A reply that a test configured is a function or an exception that the process it started cannot have."""
+    """A reply function or exception that cannot be sent to a process that the test started."""
 
 
 class InvalidMock(LLMMockError, TypeError):
-    """What was given as a mock is none of this package."""
+    """An object that is not a mock of this package."""
 
 
 class InvalidToolCall(InvalidReply):
-    """A scripted tool call that none of the offered tools could accept."""
+    """A scripted tool call that no offered tool accepts."""
 
 
 class LLMTooOld(LLMMockError):
-    """The installed `llm` does not have what was asked for."""
+    """A feature that the installed version of `llm` lacks."""
 
 
 class MissingExtra(LLMMockError, ImportError):
-    """A library is not installed that this feature needs; the message says how to install it."""
+    """A feature whose library is not installed; the message has the `pip install` command."""
 
 
 class InvalidBudget(LLMMockError, ValueError):
-    """An amount, a price or a number of tokens is none."""
+    """An invalid amount, price or number of tokens."""
 
 
 class InvalidLatency(LLMMockError, ValueError):
-    """A latency that no model can have."""
+    """A latency that is negative, infinite or contradictory."""
 
 
 class UnexpectedCall(LLMMockError, AssertionError):
-    """A call that no configured reply fits, where calls are checked strictly."""
+    """A call that matches no configured reply, under strict."""
 
 
 class UnknownMisbehaviour(LLMMockError, ValueError):
-    """No misbehaviour of the catalogue was named."""
+    """An unknown name of a misbehaviour, or an invalid `times`."""
 
 
 class EndlessToolCalls(LLMMockError, AssertionError):
-    """The application lets a model call tools without end."""
+    """An application that lets a model call tools without end."""
 
 
 class ErrorNotRebuilt(LLMMockError):
-    """The exception that a description names cannot be made here."""
+    """A recorded exception that cannot be rebuilt in this environment."""
 
 
 class RealModelCall(LLMMockError, AssertionError):
-    """A real model was about to execute, where the project wants that refused."""
+    """A call of a real model that the project refuses."""
 
 
 class SchemaViolation(LLMMockError, AssertionError):
-    """A scripted reply breaks the schema that the call asked for, where that is an error."""
+    """A scripted reply that violates the requested schema, where that is an error."""
 
 
 class SchemaViolationWarning(UserWarning):
-    """A scripted reply breaks the schema that the call asked for."""
+    """A scripted reply that violates the requested schema."""
 
 
 class ListReplyWarning(UserWarning):
-    """A list of texts was given as one reply, which is data, where several replies may be meant."""
+    """A list of texts given as one reply, where several replies may be meant."""
 
 
 class QueuedReplyNotAllowed(LLMMockError):
-    """A reply that is used once was queued where only standing answers make sense."""
+    """A queued reply where only standing replies are allowed."""
 
 
 class UnusedReplies(LLMMockError, AssertionError):
-    """Replies were queued with `add`, and nobody asked for them."""
+    """Queued replies that no call used."""
 
 
 class LegacyMockWarning(UserWarning):
-    """An old mock still replaces a module, or `get_model` is patched by hand beside replies that were not used."""
+    """An old mock in `sys.modules`, or a hand-made patch of `get_model` beside unused replies."""
 
 
 class InvalidFile(LLMMockError):
-    """A file cannot be read, or does not hold what it should; the message names file and line."""
+    """An unreadable or invalid file; the message names file and line."""
 
 
 class CassetteMiss(LLMMockError, AssertionError):
-    """A call that the test's cassette does not hold, where nothing may be recorded."""
+    """A call that is not in the cassette, where nothing may be recorded."""
 
 
 class NotRecordable(LLMMockError):
-    """A call, or what a model answered, that a cassette cannot hold."""
+    """A call or an answer that a cassette cannot store."""
 
 
 class InvalidServer(LLMMockError, ValueError):
-    """A tool server is configured so that it can never run."""
+    """An invalid configuration of a tool server."""
 
 
 class ServerError(LLMMockError):
-    """A tool server does not start, does not speak its protocol, or has a tool that another has too."""
+    """A tool server that does not start, breaks its protocol or shares a tool name with another."""
 
 
 class HostNotAllowed(LLMMockError):
-    """A tool was to ask a host that the project does not allow."""
+    """A request of a tool to a host that the project does not allow."""
 
 
 class InvalidHostPattern(LLMMockError, ValueError):
-    """What was given as an allowed host is none."""
+    """An invalid pattern of an allowed host."""
 
 
 class InvalidAgent(LLMMockError, ValueError):
-    """An agent is configured so that it can never run."""
+    """An invalid configuration of an agent."""
 
 
 class InvalidSession(LLMMockError):
-    """A session of an agent is used in a way that its conversation does not allow."""
+    """A use of an agent session that its conversation does not allow."""
 
 
 class UnknownReference(LLMMockError, LookupError):
-    """`${name.key}` in a plain-language test leads to nothing that was saved."""
+    """A reference `${name.key}` of a plain-language test to a value that was not saved."""
 
 
 class TimeIsUp(LLMMockError):
-    """A plain-language test took all its time; the message names what it was doing."""
+    """A timeout of a plain-language test; the message names the step."""
 
 
 class DriverError(LLMMockError):
-    """A plain-language test cannot be judged: its model or command is missing, or failed."""
+    """A plain-language test without a verdict: its model or command is missing or failed."""
 
 
 class JudgeError(LLMMockError):
-    """A model that is to judge an answer failed, cannot judge, or gave no verdict."""
+    """A judge that failed, cannot be used or gave no verdict."""

@@ -1,11 +1,12 @@
-"""Replies for the patterns that tests need again and again: plain functions, each gives a `Reply`.
+"""Ready-made replies for common cases; each function returns a `Reply`.
 
 Example:
     >>> from llm_mock import templates
     >>> templates.classification("spam", confidence=0.9).content
     '{"label": "spam", "confidence": 0.9}'
 
-Each takes what `Reply` takes, too: `usage`, `resolved_model`, `response_json` and the rest.
+Each function also accepts the keyword arguments of `Reply`: `usage`, `resolved_model`,
+`response_json` and the rest.
 """
 
 from __future__ import annotations
@@ -41,50 +42,52 @@ SENTENCES = (
 
 
 def classification(label: str, *, confidence: float | None = None, field: str = "label", **details: Any) -> Reply:
-    """A label, as a classifier gives it: `{"label": "spam"}`.
+    """Return the answer of a classifier: `{"label": "spam"}`.
 
     Args:
         label: the class.
-        confidence: from 0 to 1; a second field, where it is given.
+        confidence: a second field of the answer, from 0 to 1; left out by default.
         field: the name of the label's field.
-        details: what else `Reply` takes.
+        details: further keyword arguments of `Reply`.
     """
     data: dict[str, Any] = {field: label}
-    return Reply(data=data if confidence is None else {**data, "confidence": confidence}, **details)
+    if confidence is not None:
+        data["confidence"] = confidence
+    return Reply(data=data, **details)
 
 
 def extraction(*records: Any, field: str = "items", **details: Any) -> Reply:
-    """What was extracted from a text, a list under `items`, as `llm.schema_dsl(…, multi=True)` asks for it.
+    """Return extracted records as a list under `items`, as `llm.schema_dsl(…, multi=True)` asks.
 
     Args:
-        records: mappings or pydantic instances, one for each thing that was found.
+        records: mappings or pydantic instances, one for each item found.
         field: the name of the list's field.
-        details: what else `Reply` takes.
+        details: further keyword arguments of `Reply`.
     """
     return Reply(data={field: list(records)}, **details)
 
 
 def yes_no(answer: bool, reason: str, *, field: str = "answer", **details: Any) -> Reply:
-    """A decision with its reason: `{"answer": true, "reason": "…"}`.
+    """Return a decision with its reason: `{"answer": true, "reason": "…"}`.
 
     Args:
         answer: the decision.
-        reason: why.
+        reason: the reason for it.
         field: the name of the decision's field.
-        details: what else `Reply` takes.
+        details: further keyword arguments of `Reply`.
     """
     return Reply(data={field: answer, "reason": reason}, **details)
 
 
 class ToolCallThenAnswer:
-    """A reply function: calls a tool, and answers once there is a result; see `tool_call`."""
+    """A reply function that calls a tool, and answers once there is a result; see `tool_call`."""
 
     def __init__(self, call: Reply, then: Any) -> None:
         self.call = call
         self.then = then
 
     def __call__(self, prompt: llm.Prompt) -> Any:
-        """The reply to one call of the model."""
+        """Return the tool call, or the answer if the prompt has a tool's result."""
         if not prompt.tool_results:
             return self.call
         answer = as_answer(self.then)
@@ -94,127 +97,132 @@ class ToolCallThenAnswer:
 def tool_call(
     name: str, arguments: Mapping[str, Any] | None = None, *, then: Any, **details: Any
 ) -> ToolCallThenAnswer:
-    """A tool call, then an answer: two replies of the model, in one standing answer.
+    """Return a reply function that answers with a tool call first, then with a final answer.
 
     Example:
         `mock_llm_responses.set("gpt-4o-mini", templates.tool_call("weather", {"city": "Rome"}, then="Sunny."))`
 
     Args:
-        name: the tool that is called, one of those that are offered.
-        arguments: what it is called with.
-        then: the answer once the tool's result is there: any reply, such as a function of the prompt, which has the
-            result in `prompt.tool_results[0].output`.
-        details: what else `Reply` takes, for the reply that calls the tool.
+        name: the name of an offered tool.
+        arguments: the arguments of the call.
+        then: the answer after the tool's result: any reply, such as a function of the prompt,
+            which finds the result in `prompt.tool_results[0].output`.
+        details: further keyword arguments of the `Reply` that calls the tool.
 
     Returns:
         A reply function, for `set` or for `add(…, times=2)`.
     """
-    as_answer(then)  # so that what is no reply is refused here
-    return ToolCallThenAnswer(Reply(tool_calls=[ToolCall(name, dict(arguments or {}))], **details), then)
+    as_answer(then)  # raises for an invalid reply here, on the line of the test
+    call = ToolCall(name, dict(arguments or {}))
+    return ToolCallThenAnswer(Reply(tool_calls=[call], **details), then)
 
 
 def refusal(text: str = REFUSAL, **details: Any) -> Reply:
-    """The model declines, in plain text, whatever schema was asked for.
+    """Return a refusal in plain text, whatever schema was requested.
 
     Args:
-        text: what it says.
-        details: what else `Reply` takes.
+        text: the text of the refusal.
+        details: further keyword arguments of `Reply`.
     """
     return Reply(text, **{"invalid": True, **details})
 
 
 def truncated(content: Any, *, after: int | None = None, **details: Any) -> Reply:
-    """An answer that ends in the middle because the limit of output tokens was reached.
+    """Return an answer that is cut off at the limit of output tokens.
 
-    `response_json` says so as `llm`'s OpenAI models do: `"finish_reason": "length"`. Another provider's payload can
-    be given instead, such as `response_json={"stop_reason": "max_tokens"}`.
+    `response_json` has `"finish_reason": "length"`, as `llm`'s OpenAI models have it. For another
+    provider give its payload, such as `response_json={"stop_reason": "max_tokens"}`.
 
     Args:
-        content: the whole answer: text, or anything that has a JSON form.
-        after: how many characters come; by default the first half.
-        details: what else `Reply` takes.
+        content: the whole answer: text, or any value with a JSON form.
+        after: the number of characters to keep; by default half of them.
+        details: further keyword arguments of `Reply`.
     """
     whole = content if isinstance(content, str) else json_text(content)
     if after is not None and not is_whole(after):
         raise InvalidReply(f"after={described(after)}: give a whole number of characters from 0.")
-    text = whole[: len(whole) // 2 if after is None else after]
+    kept = len(whole) // 2 if after is None else after
+    text = whole[:kept]
     payload = {"content": text, "role": "assistant", "finish_reason": "length"}
     return Reply(text, **{"invalid": True, "response_json": payload, **details})
 
 
 def long_answer(words: int = 1000, **details: Any) -> Reply:
-    """A long text, streamed word by word, always the same.
+    """Return a long text, streamed word by word and always the same.
 
     Args:
-        words: how many words.
-        details: what else `Reply` takes.
+        words: the number of words.
+        details: further keyword arguments of `Reply`.
     """
     if not is_whole(words):
         raise InvalidReply(f"words={described(words)}: give a whole number from 0.")
     paragraph = [f"{word} " for word in " ".join(SENTENCES).split()]
     paragraph[-1] = paragraph[-1].rstrip() + "\n\n"
     chunks = list(islice(cycle(paragraph), words))
-    return Reply(chunks=[*chunks[:-1], *(last.rstrip() for last in chunks[-1:])], **details)
+    if chunks:
+        chunks[-1] = chunks[-1].rstrip()
+    return Reply(chunks=chunks, **details)
 
 
 def rate_limit(*, retry_after: float | None = None, **details: Any) -> Reply:
-    """The provider refuses: too many requests. It is the error of the SDK that asks, such as `openai.RateLimitError`.
+    """Return the provider's rate limit error, such as `openai.RateLimitError`.
 
-    Through `llm` it is that of the SDK of the model's provider, where it is OpenAI or Anthropic and the SDK is
-    installed, else an `llm.ModelError`. An SDK makes it of the provider's own response, whoever the provider is. So it
-    is with the errors below.
+    An SDK builds its exception from the provider's own response. Through `llm` it is the exception
+    of OpenAI's or Anthropic's SDK for their models, if the SDK is installed, else an
+    `llm.ModelError`. The same holds for the errors below.
 
     Example:
         `mock_llm_responses.add_all("gpt-4o-mini", [templates.rate_limit(retry_after=2), "at last"])`
 
     Args:
-        retry_after: seconds for the header `Retry-After`, by default 1.
-        details: what else `Reply` takes, such as `chunks` and `error_after` for what comes before.
+        retry_after: the header `Retry-After` in seconds, 1 by default.
+        details: further keyword arguments of `Reply`, such as `chunks` and `error_after` for the
+            chunks that come before the error.
     """
     return Reply(error=ProviderError("rate_limit", retry_after), **details)
 
 
 def overloaded(*, retry_after: float | None = None, **details: Any) -> Reply:
-    """The provider is overloaded: status 503, of Anthropic 529.
+    """Return the provider's error for overload: status 503, or 529 from Anthropic.
 
     Args:
-        retry_after: seconds for the header `Retry-After`, by default none.
-        details: what else `Reply` takes.
+        retry_after: the header `Retry-After` in seconds; left out by default.
+        details: further keyword arguments of `Reply`.
     """
     return Reply(error=ProviderError("overloaded", retry_after), **details)
 
 
 def context_overflow(**details: Any) -> Reply:
-    """The provider refuses: the prompt is longer than the model's context.
+    """Return the provider's error for a prompt that is longer than the model's context.
 
     Args:
-        details: what else `Reply` takes.
+        details: further keyword arguments of `Reply`.
     """
     return Reply(error=ProviderError("context_overflow"), **details)
 
 
 def authentication(**details: Any) -> Reply:
-    """The provider refuses: the key is invalid.
+    """Return the provider's error for an invalid key.
 
     Args:
-        details: what else `Reply` takes.
+        details: further keyword arguments of `Reply`.
     """
     return Reply(error=ProviderError("invalid_key"), **details)
 
 
 def timeout(**details: Any) -> Reply:
-    """The provider does not answer in time, such as `openai.APITimeoutError`; else it is a `TimeoutError`.
+    """Return a timeout: the SDK's, such as `openai.APITimeoutError`, or a `TimeoutError`.
 
     Args:
-        details: what else `Reply` takes.
+        details: further keyword arguments of `Reply`.
     """
     return Reply(error=ProviderError("timeout"), **details)
 
 
 def no_connection(**details: Any) -> Reply:
-    """The provider cannot be reached, such as `openai.APIConnectionError`; else it is a `ConnectionRefusedError`.
+    """Return a failed connection: the SDK's `APIConnectionError`, or a `ConnectionRefusedError`.
 
     Args:
-        details: what else `Reply` takes.
+        details: further keyword arguments of `Reply`.
     """
     return Reply(error=ProviderError("no_connection"), **details)
