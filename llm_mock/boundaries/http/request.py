@@ -50,6 +50,10 @@ class Attachment(NamedTuple):
         """Its media type, where it is known, or its URL says so; nothing is asked for it."""
         return self.type or (mimetypes.guess_type(self.url)[0] if self.url else None)
 
+    def content_bytes(self) -> bytes:
+        """Return the content that was sent inline; empty for an attachment that is only a URL."""
+        return self.content or b""
+
 
 class HTTPRequest(Request):
     """A call of an SDK. A protocol reads one from the body; what it has in common with all others is worked out here.

@@ -213,7 +213,7 @@ def _parts(part: dict[str, Any]) -> Iterator[Message]:
     elif kind == "thinking":
         yield {"type": "reasoning", "text": str(part.get("thinking") or "")}
     elif kind in ("image", "document"):
-        yield _source(part.get("source") or {})
+        yield from _source(part.get("source") or {})
     elif kind == "tool_use":
         yield described_call(str(part.get("name")), part.get("input"), part.get("id"))
     elif kind == "tool_result":
@@ -223,13 +223,17 @@ def _parts(part: dict[str, Any]) -> Iterator[Message]:
         yield from (given for given in inner if given["type"] == "attachment")
 
 
-def _source(source: dict[str, Any]) -> Message:
+def _source(source: dict[str, Any]) -> Iterator[Message]:
+    """Parse the source of an image or a document; one that is made of content blocks is these."""
     kind, media_type = source.get("type"), source.get("media_type")
-    if kind == "base64":
-        return from_base64(str(source.get("data") or ""), media_type)
-    if kind == "text":
-        return attachment_part(media_type or "text/plain", None, str(source.get("data") or "").encode())
-    return from_url(str(source.get("url") or source.get("file_id") or ""), media_type)
+    if kind == "content":
+        yield from _content(source.get("content"))
+    elif kind == "base64":
+        yield from_base64(str(source.get("data") or ""), media_type)
+    elif kind == "text":
+        yield attachment_part(media_type or "text/plain", None, str(source.get("data") or "").encode())
+    else:
+        yield from_url(str(source.get("url") or source.get("file_id") or ""), media_type)
 
 
 def _schema(body: dict[str, Any]) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ from typing import Any
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.pieces import Exchange, ToolCallText, Whole
 from llm_mock.boundaries.http.protocols.protocol import (
+    attachment_part,
     from_base64,
     from_url,
     json_or_text,
@@ -174,15 +175,34 @@ def _part(part: dict[str, Any]) -> Message | None:
     kind = part.get("type")
     if kind in ("text", "refusal"):
         return text_part(str(part.get(kind) or ""))
-    if kind == "image_url":
-        image = part.get("image_url")
-        return from_url(str(image.get("url") if isinstance(image, dict) else image), None)
+    if kind in ("image_url", "document_url"):
+        return from_url(_named_url(part.get(kind)))
     if kind == "input_audio":
-        audio = part.get("input_audio") or {}
-        return from_base64(str(audio.get("data") or ""), f"audio/{audio.get('format')}")
+        return _audio(part.get("input_audio"))
     if kind == "file":
-        return from_url(str((part.get("file") or {}).get("file_data") or "file:"), "application/pdf")
+        return _file({**part, **(part.get("file") or {})})
     return None
+
+
+def _named_url(value: Any) -> str:
+    """Return a URL that is given as text, as Mistral also accepts it, or as `{"url": …}`."""
+    url = value.get("url") if isinstance(value, dict) else value
+    return str(url or "")
+
+
+def _audio(audio: Any) -> Message:
+    """Parse audio: OpenAI has `{"data", "format"}`, Mistral also takes a URL or bare base64."""
+    if isinstance(audio, str):
+        return from_url(audio) if ":" in audio else from_base64(audio, None)
+    given = audio or {}
+    return from_base64(str(given.get("data") or ""), f"audio/{given.get('format')}")
+
+
+def _file(file: dict[str, Any]) -> Message:
+    """Parse a file: its data, or the id of one that was uploaded before."""
+    if data := file.get("file_data"):
+        return from_url(str(data), "application/pdf")
+    return attachment_part(None, str(file.get("file_id") or ""))
 
 
 def _message(message: dict[str, Any]) -> Message:

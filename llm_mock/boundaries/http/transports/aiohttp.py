@@ -61,17 +61,42 @@ async def _connect(
             _Tap(connection, request.method, response)
         return connection
     protocol = connector._factory()
-    protocol.connection_made(_Connection(protocol, failure or response, clock))
+    protocol.connection_made(_Connection(protocol, request.method, failure or response, clock))
     return sys.modules["aiohttp.connector"].Connection(connector, request.connection_key, protocol, connector._loop)
 
 
 async def _sent(request: Any) -> Any:
     from llm_mock.boundaries.http.wire import WireRequest
 
-    body = b"" if not request.body else await request.body.as_bytes()
+    body = await _content(request)
     headers = {name.lower(): value for name, value in request.headers.items()}
     url = request.url
     return WireRequest(request.method, url.raw_host or "", url.raw_path, url.raw_query_string, headers, body)
+
+
+async def _content(request: Any) -> bytes:
+    """Return the body of a request; one that can be read only once is replaced by its bytes."""
+    body = request.body
+    if not body or isinstance(body, (bytes, bytearray)):
+        return bytes(body or b"")
+    if hasattr(body, "as_bytes"):
+        content: bytes = await body.as_bytes()
+        return content
+    writer = _Collector()  # before aiohttp 3.12 a payload can only write itself, and a file is closed by that
+    await body.write(writer)
+    request.body = bytes(writer.content)
+    return bytes(writer.content)
+
+
+class _Collector:
+    """A stream writer that keeps what is written to it."""
+
+    def __init__(self) -> None:
+        self.content = bytearray()
+
+    async def write(self, chunk: bytes) -> None:
+        """Keep a piece of the body."""
+        self.content += chunk
 
 
 def _exception(request: Any, error: Any) -> Exception:
@@ -127,85 +152,105 @@ class _Received:
 
 
 class _Connection(asyncio.Transport):
-    """A connection whose other end sends a response once something was written to it, and closes it then.
+    """A transport whose other end sends one response once something was written to it.
 
-    In place of a response it may be the timeout that the client has while it waits for one.
+    The response may be a timeout that the client runs into while it waits. As with a real transport, the protocol is
+    told of the end of the connection in a later turn of the loop: aiohttp closes it from within `data_received`, and
+    would lose what it has not read yet.
     """
 
-    def __init__(self, protocol: Any, response: Any, clock: ClientClock) -> None:
+    def __init__(self, protocol: Any, method: str, response: Any, clock: ClientClock) -> None:
         super().__init__()
-        self._protocol, self._response, self._clock = protocol, response, clock
+        self._protocol, self._method, self._response, self._clock = protocol, method, response, clock
+        self._loop = asyncio.get_running_loop()
         self._sending: asyncio.Task[None] | None = None
+        self._readable = asyncio.Event()
+        self._readable.set()
         self._closed = False
 
     def write(self, data: Any) -> None:
-        """The request is being sent; it was read before."""
-        if self._sending is None:
-            self._sending = asyncio.get_running_loop().create_task(self._send())
+        """Send the response, once; the request was read before."""
+        if self._sending is None and not self._closed:
+            self._sending = self._loop.create_task(self._send())
 
     def writelines(self, lines: Any) -> None:
-        """The same."""
-        self.write(lines)
+        """Send the response, once."""
+        self.write(b"")
 
     def is_closing(self) -> bool:
-        """Whether the connection was closed, by one end or the other."""
+        """Return whether the connection was closed, by one end or the other."""
         return self._closed
 
     def close(self) -> None:
-        """The application is done with it."""
-        if self._closed:
-            return
-        self._closed = True
+        """Close the connection."""
+        self._lose(None)
         if self._sending is not None:
             self._sending.cancel()
-        self._protocol.connection_lost(None)
 
     abort = close
 
     def pause_reading(self) -> None:
-        """What comes is kept by the protocol."""
+        """Send no further: the application reads more slowly than it is sent to."""
+        self._readable.clear()
 
     def resume_reading(self) -> None:
-        """What comes is kept by the protocol."""
+        """Send again."""
+        self._readable.set()
+
+    def is_reading(self) -> bool:
+        """Return whether the protocol takes further data."""
+        return not self._closed and self._readable.is_set()
+
+    def _lose(self, error: Exception | None) -> None:
+        if not self._closed:
+            self._closed = True
+            self._loop.call_soon(self._protocol.connection_lost, error)
 
     async def _send(self) -> None:
         from llm_mock.boundaries.http.errors import ConnectionFails
 
-        if isinstance(self._response, ConnectionFails):
-            self._time_out(self._response)
-            return
-        status = self._response.status
-        head = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else ''}"]
-        head += [f"{name}: {value}" for name, value in self._response.headers]
-        body = self._response.body
-        chunked = not any(name == "content-length" for name, _ in self._response.headers)
-        head += ["connection: close", *(("transfer-encoding: chunked",) if chunked else ())]
-        self._receive("\r\n".join(head).encode("latin-1") + b"\r\n\r\n")
         try:
-            for piece in (body,) if isinstance(body, bytes) else self._clock.pieces(body):
-                if isinstance(piece, bytes):
-                    self._receive(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
-                    await asyncio.sleep(0)
-                else:
-                    await asyncio.sleep(piece)
+            if isinstance(self._response, ConnectionFails):
+                raise self._response
+            await self._send_response()
         except ConnectionFails as error:
             if error.kind in TIMEOUTS:
                 self._time_out(error)
-                return
-            self._closed = True
-            self._protocol.connection_lost(ConnectionResetError(str(error)))
+            else:
+                self._lose(ConnectionResetError(str(error)))
+        except Exception as error:  # or the application would wait for ever
+            self._lose(error)
+
+    async def _send_response(self) -> None:
+        status, headers, body = self._response.status, self._response.headers, self._response.body
+        has_body = self._method != "HEAD" and status not in (204, 304)
+        chunked = has_body and not any(name.lower() == "content-length" for name, _ in headers)
+        phrase = HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else ""
+        head = [f"HTTP/1.1 {status} {phrase}", *(f"{name}: {value}" for name, value in headers), "connection: close"]
+        head += ["transfer-encoding: chunked"] if chunked else []
+        await self._receive("\r\n".join(head).encode("latin-1") + b"\r\n\r\n")
+        if not has_body:
             return
+        for piece in (body,) if isinstance(body, bytes) else self._clock.pieces(body):
+            if not isinstance(piece, bytes):
+                await asyncio.sleep(piece)
+            elif piece:  # an empty chunk would be the last one
+                await self._receive(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
         if chunked:
-            self._receive(b"0\r\n\r\n")
+            await self._receive(b"0\r\n\r\n")
+
+    async def _receive(self, data: bytes) -> None:
+        """Have the protocol take data, as soon as it reads; the other tasks of the loop have their turn then."""
+        await self._readable.wait()
+        if not self._closed:
+            self._protocol.data_received(data)
+            await asyncio.sleep(0)
 
     def _time_out(self, error: ConnectionFails) -> None:
         """Fail as aiohttp's own timers do, which count real time."""
-        in_all = error.kind == "total timeout"
-        exception = asyncio.TimeoutError() if in_all else sys.modules["aiohttp"].SocketTimeoutError(str(error))
+        aiohttp: Any = sys.modules["aiohttp"]
+        of_socket = getattr(aiohttp, "SocketTimeoutError", aiohttp.ServerTimeoutError)  # since 3.10
+        exception = asyncio.TimeoutError() if error.kind == "total timeout" else of_socket(str(error))
         self._protocol.set_exception(exception)
         if self._protocol._payload is not None:
             self._protocol._payload.set_exception(exception)
-
-    def _receive(self, data: bytes) -> None:
-        if not self._closed:
-            self._protocol.data_received(data)
