@@ -10,7 +10,7 @@ from llm_mock.boundaries.attaching import when_imported
 
 LIBRARIES = {
     **{"aiohttp": "aiohttp", "httpcore": "httpcore", "httpcore2": "httpcore", "urllib3": "urllib3"},
-    **{"httpx": "httpx", "httpx2": "httpx"},
+    **{"httpx": "httpx", "httpx2": "httpx", "urllib3_future": "urllib3"},
     **dict.fromkeys(("asyncio", "curl_cffi", "http.client", "socket"), "refused"),
 }
 """The libraries, and the modules of `transports` that attach to them."""

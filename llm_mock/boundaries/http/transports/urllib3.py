@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import io
-import sys
 import time
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 
 
 def attach(urllib3: ModuleType) -> None:
-    """Answer the requests of a `urllib3` module that go to providers."""
-    replace(urllib3.HTTPConnectionPool, "urlopen", _urlopen)
+    """Answer the requests of a `urllib3` module that go to providers; of urllib3-future the asynchronous ones too."""
+    replace(urllib3.HTTPConnectionPool, "urlopen", functools.partial(_urlopen, urllib3))
+    if asynchronous := getattr(urllib3, "AsyncHTTPConnectionPool", None):
+        replace(asynchronous, "urlopen", functools.partial(_urlopen_async, urllib3))
 
 
 def _urlopen(
+    urllib3: Any,
     original: Callable[..., Any],
     pool: Any,
     method: str,
@@ -43,43 +46,104 @@ def _urlopen(
     from llm_mock.boundaries.http.errors import ConnectionFails
 
     content = _bytes(body)
-    wanted = sys.modules["urllib3.util.retry"].Retry.from_int(retries, default=pool.retries)
-    clock = _clock(pool, args[2] if len(args) > 2 else kwargs.get("timeout", pool.timeout))
+    wanted = urllib3.Retry.from_int(retries, default=pool.retries)
+    clock = _clock(urllib3, pool, args[2] if len(args) > 2 else kwargs.get("timeout", pool.timeout))
     try:
         response = response_to(_sent(pool, host, method, url, content, headers), provider, clock)
     except ConnectionFails as error:
-        wanted = wanted.increment(method, url, error=_exception(pool, url, error), _pool=pool)
+        wanted = wanted.increment(method, url, error=_exception(urllib3, pool, url, error), _pool=pool)
         wanted.sleep()
         return pool.urlopen(method, url, content, headers, wanted, *args, **kwargs)
     if response is None:
         with for_real():
             return original(pool, method, url, content or None, headers, retries, *args, **kwargs)
     if not isinstance(response, tuple):
-        given = {**(headers if headers is not None else pool.headers), **response.further_headers()}
+        given = _recorded_headers(pool, headers, response)
         raw = {**kwargs, "preload_content": False, "decode_content": False}
         with for_real(), response.sending():
             received = original(pool, method, url, content or None, given, retries, *args, **raw)
-        return _response(pool, method, url, _recorded(received, response), clock, kwargs)
-    answered = _response(pool, method, url, response, clock, kwargs)
-    if not wanted.is_retry(method, answered.status, "retry-after" in answered.headers):
+        pieces = response.pieces(_raw_pieces(received))
+        return _response(urllib3, pool, method, url, _recorded(received, response, pieces), clock, kwargs)
+    answered = _response(urllib3, pool, method, url, response, clock, kwargs)
+    further = _next_try(urllib3, wanted, pool, method, url, answered)
+    if further is None:
         return answered
+    further.sleep(answered)
+    return pool.urlopen(method, url, content, headers, further, *args, **kwargs)
+
+
+async def _urlopen_async(
+    urllib3: Any,
+    original: Callable[..., Any],
+    pool: Any,
+    method: str,
+    url: str,
+    body: Any = None,
+    headers: Any = None,
+    retries: Any = None,
+    *args: Any,
+    **kwargs: Any,
+) -> Any:
+    """Answer as `_urlopen` does. A response that is recorded is read to its end before the application gets it."""
+    __tracebackhide__ = True
+    host, port = _target(pool, url)
+    provider = guarded_provider(host, port)
+    if provider is None:
+        return await original(pool, method, url, body, headers, retries, *args, **kwargs)
+    from llm_mock.boundaries.http.asking import response_to_async
+    from llm_mock.boundaries.http.errors import ConnectionFails
+
+    content = b"".join([_bytes(piece) async for piece in body]) if hasattr(body, "__aiter__") else _bytes(body)
+    wanted = urllib3.Retry.from_int(retries, default=pool.retries)
+    clock = _clock(urllib3, pool, args[2] if len(args) > 2 else kwargs.get("timeout", pool.timeout))
     try:
-        wanted = wanted.increment(method, url, response=answered, _pool=pool)
-    except sys.modules["urllib3.exceptions"].MaxRetryError:
+        response = await response_to_async(_sent(pool, host, method, url, content, headers), provider, clock)
+    except ConnectionFails as error:
+        wanted = wanted.increment(method, url, error=_exception(urllib3, pool, url, error), _pool=pool)
+        await wanted.async_sleep()
+        return await pool.urlopen(method, url, content, headers, wanted, *args, **kwargs)
+    if response is None:
+        with for_real():
+            return await original(pool, method, url, content or None, headers, retries, *args, **kwargs)
+    if not isinstance(response, tuple):
+        given = _recorded_headers(pool, headers, response)
+        raw = {**kwargs, "preload_content": False, "decode_content": False, "multiplexed": False}
+        with for_real(), response.sending():
+            received = await original(pool, method, url, content or None, given, retries, *args, **raw)
+            read = [piece async for piece in received.stream(decode_content=False)]
+        response = _recorded(received, response, response.pieces(read))
+        return _response(urllib3, pool, method, url, response, clock, {"preload_content": False, **kwargs})
+    answered = _response(urllib3, pool, method, url, response, clock, {"preload_content": False, **kwargs})
+    further = _next_try(urllib3, wanted, pool, method, url, answered)
+    if further is None:
+        return answered
+    await further.async_sleep(answered)
+    return await pool.urlopen(method, url, content, headers, further, *args, **kwargs)
+
+
+def _next_try(urllib3: Any, wanted: Any, pool: Any, method: str, url: str, answered: Any) -> Any:
+    """Return the `Retry` to ask again with, as urllib3 itself decides it; None to keep the answer."""
+    if not wanted.is_retry(method, answered.status, "retry-after" in answered.headers):
+        return None
+    try:
+        return wanted.increment(method, url, response=answered, _pool=pool)
+    except urllib3.exceptions.MaxRetryError:
         if wanted.raise_on_status:
             raise
-        return answered
-    wanted.sleep(answered)
-    return pool.urlopen(method, url, content, headers, wanted, *args, **kwargs)
+        return None
 
 
-def _recorded(received: Any, recording: Any) -> Any:
-    """A response that is recorded while it is read."""
+def _recorded_headers(pool: Any, headers: Any, recording: Any) -> dict[str, str]:
+    return {**(headers if headers is not None else pool.headers), **recording.further_headers()}
+
+
+def _recorded(received: Any, recording: Any, pieces: Iterator[bytes]) -> Any:
+    """Return a response that is recorded while its pieces are read."""
     from llm_mock.boundaries.http.wire import WireResponse
 
     headers = [(name, value) for name, value in received.headers.items() if name.lower() != "transfer-encoding"]
     recording.begin(received.status, headers)
-    return WireResponse(received.status, headers, recording.pieces(_raw_pieces(received)))
+    return WireResponse(received.status, headers, pieces)
 
 
 def _raw_pieces(received: Any) -> Iterator[bytes]:
@@ -100,28 +164,32 @@ def _target(pool: Any, url: str) -> tuple[str, int | None]:
     return parts.hostname or "", parts.port
 
 
-def _clock(pool: Any, timeout: Any) -> ClientClock:
+def _clock(urllib3: Any, pool: Any, timeout: Any) -> ClientClock:
     from llm_mock.boundaries.http.client_clock import ClientClock
 
     wanted = pool._get_timeout(timeout)
     wanted.start_connect()  # a total timeout is counted from there
-    read = sys.modules["urllib3.util.timeout"].Timeout.resolve_default_timeout(wanted.read_timeout)
+    read = urllib3.Timeout.resolve_default_timeout(wanted.read_timeout)
     return ClientClock(read)
 
 
-def _response(pool: Any, method: str, url: str, response: Any, clock: ClientClock, kwargs: dict[str, Any]) -> Any:
+def _response(
+    urllib3: Any, pool: Any, method: str, url: str, response: Any, clock: ClientClock, kwargs: dict[str, Any]
+) -> Any:
     parts = (response.body,) if isinstance(response.body, bytes) else clock.pieces(response.body)
-    return sys.modules["urllib3"].HTTPResponse(
-        body=io.BufferedReader(_Body(pool, url, iter(parts))),
+    is_async = not isinstance(pool, urllib3.HTTPConnectionPool)
+    made = (urllib3.AsyncHTTPResponse if is_async else urllib3.HTTPResponse)(
+        body=io.BufferedReader(_Body(urllib3, pool, url, iter(parts))),
         headers=response.headers,
         status=response.status,
         version=11,
-        version_string="HTTP/1.1",
         preload_content=kwargs.get("preload_content", True),
         decode_content=kwargs.get("decode_content", True),
         request_method=method,
         request_url=url,
     )
+    made.version_string = "HTTP/1.1"  # an argument only since urllib3 2.2, and never in urllib3-future
+    return made
 
 
 def _bytes(body: Any) -> bytes:
@@ -146,8 +214,8 @@ def _text(value: Any) -> str:
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
 
-def _exception(pool: Any, url: str, error: Any) -> Exception:
-    exceptions: Any = sys.modules["urllib3.exceptions"]
+def _exception(urllib3: Any, pool: Any, url: str, error: Any) -> Exception:
+    exceptions = urllib3.exceptions
     exception: Exception
     if error.kind == "timeout":
         exception = exceptions.ReadTimeoutError(pool, url, str(error))
@@ -161,8 +229,8 @@ def _exception(pool: Any, url: str, error: Any) -> Exception:
 class _Body(io.RawIOBase):
     """The pieces of a body as a file."""
 
-    def __init__(self, pool: Any, url: str, pieces: Iterator[Any]) -> None:
-        self._pool, self._url, self._pieces = pool, url, pieces
+    def __init__(self, urllib3: Any, pool: Any, url: str, pieces: Iterator[Any]) -> None:
+        self._urllib3, self._pool, self._url, self._pieces = urllib3, pool, url, pieces
         self._rest = b""
 
     def readable(self) -> bool:
@@ -183,7 +251,7 @@ class _Body(io.RawIOBase):
                 else:
                     time.sleep(piece)
         except ConnectionFails as error:
-            raise _exception(self._pool, self._url, error) from None
+            raise _exception(self._urllib3, self._pool, self._url, error) from None
         size = min(len(buffer), len(self._rest))
         buffer[:size], self._rest = self._rest[:size], self._rest[size:]
         return size
