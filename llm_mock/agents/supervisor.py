@@ -10,7 +10,6 @@ seconds to end by itself, then `STOP_TIMEOUT` after SIGTERM, then comes SIGKILL.
 Standard input, output and error are those of the command.
 
 The supervisor ends as the command ends: with its exit status, or by the same signal; with 127 where it could not be
-started. What the command leaves behind in its group is killed; on Linux also what left the group.
 """
 
 from __future__ import annotations
@@ -30,6 +29,9 @@ SUBREAPER = 36
 """`PR_SET_CHILD_SUBREAPER` of Linux: orphans below this process become its children, not those of process 1."""
 
 
+IS_LINUX = sys.platform.startswith("linux")
+
+
 class Supervisor:
     """Starts a command, with the standard streams of this process, which closes its own."""
 
@@ -38,6 +40,7 @@ class Supervisor:
         self.status: int | None = None
         self._told_to_end = False
         self._at_once = False
+        self._left_group: set[tuple[str, ...]] = set()
         self._wakeup, wakeup = os.pipe()
         os.set_blocking(wakeup, False)
         signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
@@ -60,6 +63,8 @@ class Supervisor:
     def watch(self, grace: float, stop_timeout: float) -> int:
         """Wait for the end of the command, or bring it about. Returns its exit status; that of a signal is negative."""
         self._wait(None)
+        if not IS_LINUX:
+            self._left_group = _descendants()
         self._wait(grace)
         if self.status is None and not self._at_once:
             self._signal(signal.SIGTERM)
@@ -68,6 +73,7 @@ class Supervisor:
         while self.status is None:
             self._reap(block=True)
         _kill_children()
+        _kill(self._left_group)
         return self.status
 
     def _wait(self, seconds: float | None) -> None:
@@ -96,7 +102,7 @@ class Supervisor:
 
 def _adopt_orphans() -> None:
     """Become the parent of whatever the command starts and leaves behind, where the system can do that."""
-    if sys.platform.startswith("linux"):
+    if IS_LINUX:
         import ctypes
 
         with contextlib.suppress(OSError, AttributeError):
@@ -119,13 +125,58 @@ def _kill_children() -> None:
 
 
 def _children() -> list[int]:
-    """The children of this process, where the system has /proc."""
+    """Return the children of this process; on Linux orphans are among them."""
+    if not IS_LINUX:
+        return []
     found = []
-    for process in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):
+    for process in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError), open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
             if int(file.read().rpartition(")")[2].split()[1]) == os.getpid():
                 found.append(int(process))
     return found
+
+
+def _processes() -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Return the parent of each process by its id, and what identifies it: its id and the time of its start."""
+    import subprocess  # costs milliseconds that Linux need not spend
+
+    command = ["ps", "-A", "-o", "pid=", "-o", "ppid=", "-o", "lstart="]
+    try:
+        listed = subprocess.run(command, capture_output=True, text=True, timeout=KILLING, check=False).stdout
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    rows = [line.split() for line in listed.splitlines()]
+    return {pid: (parent, (pid, *started)) for pid, parent, *started in rows}
+
+
+def _descendants() -> set[tuple[str, ...]]:
+    """Return what identifies the processes below this one, and those of its session that lost their parent."""
+    processes = _processes()
+    family = {str(os.getpid())}
+    family.update(pid for pid in processes if _session_of(pid) == os.getsid(0))
+    found = -1
+    while found < len(family):
+        found = len(family)
+        family.update(pid for pid, (parent, _) in processes.items() if parent in family)
+    return {identity for pid, (_, identity) in processes.items() if pid in family and pid != str(os.getpid())}
+
+
+def _session_of(pid: str) -> int | None:
+    """Return the session of a process; None where it has ended or belongs to somebody else."""
+    try:
+        return os.getsid(int(pid))
+    except OSError:
+        return None
+
+
+def _kill(identities: set[tuple[str, ...]]) -> None:
+    """Kill processes that still are those that were seen: their ids may be in use again."""
+    if not identities:
+        return
+    for pid, (_, identity) in _processes().items():
+        if identity in identities:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(int(pid), signal.SIGKILL)
 
 
 def _end_alike(status: int) -> None:

@@ -75,6 +75,13 @@ def _blocked(*_: object) -> None:
     raise TimeoutError("it blocks the event loop")
 
 
+def _limit_blocking() -> None:
+    """Interrupt a cleanup that does not await; Windows has no timer that could."""
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, _blocked)
+        signal.setitimer(signal.ITIMER_REAL, BLOCKED_TIMEOUT)
+
+
 async def _clean_up(loaded: LoadedPlugin) -> None:
     try:
         await loaded.plugin.cleanup()
@@ -164,8 +171,7 @@ def main() -> None:
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # who started it may send it while plugins clean up
         os.dup2(2, 1)  # what plugins print when they clean up
-        signal.signal(signal.SIGALRM, _blocked)  # the only way to end a cleanup that does not await
-        signal.setitimer(signal.ITIMER_REAL, BLOCKED_TIMEOUT)
+        _limit_blocking()
         loop.run_until_complete(clean_up(plugins))
     sys.stdout.flush()
     sys.stderr.flush()

@@ -6,11 +6,15 @@ import contextlib
 import errno
 import os
 import stat
+import sys
 import threading
+import time
 from pathlib import Path
 
 from llm_mock.support.leftovers import hold, remove_leftovers
 
+PAUSES = (0.001, 0.01, 0.05, 0.1, 0.3, 0.5)
+"""Seconds between attempts to replace a file on Windows, which refuses that while another process reads it."""
 LARGEST_FILE = 20_000_000
 """How many bytes a file may have that a person wrote: a suite, a role, a test, and what they name."""
 
@@ -54,11 +58,21 @@ def write_atomically(path: Path, content: str | bytes, mode: int = 0o666, durabl
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
-        os.replace(temporary, path)
+        _replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def _replace(temporary: Path, path: Path) -> None:
+    """Move a file over another one."""
+    for pause in PAUSES if sys.platform == "win32" else ():
+        with contextlib.suppress(PermissionError):
+            os.replace(temporary, path)
+            return
+        time.sleep(pause)
+    os.replace(temporary, path)
 
 
 def _made(name: str, flags: int, mode: int) -> int:

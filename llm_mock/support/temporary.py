@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import shutil
+import sys
 import tempfile
 import weakref
 from pathlib import Path
@@ -56,7 +57,7 @@ def _made(purpose: str) -> tuple[Path, int | None]:
     """Make a folder and hold it; until it is held, another process may take it for left behind and remove it."""
     while True:
         path = tempfile.mkdtemp(prefix=f"{START}{purpose}-")
-        if os.name == "nt":  # where a folder cannot be opened
+        if sys.platform == "win32":  # where a folder cannot be opened
             return Path(path), None
         try:
             descriptor = os.open(path, os.O_RDONLY)
