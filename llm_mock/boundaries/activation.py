@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLES, is_requested
 from llm_mock.boundaries.http import attach as http
-from llm_mock.boundaries.http import keys
+from llm_mock.boundaries.http import placeholder_keys
 from llm_mock.boundaries.llm.attach import attach
 from llm_mock.core.active import Pending, activate
 
@@ -35,8 +35,7 @@ def start() -> None:
     if is_requested():
         attach(own_user_folder=True)
         http.attach()
-        keys.attach()
-        os.environ.update(keys.missing_keys())
+        placeholder_keys.attach()
         folder = os.environ.get(FOLDER_VARIABLE)
         activate(_of_the_test(Path(folder)) if folder else Pending(_mock_of_the_variable))
 

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLE, is_requested
-from llm_mock.boundaries.attaching import replace, when_imported
+from llm_mock.boundaries.patching import replace, when_imported
 from llm_mock.core.active import active, active_if_made, is_live, is_mocked
 
 POSITION_OF_ENV = 10

@@ -12,7 +12,7 @@ import pytest
 
 from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLE, starting
 from llm_mock.boundaries.http import attach as http
-from llm_mock.boundaries.http import keys
+from llm_mock.boundaries.http import placeholder_keys
 from llm_mock.boundaries.http.wanted import MODES, set_wanted
 from llm_mock.boundaries.llm import user_folder
 from llm_mock.boundaries.llm.attach import attach
@@ -88,9 +88,8 @@ class TestRun:
 
     def start(self) -> None:
         """Set everything up, once."""
-        keys.forget()  # as in a worker, which was mocked when it started
         own = (TESTING_VARIABLE, FOLDER_VARIABLE, user_folder.USER_FOLDER_VARIABLE)
-        self._environment = {name: os.environ.get(name) for name in (*own, *keys.VARIABLES)}
+        self._environment = {name: os.environ.get(name) for name in own}
         os.environ.pop(FOLDER_VARIABLE, None)  # a test of another run started this one
         self.user_environment: Mapping[str, str | None] = self._environment
         """The variables of the person who runs the tests; a worker is told them by its controller."""
@@ -112,12 +111,10 @@ class TestRun:
         os.environ.setdefault(TESTING_VARIABLE, "1")
         attach()
         http.attach()
-        keys.attach()
+        placeholder_keys.attach()
 
     def start_tests(self) -> None:
-        """From now on code that looks for a provider's key finds one, and processes are part of the test."""
-        if self.pending is not None and self._http[0] == "answer":
-            os.environ.update(keys.missing_keys())
+        """Make the processes that are started from now on part of the test."""
         self._hand_over_to_processes()
 
     def _hand_over_to_processes(self) -> None:

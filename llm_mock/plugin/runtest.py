@@ -115,6 +115,11 @@ def pytest_runtest_makereport(
         mock: Any = active_if_made()
         if mock is not None and mock.misbehaviour is not None:
             report.sections.append(("LLM misbehaviour", str(mock.misbehaviour)))
+        if call.excinfo is not None and is_mocked():
+            from llm_mock.plugin.missing_keys import missing_key_text
+
+            if missing := missing_key_text(call.excinfo.value):
+                report.sections.append(("LLM keys", missing))
         if hidden := _hidden_fixtures(item):
             report.sections.append(("Fixtures of the project", hidden))
         if not hasattr(item, "failure_shows_calls") and (shown := _calls_text(item, call)):

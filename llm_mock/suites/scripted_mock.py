@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from llm_mock.behaviour.scripted_replies import matchers_of, reply_of
 from llm_mock.boundaries import TESTING_VARIABLE, starting
 from llm_mock.boundaries.http import attach as http
-from llm_mock.boundaries.http import keys
+from llm_mock.boundaries.http import placeholder_keys
 from llm_mock.boundaries.http.server import MockServer
 from llm_mock.boundaries.llm.attach import attach
 from llm_mock.boundaries.llm.get_model import MockGetModel
@@ -110,11 +110,10 @@ def mocking_process(mock: MockGetModel | Pending, live: bool = False, processes:
         return
     attach()
     http.attach()
-    keys.attach()
+    placeholder_keys.attach()
     starting.attach()
     with nullcontext() if live else TemporaryFolder("user") as folder:
-        variables = keys.missing_keys()
-        variables |= {TESTING_VARIABLE: "1"} if processes else {}
+        variables = {TESTING_VARIABLE: "1"} if processes else {}
         variables |= {USER_FOLDER_VARIABLE: str(folder)} if folder is not None else {}
         before = {name: os.environ.get(name) for name in variables}
         os.environ.update(variables)

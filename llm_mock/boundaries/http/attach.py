@@ -6,7 +6,7 @@ import functools
 import importlib
 from types import ModuleType
 
-from llm_mock.boundaries.attaching import when_imported
+from llm_mock.boundaries.patching import when_imported
 
 LIBRARIES = {
     **{"aiohttp": "aiohttp", "httpcore": "httpcore", "httpcore2": "httpcore", "urllib3": "urllib3"},

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 from llm_mock.boundaries import NO_KEY
 from llm_mock.boundaries.http.http1 import Head
-from llm_mock.boundaries.http.keys import VARIABLES
 from llm_mock.boundaries.http.wire import WireRequest
 
 
@@ -44,6 +43,16 @@ OTHER_BASE_URLS = {
 }
 """Those that some programs know; a program that finds one may behave otherwise, so they are put where they are set."""
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY")
+OTHER_KEYS = (
+    "AZURE_OPENAI_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "GOOGLE_API_KEY",
+    "GROQ_API_KEY",
+    "OPENROUTER_API_KEY",
+    "TOGETHER_API_KEY",
+    "XAI_API_KEY",
+)
+"""The variables whose real keys are replaced where they are set: by one, programs choose a provider."""
 FIRST_KEYS = ("ANTHROPIC_AUTH_TOKEN", "GOOGLE_API_KEY")
 """What would go before these keys."""
 PROXIES = ("http_proxy", "all_proxy")
@@ -64,11 +73,11 @@ def environment_of(url: str, environment: Mapping[str, str], keep_keys: bool = F
         keep_keys: keep real keys, for a server that sends on what it is asked.
     """
     if keep_keys:
-        real = {name: environment[name] for name in (*FIRST_KEYS, *KEYS, *VARIABLES) if environment.get(name)}
+        real = {name: environment[name] for name in (*FIRST_KEYS, *KEYS, *OTHER_KEYS) if environment.get(name)}
         return {**environment_of(url, environment), **real}
     kept = {name: value for name, value in environment.items() if name not in FIRST_KEYS}
     paths = {**BASE_URLS, **{name: path for name, path in OTHER_BASE_URLS.items() if kept.get(name)}}
-    keys = {*KEYS, *(name for name in VARIABLES if kept.get(name))}
+    keys = {*KEYS, *(name for name in OTHER_KEYS if kept.get(name))}
     base_urls = {name: url + path for name, path in paths.items()}
     return {**kept, **_past_proxies(url, kept), **base_urls, **dict.fromkeys(keys, NO_KEY)}
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from types import ModuleType
 
-from llm_mock.boundaries.attaching import execute_by, replace, when_imported
+from llm_mock.boundaries.patching import execute_by, replace, when_imported
 from llm_mock.core.active import active
 
 MODULES_OF_MODELS = (
@@ -74,7 +74,6 @@ def _attach_to(llm: ModuleType) -> None:
     for module in (llm, sys.modules["llm.plugins"]):
         replace(module, "load_plugins", names.load_plugins_once)
     replace(llm, "user_dir", user_folder.own_user_folder)
-    replace(llm, "get_key", user_folder.real_key)
     replace(llm, names.MODELS, obtaining.mocked_listing)
     replace(llm, names.EMBEDDING_MODELS, obtaining.mocked_embedding_listing)
     replace(llm, "get_embedding_models", obtaining.mocked_embedding_models)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from llm_mock.boundaries.attaching import replace
+from llm_mock.boundaries.patching import replace
 from llm_mock.core.active import active, active_if_made, is_mocked
 from llm_mock.support.text import shorten, shorten_name
 

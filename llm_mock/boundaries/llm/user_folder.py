@@ -8,9 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from llm_mock.boundaries import NO_KEY
 from llm_mock.core.active import is_mocked
 from llm_mock.support.temporary import TemporaryFolder
 
@@ -87,12 +85,6 @@ def stored_keys(folder: str | None) -> list[str]:
     except (OSError, ValueError):
         return []
     return [key for key in keys.values() if isinstance(key, str)] if isinstance(keys, dict) else []
-
-
-def real_key(original: Callable[..., str | None], *args: Any, **kwargs: Any) -> str | None:
-    """What `llm.get_key` gives: no key where there is only what SDKs are given in place of one."""
-    key = original(*args, **kwargs)
-    return None if key == NO_KEY else key
 
 
 def stored_key(name: str) -> str:

@@ -13,9 +13,9 @@ from socket import socket
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from llm_mock.boundaries.attaching import replace
 from llm_mock.boundaries.for_real import for_real
 from llm_mock.boundaries.http.door import guarded_provider
+from llm_mock.boundaries.patching import replace
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.client_clock import ClientClock

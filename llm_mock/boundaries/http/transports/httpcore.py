@@ -9,9 +9,9 @@ from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import Any
 
-from llm_mock.boundaries.attaching import replace
 from llm_mock.boundaries.for_real import for_real
 from llm_mock.boundaries.http.door import guarded_provider
+from llm_mock.boundaries.patching import replace
 
 _attached: set[Any] = set()
 

@@ -19,10 +19,10 @@ from collections.abc import Awaitable, Callable
 from types import ModuleType
 from typing import Any
 
-from llm_mock.boundaries.attaching import replace
 from llm_mock.boundaries.http.door import answers, guarded_provider, is_sent_for_real
 from llm_mock.boundaries.http.transports import httpcore
 from llm_mock.boundaries.http.wanted import Wanted
+from llm_mock.boundaries.patching import replace
 
 VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")
 """What the default context depends on, beside what a test may have put in place of Python's own."""

@@ -10,7 +10,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from llm_mock.boundaries.attaching import replace
+from llm_mock.boundaries.patching import replace
 
 COULD_NOT_CONNECT = 7
 """curl's number for it."""

@@ -10,9 +10,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from llm_mock.boundaries.attaching import replace
 from llm_mock.boundaries.for_real import for_real
 from llm_mock.boundaries.http.door import guarded_provider
+from llm_mock.boundaries.patching import replace
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.client_clock import ClientClock

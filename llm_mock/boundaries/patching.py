@@ -11,6 +11,7 @@ from typing import Any
 
 COROUTINE = 0x80
 """The flag of a coroutine function, as `inspect.CO_COROUTINE`."""
+MARK = "__llm_mock_replaced__"
 Execution = Callable[[Callable[[ModuleType], None], ModuleType], None]
 """Executes a module that is imported; it is given the function that does so, and the module."""
 
@@ -60,8 +61,10 @@ class _Finder:
 def replace(owner: Any, name: str, replacement: Callable[..., Any]) -> None:
     """Replace a function, once: the replacement is called with the original and what that would be called with."""
     original = getattr(owner, name)
-    if hasattr(original, "__wrapped__"):
-        return  # a library that is imported anew may still have the classes of its first import
+    # A library that is imported anew may still have the classes of its first import; decorators of its own,
+    # such as botocore's, set `__wrapped__` too. A method that a class inherits is another's to replace.
+    if is_replaced(original):
+        return
 
     @functools.wraps(original)
     def replaced(*args: Any, **kwargs: Any) -> Any:
@@ -74,4 +77,11 @@ def replace(owner: Any, name: str, replacement: Callable[..., Any]) -> None:
         return await replacement(original, *args, **kwargs)
 
     flags = getattr(getattr(original, "__code__", None), "co_flags", 0)
-    setattr(owner, name, replaced_coroutine_function if flags & COROUTINE else replaced)
+    replacing = replaced_coroutine_function if flags & COROUTINE else replaced
+    setattr(replacing, MARK, True)
+    setattr(owner, name, replacing)
+
+
+def is_replaced(function: Any) -> bool:
+    """Return whether a function is one of those that `replace` put in place."""
+    return bool(vars(function).get(MARK)) if hasattr(function, "__dict__") else False

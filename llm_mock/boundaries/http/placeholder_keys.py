@@ -1,0 +1,258 @@
+"""Placeholder credentials for SDKs that refuse to start, or to ask, without a key.
+
+Environment variables are never touched: applications choose their provider by them. The placeholder is
+given to the client that an SDK makes, where neither an argument nor a variable gives it a key, and only
+as long as the mock answers.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from llm_mock.boundaries import NO_KEY
+from llm_mock.boundaries.patching import replace, when_imported
+
+PARAMETER = "api_key"
+"""The argument by which each of these clients is given a key."""
+
+
+class ClientKey(NamedTuple):
+    """The ways in which a client finds out who asks; where one is used, it gets no placeholder."""
+
+    variables: tuple[str, ...]
+    arguments: tuple[str, ...] = ()
+    """Arguments that identify the caller, beside `api_key`."""
+    flags: tuple[str, ...] = ()
+    """Variables that make the client look for another kind of credentials, if they are true."""
+
+
+_OPENAI = ClientKey(("OPENAI_API_KEY", "OPENAI_ADMIN_KEY"), ("admin_api_key", "workload_identity", "provider"))
+_AZURE = ClientKey(("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"), ("azure_ad_token", "azure_ad_token_provider"))
+_ANTHROPIC = ClientKey(
+    (
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "ANTHROPIC_PROFILE",
+        "ANTHROPIC_IDENTITY_TOKEN",
+        "ANTHROPIC_IDENTITY_TOKEN_FILE",
+    ),
+    ("auth_token", "credentials", "config", "profile"),
+)
+_FOUNDRY = ClientKey(("ANTHROPIC_FOUNDRY_API_KEY",), ("azure_ad_token_provider",))
+_GOOGLE = ClientKey(
+    ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+    ("credentials", "enterprise", "vertexai", "project", "location"),
+    ("GOOGLE_GENAI_USE_ENTERPRISE", "GOOGLE_GENAI_USE_VERTEXAI"),
+)
+_COHERE = ClientKey(("CO_API_KEY", "COHERE_API_KEY"))
+_GROQ = ClientKey(("GROQ_API_KEY",))
+_CEREBRAS = ClientKey(("CEREBRAS_API_KEY",))
+_TOGETHER = ClientKey(("TOGETHER_API_KEY",))
+CLIENTS = {
+    "openai": {
+        "OpenAI": _OPENAI,
+        "AsyncOpenAI": _OPENAI,
+        "AzureOpenAI": _AZURE,
+        "AsyncAzureOpenAI": _AZURE,
+    },
+    "anthropic": {
+        "Anthropic": _ANTHROPIC,
+        "AsyncAnthropic": _ANTHROPIC,
+        "AnthropicFoundry": _FOUNDRY,
+        "AsyncAnthropicFoundry": _FOUNDRY,
+    },
+    "google.genai": {"Client": _GOOGLE},
+    "cohere": {"Client": _COHERE, "AsyncClient": _COHERE},
+    "groq": {"Groq": _GROQ, "AsyncGroq": _GROQ},
+    "cerebras.cloud.sdk": {"Cerebras": _CEREBRAS, "AsyncCerebras": _CEREBRAS},
+    "together": {"Together": _TOGETHER, "AsyncTogether": _TOGETHER},
+}
+"""The clients by the module that exports them. mistralai's needs no key to ask the mock."""
+MODEL_SERVICES = ("bedrock", "sagemaker-runtime")
+"""How the names of those services of AWS begin that are models."""
+MODEL_SDKS = (
+    "anthropic",
+    "google.cloud.aiplatform",
+    "google.genai",
+    "litellm",
+    "openai",
+    "pydantic_ai",
+    "vertexai",
+)
+"""The packages that ask for credentials of a cloud only to call models."""
+CREDENTIAL_PACKAGES = ("llm_mock", "boto3", "botocore", "google.auth")
+"""The packages between such a one and the place where credentials are looked for."""
+NO_PROJECT = "no-project-needed-by-llm-mock"
+"""The Google Cloud project where neither an argument nor a variable names one."""
+
+_keys: dict[type, ClientKey] = {}
+"""The classes of the SDKs that were imported."""
+_for_models: ContextVar[bool] = ContextVar("llm_mock_credentials_for_models", default=False)
+
+
+def attach() -> None:
+    """Let SDKs make clients without a key from now on, as long as the mock answers."""
+    for module in CLIENTS:
+        when_imported(module, _attach_to_clients)
+    when_imported("botocore.session", _attach_to_session)
+    when_imported("botocore.credentials", _attach_to_instance_metadata)
+    when_imported("google.auth", _attach_to_google_auth)
+    when_imported("google.auth._default", _attach_to_google_metadata)
+
+
+def _attach_to_clients(module: ModuleType) -> None:
+    for name, key in CLIENTS[module.__name__].items():
+        client = getattr(module, name, None)
+        if client is not None:
+            _keys[client] = key
+            replace(client, "__init__", functools.partial(_init_client, client))
+
+
+def _attach_to_session(session: ModuleType) -> None:
+    replace(session.Session, "create_client", _create_client)
+    replace(session.Session, "get_credentials", _get_credentials)
+
+
+def _attach_to_instance_metadata(credentials: ModuleType) -> None:
+    replace(credentials.InstanceMetadataProvider, "load", _load_from_instance)
+
+
+def _attach_to_google_auth(auth: ModuleType) -> None:
+    replace(auth, "default", _google_default)
+
+
+def _attach_to_google_metadata(default: ModuleType) -> None:
+    # A private name: without it, the last place where credentials are looked for is asked as ever, which
+    # takes some seconds where there is no such server.
+    if hasattr(default, "_get_gce_credentials"):
+        replace(default, "_get_gce_credentials", _google_instance_credentials)
+
+
+def _init_client(owner: type, original: Callable[..., None], client: Any, *args: Any, **kwargs: Any) -> None:
+    __tracebackhide__ = True
+    # Only the most special class decides: AzureOpenAI.__init__ calls that of OpenAI with what it found.
+    decides = next(each for each in type(client).__mro__ if each in _keys) is owner
+    if not decides or not _answers():
+        original(client, *args, **kwargs)
+        return
+    try:
+        given = inspect.signature(original).bind_partial(client, *args, **kwargs)
+    except TypeError:  # the constructor says it better
+        original(client, *args, **kwargs)
+        return
+    if _needs_placeholder(_keys[owner], given):
+        given.arguments[PARAMETER] = NO_KEY
+    original(*given.args, **given.kwargs)
+
+
+def _needs_placeholder(key: ClientKey, given: inspect.BoundArguments) -> bool:
+    """Return whether neither an argument nor a variable says who asks; empty ones say nothing."""
+    if PARAMETER not in given.signature.parameters:
+        return False
+    arguments = [given.arguments.get(name) for name in (PARAMETER, *key.arguments)]
+    if any(value is not None and value != "" and value is not False for value in arguments):
+        return False
+    if any(os.environ.get(name) for name in key.variables):
+        return False
+    return not any(os.environ.get(name, "").lower() in ("1", "true") for name in key.flags)
+
+
+def _create_client(original: Callable[..., Any], session: Any, service_name: Any, *args: Any, **kwargs: Any) -> Any:
+    __tracebackhide__ = True
+    if not str(service_name).startswith(MODEL_SERVICES):
+        return original(session, service_name, *args, **kwargs)
+    with _credentials_for_models():
+        return original(session, service_name, *args, **kwargs)
+
+
+def _get_credentials(original: Callable[..., Any], session: Any) -> Any:
+    """Return the credentials that botocore finds; for models a placeholder where it finds none.
+
+    Applications that use other services of AWS see what they would see without the mock.
+    """
+    __tracebackhide__ = True
+    if not _are_for_models():
+        return original(session)
+    with _credentials_for_models():
+        found = original(session)
+    if found is not None:
+        return found
+    return sys.modules["botocore.credentials"].Credentials(NO_KEY, NO_KEY)
+
+
+def _load_from_instance(original: Callable[..., Any], provider: Any) -> Any:
+    # No model is asked for real, so the server of AWS's machines need not be waited for.
+    return None if _for_models.get() and _answers() else original(provider)
+
+
+def _google_default(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Return Google's default credentials; for models a placeholder where there are none."""
+    __tracebackhide__ = True
+    if not _are_for_models():
+        return original(*args, **kwargs)
+    try:
+        with _credentials_for_models():
+            return original(*args, **kwargs)
+    except sys.modules["google.auth"].exceptions.DefaultCredentialsError:
+        return _google_placeholder(), os.environ.get("GOOGLE_CLOUD_PROJECT") or NO_PROJECT
+
+
+def _google_instance_credentials(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    if _for_models.get() and _answers():
+        return None, None
+    return original(*args, **kwargs)
+
+
+def _google_placeholder() -> Any:
+    from google.auth.credentials import Credentials
+
+    class PlaceholderCredentials(Credentials):
+        """Credentials that never expire."""
+
+        def refresh(self, request: Any) -> None:
+            """Do nothing: older SDKs refresh credentials that are valid."""
+
+    credentials: Any = PlaceholderCredentials()  # type: ignore[no-untyped-call]
+    credentials.token = NO_KEY
+    return credentials
+
+
+def _answers() -> bool:
+    # Imported when a client is made: the package is needed by few runs.
+    from llm_mock.boundaries.http.door import answers
+
+    return answers()
+
+
+def _are_for_models() -> bool:
+    """Return whether credentials that are being looked for can only be meant for calling models."""
+    return _answers() and (_for_models.get() or _is_asked_by_model_sdk())
+
+
+def _is_asked_by_model_sdk() -> bool:
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_part_of(frame.f_globals, CREDENTIAL_PACKAGES):
+        frame = frame.f_back
+    return _is_part_of(frame.f_globals, MODEL_SDKS)
+
+
+def _is_part_of(namespace: dict[str, Any], packages: tuple[str, ...]) -> bool:
+    module = f"{namespace.get('__name__')}."
+    return module.startswith(tuple(f"{package}." for package in packages))
+
+
+@contextmanager
+def _credentials_for_models() -> Iterator[None]:
+    token = _for_models.set(True)
+    try:
+        yield
+    finally:
+        _for_models.reset(token)

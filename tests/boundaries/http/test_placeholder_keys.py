@@ -1,0 +1,253 @@
+"""Clients of SDKs are made without a key, and the environment stays as it is."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from llm_mock.boundaries import NO_KEY
+from tests.conftest import RunPython
+
+AZURE = {"api_version": "2024-02-01", "azure_endpoint": "https://x.openai.azure.com"}
+CLIENTS = [
+    ("openai", "OpenAI", {}, "OPENAI_API_KEY"),
+    ("openai", "AsyncOpenAI", {}, "OPENAI_API_KEY"),
+    ("openai", "AzureOpenAI", AZURE, "AZURE_OPENAI_API_KEY"),
+    ("openai", "AsyncAzureOpenAI", AZURE, "AZURE_OPENAI_API_KEY"),
+    ("anthropic", "Anthropic", {}, "ANTHROPIC_API_KEY"),
+    ("anthropic", "AsyncAnthropic", {}, "ANTHROPIC_API_KEY"),
+    ("anthropic", "AnthropicFoundry", {"resource": "x"}, "ANTHROPIC_FOUNDRY_API_KEY"),
+    ("google.genai", "Client", {}, "GOOGLE_API_KEY"),
+    ("google.genai", "Client", {}, "GEMINI_API_KEY"),
+    ("cohere", "Client", {}, "CO_API_KEY"),
+    ("cohere", "AsyncClientV2", {}, "CO_API_KEY"),
+    ("groq", "Groq", {}, "GROQ_API_KEY"),
+    ("groq", "AsyncGroq", {}, "GROQ_API_KEY"),
+    ("cerebras.cloud.sdk", "Cerebras", {"warm_tcp_connection": False}, "CEREBRAS_API_KEY"),
+    ("together", "Together", {}, "TOGETHER_API_KEY"),
+    ("together", "AsyncTogether", {}, "TOGETHER_API_KEY"),
+]
+"""An SDK, its client, what that needs beside a key, and the variable with the key."""
+client_cases = pytest.mark.parametrize(("sdk", "name", "arguments", "variable"), CLIENTS)
+
+
+@pytest.fixture(autouse=True)
+def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take every key out of the environment."""
+    for name in os.environ:
+        if name.startswith(("AWS_", "GOOGLE_")) or name.endswith(("_KEY", "_TOKEN")):
+            monkeypatch.delenv(name)
+    for name in ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "CLOUDSDK_CONFIG"):
+        monkeypatch.setenv(name, os.devnull)
+
+
+def make(sdk: str, name: str, arguments: dict[str, Any], **key: Any) -> Any:
+    """Make a client of an SDK."""
+    module = pytest.importorskip(sdk)
+    return getattr(module, name)(**arguments, **key)
+
+
+def key_of(client: Any) -> Any:
+    """Return the key that a client sends."""
+    inner = getattr(client, "_api_client", None)
+    wrapper = getattr(client, "_client_wrapper", None)
+    if wrapper is not None:
+        return wrapper._get_token()
+    return (client if inner is None else inner).api_key
+
+
+@client_cases
+def test_a_client_without_a_key_has_a_placeholder(
+    sdk: str, name: str, arguments: dict[str, Any], variable: str
+) -> None:
+    assert key_of(make(sdk, name, arguments)) == NO_KEY
+    assert variable not in os.environ
+
+
+@client_cases
+def test_empty_keys_are_none(
+    sdk: str, name: str, arguments: dict[str, Any], variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "")
+    assert key_of(make(sdk, name, arguments)) == NO_KEY
+    assert key_of(make(sdk, name, arguments, api_key="")) == NO_KEY
+
+
+@client_cases
+def test_a_key_that_is_given_stays(
+    sdk: str, name: str, arguments: dict[str, Any], variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert key_of(make(sdk, name, arguments, api_key="wrong")) == "wrong"
+    monkeypatch.setenv(variable, "of-the-environment")
+    assert key_of(make(sdk, name, arguments)) == "of-the-environment"
+
+
+@pytest.mark.parametrize(
+    ("sdk", "name", "arguments"),
+    [
+        ("openai", "OpenAI", {"admin_api_key": "other"}),
+        ("openai", "OpenAI", {"api_key": lambda: "other"}),
+        ("openai", "AzureOpenAI", {**AZURE, "azure_ad_token": "other"}),
+        ("openai", "AzureOpenAI", {**AZURE, "azure_ad_token_provider": lambda: "other"}),
+        ("anthropic", "Anthropic", {"auth_token": "other"}),
+        ("anthropic", "AnthropicFoundry", {"resource": "x", "azure_ad_token_provider": str}),
+    ],
+)
+def test_other_credentials_leave_no_room_for_a_placeholder(sdk: str, name: str, arguments: dict[str, Any]) -> None:
+    assert key_of(make(sdk, name, arguments)) != NO_KEY
+
+
+def test_the_first_argument_of_cohere_is_the_key() -> None:
+    cohere = pytest.importorskip("cohere")
+    assert key_of(cohere.Client("wrong")) == "wrong"
+    assert key_of(cohere.Client(None)) == NO_KEY
+
+
+def test_a_class_of_the_project_and_a_copy_have_the_placeholder() -> None:
+    import openai
+
+    class Client(openai.OpenAI):
+        """A client of the project."""
+
+    assert Client().with_options(timeout=3).api_key == NO_KEY
+
+
+def test_errors_of_a_constructor_are_its_own() -> None:
+    import openai
+
+    with pytest.raises(TypeError, match="nonsense"):
+        openai.OpenAI(nonsense=1)  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match="azure_endpoint"):
+        openai.AzureOpenAI(api_version="2024-02-01")
+
+
+@pytest.mark.parametrize("setting", ["llm_mock = false", "llm_mock_http = off"])
+def test_without_the_mock_errors_are_the_sdks(pytester: pytest.Pytester, setting: str) -> None:
+    pytester.makeini(f"[pytest]\n{setting}")
+    pytester.makepyfile(
+        """
+        import anthropic, openai, pytest
+        from google import genai
+
+        def test_it():
+            with pytest.raises(openai.OpenAIError, match="OPENAI_API_KEY"):
+                openai.OpenAI()
+            with pytest.raises(ValueError, match="API key"):
+                genai.Client()
+            assert anthropic.Anthropic().api_key is None
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1)
+
+
+def test_aws_asks_models_without_credentials_and_nothing_else() -> None:
+    boto3 = pytest.importorskip("boto3")
+    session = boto3.Session(region_name="us-east-1")
+    client = session.client("bedrock-runtime")
+    assert client._request_signer._credentials.access_key == NO_KEY
+    assert session.client("s3")._request_signer._credentials is None
+    assert session.get_credentials() is None
+
+
+def test_credentials_of_aws_that_are_given_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    boto3 = pytest.importorskip("boto3")
+    given = {"aws_access_key_id": "wrong", "aws_secret_access_key": "wrong"}
+    client = boto3.client("bedrock-runtime", region_name="us-east-1", **given)
+    assert client._request_signer._credentials.access_key == "wrong"
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "of-the-environment")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of-the-environment")
+    client = boto3.Session(region_name="us-east-1").client("bedrock-runtime")
+    assert client._request_signer._credentials.access_key == "of-the-environment"
+
+
+def test_vertex_asks_without_credentials_and_other_code_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import google.auth
+    from google import genai
+
+    monkeypatch.setenv("NO_GCE_CHECK", "true")
+    client = genai.Client(vertexai=True, location="us-central1")
+    assert client.models.generate_content(model="gemini-2.0-flash", contents="Hello").text
+    with pytest.raises(google.auth.exceptions.DefaultCredentialsError):
+        google.auth.default()
+
+
+PUTS = """
+import sys
+puts = []
+sys.addaudithook(lambda event, args: puts.append(args) if event == "os.putenv" else None)
+import anthropic, openai
+from google import genai
+clients = [anthropic.Anthropic(), openai.OpenAI(), openai.AsyncOpenAI(), genai.Client()]
+message = {"role": "user", "content": "Hello"}
+print(clients[1].chat.completions.create(model="gpt-4o", messages=[message]).choices[0].message.content)
+print([name for name, _ in puts if b"KEY" in name])
+"""
+
+
+def test_no_variable_is_set_even_for_a_moment(run_python: RunPython) -> None:
+    result = run_python(PUTS, LLM_MOCK="1")
+    assert result.stdout == '{"success": true}\n[]\n', result.stderr
+
+
+def test_an_application_that_chooses_by_a_variable_sees_none(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        memory="import os\nPROVIDER = 'router' if os.environ.get('OPENROUTER_API_KEY') else 'openai'",
+        test_memory="""
+        import os, subprocess, sys
+        import memory
+        import openai
+
+        CLIENT = openai.OpenAI()
+        CODE = "import openai, memory; openai.OpenAI(); print(memory.PROVIDER)"
+
+        def test_it():
+            assert memory.PROVIDER == "openai"
+            assert not [name for name in os.environ if name.endswith("_API_KEY")]
+
+        def test_its_processes():
+            ended = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True)
+            assert ended.stdout == "openai\\n", ended.stderr
+        """,
+    )
+    pytester.runpytest_subprocess().assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(
+    ("raises", "shown"),
+    [
+        ("os.environ['OPENROUTER_API_KEY']", "*OPENROUTER_API_KEY is not set*setenv*"),
+        ("fail('Set `XAI_API_KEY` or `GROQ_API_KEY`.')", "*XAI_API_KEY or GROQ_API_KEY is not set*"),
+        ("botocore.session.get_session().create_client('sqs')", "*AWS_DEFAULT_REGION is not set*"),
+    ],
+)
+def test_a_failure_for_want_of_a_key_names_the_variable(pytester: pytest.Pytester, raises: str, shown: str) -> None:
+    if "botocore" in raises:
+        pytest.importorskip("botocore.session")
+    imports = "import botocore.session" if "botocore" in raises else ""
+    pytester.makepyfile(
+        f"""
+        import os
+        {imports}
+
+        def fail(text):
+            raise ValueError(text)
+
+        def test_it():
+            {raises}
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*LLM keys*", shown])
+
+
+@pytest.mark.parametrize(
+    "fails", ["assert os.environ.get('GROQ_API_KEY')", "raise ValueError('STRIPE_API_KEY is missing')"]
+)
+def test_other_failures_name_no_variable(pytester: pytest.Pytester, fails: str) -> None:
+    pytester.makepyfile(f"import os\ndef test_it():\n    {fails}")
+    pytester.runpytest().stdout.no_fnmatch_line("*LLM keys*")
