@@ -10,6 +10,7 @@ import click
 
 from llm_mock.behaviour import ModelBehaviour
 from llm_mock.boundaries.http.errors import WireError
+from llm_mock.boundaries.http.interception import identify_provider
 from llm_mock.boundaries.http.providers import provider_of
 from llm_mock.boundaries.http.recording import WireRecording
 from llm_mock.boundaries.http.routing import protocol_of
@@ -67,7 +68,7 @@ class _Skipped(Exception):
 def _take(interaction: Interaction, mock: Mock, hosts: tuple[str, ...]) -> str:
     """Record one interaction; what was asked."""
     sent = interaction.sent
-    provider = provider_of(sent.host, interaction.port, hosts)
+    provider = provider_of(sent.host, interaction.port, hosts) or identify_provider(sent)
     if provider is None:
         raise _Skipped("this host is no provider that is known; --host names it as one")
     protocol = protocol_of(sent, provider)

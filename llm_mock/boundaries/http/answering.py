@@ -12,7 +12,7 @@ from llm_mock.behaviour.provider_errors import StreamEnds, StreamStalls
 from llm_mock.boundaries import NO_KEY
 from llm_mock.boundaries.http.errors import NOT_TO_BE_RETRIED, ConnectionFails, WireError, on_the_wire
 from llm_mock.boundaries.http.pieces import Exchange, collected
-from llm_mock.boundaries.http.providers import HOSTS
+from llm_mock.boundaries.http.providers import provider_of
 from llm_mock.boundaries.http.routing import error_response, failed, protocol_of, words_of
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, event_stream, json_response
 from llm_mock.core.answer import Answer
@@ -98,6 +98,11 @@ def refuse(sent: WireRequest, asked: Asked, mock: Mock) -> WireResponse:
     return error_response(asked.protocol, cast("WireError", on_the_wire(RealModelCall(message))))
 
 
+def drop(sent: WireRequest) -> WireResponse:
+    """Answer a report of a framework that it is used: it is accepted, and goes nowhere."""
+    return json_response({}) if sent.method == "POST" else json_response({}, 404)
+
+
 def _unknown_path(sent: WireRequest, provider: str, mock: Mock, served: bool) -> WireResponse:
     message = f"{sent.method} {sent.path} of {sent.host} was asked for, which llm_mock does not know how to answer; "
     if served:
@@ -151,7 +156,7 @@ def _begun(answered: Answer, pieces: Iterator[bytes | Wait]) -> WireResponse:
 def _recording(asked: Asked, call: RealCall) -> WireRecording:
     from llm_mock.boundaries.http.recording import WireRecording
 
-    if any(NO_KEY in secret for secret in asked.sent.secrets()) and asked.sent.host in HOSTS:
+    if any(NO_KEY in secret for secret in asked.sent.secrets()) and provider_of(asked.sent.host, None):
         problem = LLMMockError(
             f"There is no key for {asked.sent.host}, so nothing was sent: set the environment variable in which the "
             "SDK looks for it, and record again."

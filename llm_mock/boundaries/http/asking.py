@@ -1,12 +1,12 @@
-"""With what a request is answered: what every HTTP library asks, sync or async, once `door.py` says that it is."""
+"""Answer a request, for every HTTP library, sync or async, once `interception.py` has found its provider."""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING
 
-from llm_mock.boundaries.http.answering import Asked, read, refuse, respond, respond_async
-from llm_mock.boundaries.http.door import sleep
+from llm_mock.boundaries.http.answering import Asked, drop, read, refuse, respond, respond_async
+from llm_mock.boundaries.http.interception import TELEMETRY, sleep
 from llm_mock.boundaries.http.wanted import Wanted
 from llm_mock.core.active import active, passes_through
 
@@ -54,6 +54,8 @@ async def response_to_async(
 
 
 def _asked(sent: WireRequest, provider: str) -> Asked | WireResponse | None:
+    if provider == TELEMETRY:
+        return drop(sent)
     mock = active()
     asked = read(sent, provider, mock)
     if not isinstance(asked, Asked):

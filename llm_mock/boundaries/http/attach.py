@@ -17,7 +17,7 @@ LIBRARIES = {
 
 
 def attach() -> None:
-    """Answer requests to providers from now on, as `door.py` decides."""
+    """Answer requests to providers from now on, as `interception.py` decides."""
     for library, transport in LIBRARIES.items():
         when_imported(library, functools.partial(_attach_to, transport))
 

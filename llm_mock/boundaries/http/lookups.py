@@ -24,13 +24,13 @@ CREATED = 1_700_000_000
 MODEL_OF_PATH = re.compile(r"/models/([^/:]+)")
 
 
-def embeddings(sent: WireRequest, mock: Mock) -> WireResponse:
+def embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     """`POST …/embeddings` of OpenAI and Mistral."""
     body = sent.json()
     given = body.get("input", body.get("inputs"))
     items = given if isinstance(given, list) and not _is_tokens(given) else [given]
     model = str(body.get("model"))
-    vectors = _embed(sent, mock, model, [_embeddable(item) for item in items], body.get("dimensions"))
+    vectors = _embed(sent, provider, mock, model, [_embeddable(item) for item in items], body.get("dimensions"))
     data = [
         {"object": "embedding", "index": index, "embedding": _encoded(vector, body.get("encoding_format"))}
         for index, vector in enumerate(vectors)
@@ -38,10 +38,10 @@ def embeddings(sent: WireRequest, mock: Mock) -> WireResponse:
     tokens = sum(estimate_tokens(len(str(item))) for item in items)
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
     listed = {"object": "list", "data": data, "model": model, "usage": usage}
-    return json_response({"id": f"embd_mock_{model}", **listed} if "mistral" in sent.host else listed)
+    return json_response({"id": f"embd_mock_{model}", **listed} if provider == "mistral" else listed)
 
 
-def gemini_embeddings(sent: WireRequest, mock: Mock) -> WireResponse:
+def gemini_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     """`POST …/models/MODEL:embedContent` and `:batchEmbedContents` of Google."""
     body = camel_case(sent.json())
     requests = body.get("requests") if "requests" in body else [body]
@@ -49,11 +49,13 @@ def gemini_embeddings(sent: WireRequest, mock: Mock) -> WireResponse:
     texts = [_gemini_text(request.get("content")) for request in requests or ()]
     first = (requests or [{}])[0]
     size = first.get("outputDimensionality") or (first.get("embedContentConfig") or {}).get("outputDimensionality")
-    values = [{"values": vector} for vector in _embed(sent, mock, model, texts, size)]
+    values = [{"values": vector} for vector in _embed(sent, provider, mock, model, texts, size)]
     return json_response({"embeddings": values} if "requests" in body else {"embedding": values[0]})
 
 
-def _embed(sent: WireRequest, mock: Mock, model: str, items: list[str], dimensions: Any) -> list[list[float]]:
+def _embed(
+    sent: WireRequest, provider: str, mock: Mock, model: str, items: list[str], dimensions: Any
+) -> list[list[float]]:
     """The vectors of a batch, which is recorded as one of `llm` is."""
     state = mock.embedding_state(mock.responses.model_id_of(model))
     key = PassedKey.of(sent.key) if sent.key else None
@@ -62,8 +64,7 @@ def _embed(sent: WireRequest, mock: Mock, model: str, items: list[str], dimensio
     try:
         return [state.embed(item, dimensions if isinstance(dimensions, int) else None) for item in items]
     except Exception as configured:
-        provider = next((name for name in ("google", "mistral") if name in sent.host), "openai")
-        error = raised_for(configured, model, provider)
+        error = raised_for(configured, model, provider if provider in ("google", "mistral") else "openai")
         record["error"] = str(error) or type(error).__name__
         raise error from None
 
@@ -94,43 +95,52 @@ def _model_in(path: str) -> str:
     return found[1] if found else ""
 
 
-def count_tokens(sent: WireRequest, mock: Mock) -> WireResponse:
-    """`POST …/messages/count_tokens` of Anthropic and `:countTokens` of Google: as many as the call would take."""
-    protocol = protocol_module("gemini" if sent.path.endswith(":countTokens") else "anthropic_messages")
-    request = protocol.read(sent)
-    tokens = input_tokens(request)
-    return json_response({"totalTokens": tokens} if sent.path.endswith(":countTokens") else {"input_tokens": tokens})
+def count_tokens(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
+    """Count the tokens that a call would take, as OpenAI, Anthropic and Google do."""
+    if sent.path.endswith(":countTokens"):
+        return json_response({"totalTokens": input_tokens(protocol_module("gemini").read(sent))})
+    if sent.path.endswith("/input_tokens"):
+        tokens = input_tokens(protocol_module("openai_responses").read(sent))
+        return json_response({"object": "response.input_tokens", "input_tokens": tokens})
+    return json_response({"input_tokens": input_tokens(protocol_module("anthropic_messages").read(sent))})
 
 
-def models(sent: WireRequest, mock: Mock) -> WireResponse:
+def accepted(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
+    """Accept and drop what asks for nothing: traces, and requests that only warm up a connection."""
+    return json_response({})
+
+
+def models(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     """`GET …/models` and `GET …/models/MODEL`: those that replies are configured for, and those that were asked."""
     named = {name for name in mock.named() if not is_glob(name)}
     known = sorted({*named, *(call["model_id"] for call in mock.calls)})
     if found := MODEL_OF_PATH.search(sent.path):
-        return json_response(_model(sent, found[1]))
-    listed = [_model(sent, model) for model in known]
-    if "googleapis" in sent.host:
+        return json_response(_model(provider, found[1]))
+    listed = [_model(provider, model) for model in known]
+    if provider == "google":
         return json_response({"models": listed})
-    if "anthropic" in sent.host:
+    if provider == "anthropic":
         ends = {"first_id": known[0] if known else None, "last_id": known[-1] if known else None}
         return json_response({"data": listed, "has_more": False, **ends})
     return json_response({"object": "list", "data": listed})
 
 
-def _model(sent: WireRequest, model: str) -> dict[str, Any]:
-    if "googleapis" in sent.host:
+def _model(provider: str, model: str) -> dict[str, Any]:
+    if provider == "google":
         return {"name": f"models/{model}", "displayName": model, "supportedGenerationMethods": ["generateContent"]}
-    if "anthropic" in sent.host:
+    if provider == "anthropic":
         created = datetime.fromtimestamp(CREATED).astimezone().isoformat()
         return {"type": "model", "id": model, "display_name": model, "created_at": created, "lifecycle": "active"}
     described = {"id": model, "object": "model", "created": CREATED, "owned_by": "llm-mock"}
-    return {**described, "capabilities": {"completion_chat": True}} if "mistral" in sent.host else described
+    return {**described, "capabilities": {"completion_chat": True}} if provider == "mistral" else described
 
 
-LOOKUPS: tuple[tuple[str, re.Pattern[str], Callable[[WireRequest, Mock], WireResponse]], ...] = (
+LOOKUPS: tuple[tuple[str, re.Pattern[str], Callable[[WireRequest, str, Mock], WireResponse]], ...] = (
     ("POST", re.compile(r"/embeddings$"), embeddings),
     ("POST", re.compile(r":(embedContent|batchEmbedContents)$"), gemini_embeddings),
-    ("POST", re.compile(r"(/messages/count_tokens|:countTokens)$"), count_tokens),
+    ("POST", re.compile(r"(/messages/count_tokens|:countTokens|/responses/input_tokens)$"), count_tokens),
+    ("POST", re.compile(r"/v1/traces/ingest$"), accepted),
+    ("GET", re.compile(r"/v1/tcp_warming$"), accepted),
     ("GET", re.compile(r"/models(/[^/:]+)?$"), models),
 )
 """The method and the path of each."""
@@ -145,7 +155,7 @@ def look_up(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None
     for method, path, function in LOOKUPS:
         if sent.method == method and path.search(sent.path):
             try:
-                return function(sent, mock)
+                return function(sent, provider, mock)
             except Exception as error:
                 return failed(words_of(provider), error)
     return None

@@ -227,7 +227,7 @@ def _google_placeholder() -> Any:
 
 def _answers() -> bool:
     # Imported when a client is made: the package is needed by few runs.
-    from llm_mock.boundaries.http.door import answers
+    from llm_mock.boundaries.http.interception import answers
 
     return answers()
 

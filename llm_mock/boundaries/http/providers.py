@@ -1,82 +1,326 @@
-"""Which hosts are providers of models. Other hosts are left alone, unless a project names them."""
+"""Hosts of model providers, which choose the dialect; a model API elsewhere is recognised by the request.
+
+A rule is a domain: it covers that host and every subdomain of it.
+"""
 
 from __future__ import annotations
 
 import functools
+import ipaddress
+import os
+import re
+from typing import NamedTuple
+from urllib.parse import urlsplit
 
-HOSTS = {
-    "api.openai.com": "openai",
-    "eu.api.openai.com": "openai",
-    "us.api.openai.com": "openai",
-    "api.anthropic.com": "anthropic",
-    "generativelanguage.googleapis.com": "google",
-    "aiplatform.googleapis.com": "google",
-    "api.mistral.ai": "mistral",
-    "codestral.mistral.ai": "mistral",
+DOMAINS = {
+    **dict.fromkeys(("api.openai.com",), "openai"),
+    **dict.fromkeys(("api.anthropic.com",), "anthropic"),
+    **dict.fromkeys(("generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com"), "google"),
+    **dict.fromkeys(("api.mistral.ai", "codestral.mistral.ai"), "mistral"),
+    "ai-gateway.vercel.sh": "vercel",
+    "ai.api.cloud.yandex.net": "yandex",
+    "api-inference.huggingface.co": "huggingface",
+    "api-inference.modelscope.cn": "modelscope",
+    "api-inference.together.ai": "together",
     "api.ai21.com": "ai21",
     "api.aimlapi.com": "aimlapi",
+    "api.aleph-alpha.com": "aleph-alpha",
+    "api.arcee.ai": "arcee",
+    "api.baichuan-ai.com": "baichuan",
+    "api.baseten.co": "baseten",
     "api.cerebras.ai": "cerebras",
+    "api.clarifai.com": "clarifai",
     "api.cohere.ai": "cohere",
     "api.cohere.com": "cohere",
+    "api.cometapi.com": "cometapi",
     "api.deepinfra.com": "deepinfra",
     "api.deepseek.com": "deepseek",
+    "api.endpoints.anyscale.com": "anyscale",
+    "api.featherless.ai": "featherless",
     "api.fireworks.ai": "fireworks",
-    "api.githubcopilot.com": "github",
+    "api.friendli.ai": "friendli",
     "api.groq.com": "groq",
+    "api.hunyuan.cloud.tencent.com": "tencent",
     "api.hyperbolic.xyz": "hyperbolic",
+    "api.inceptionlabs.ai": "inception",
     "api.inference.net": "inference.net",
     "api.jina.ai": "jina",
+    "api.kimi.com": "moonshot",
+    "api.kluster.ai": "kluster",
+    "api.lambda.ai": "lambda",
+    "api.lambdalabs.com": "lambda",
+    "api.lingyiwanwu.com": "01.ai",
+    "api.llama.com": "llama",
+    "api.longcat.chat": "longcat",
+    "api.minimax.chat": "minimax",
     "api.minimax.io": "minimax",
+    "api.minimaxi.com": "minimax",
     "api.moonshot.ai": "moonshot",
     "api.moonshot.cn": "moonshot",
+    "api.morphllm.com": "morph",
+    "api.nlpcloud.io": "nlpcloud",
     "api.novita.ai": "novita",
+    "api.parasail.io": "parasail",
     "api.perplexity.ai": "perplexity",
+    "api.poe.com": "poe",
+    "api.portkey.ai": "portkey",
+    "api.reka.ai": "reka",
     "api.replicate.com": "replicate",
+    "api.runpod.ai": "runpod",
     "api.sambanova.ai": "sambanova",
+    "api.scaleway.ai": "scaleway",
+    "api.siliconflow.cn": "siliconflow",
+    "api.siliconflow.com": "siliconflow",
+    "api.stepfun.com": "stepfun",
     "api.studio.nebius.ai": "nebius",
+    "api.studio.nebius.com": "nebius",
+    "api.targon.com": "targon",
     "api.together.ai": "together",
     "api.together.xyz": "together",
+    "api.tokenfactory.nebius.com": "nebius",
+    "api.upstage.ai": "upstage",
+    "api.venice.ai": "venice",
     "api.voyageai.com": "voyage",
+    "api.writer.com": "writer",
     "api.x.ai": "x.ai",
     "api.z.ai": "z.ai",
-    "dashscope.aliyuncs.com": "dashscope",
+    "cognitiveservices.azure.com": "azure",
+    "cognitiveservices.azure.us": "azure",
     "dashscope-intl.aliyuncs.com": "dashscope",
-    "integrate.api.nvidia.com": "nvidia",
+    "dashscope-us.aliyuncs.com": "dashscope",
+    "dashscope.aliyuncs.com": "dashscope",
+    "endpoints.huggingface.cloud": "huggingface",
+    "endpoints.kepler.ai.cloud.ovh.net": "ovh",
+    "gateway.ai.cloudflare.com": "cloudflare",
+    "gateway.pydantic.dev": "pydantic",
+    "gigachat.devices.sberbank.ru": "gigachat",
+    "githubcopilot.com": "github",
+    "helicone.ai": "helicone",
+    "hunyuan.tencentcloudapi.com": "tencent",
+    "inference-api.nousresearch.com": "nous",
+    "inference.ai.azure.com": "azure",
+    "inference.baseten.co": "baseten",
+    "inference.heroku.com": "heroku",
+    "inference.ml.azure.com": "azure",
+    "api.nvidia.com": "nvidia",
+    "llm.api.browser-use.com": "browser-use",
+    "llm.api.cloud.yandex.net": "yandex",
+    "llm.chutes.ai": "chutes",
+    "ml.cloud.ibm.com": "watsonx",
+    "models.ai.azure.com": "azure",
     "models.github.ai": "github",
-    "models.inference.ai.azure.com": "azure",
+    "nano-gpt.com": "nano-gpt",
     "ollama.com": "ollama",
+    "open.bigmodel.cn": "zhipu",
+    "openai.azure.com": "azure",
+    "openai.azure.us": "azure",
     "openrouter.ai": "openrouter",
+    "qianfan.baidubce.com": "baidu",
     "router.huggingface.co": "huggingface",
-    "api-inference.huggingface.co": "huggingface",
-    "ai-gateway.vercel.sh": "vercel",
+    "router.requesty.ai": "requesty",
+    "services.ai.azure.com": "azure",
+    "services.ai.azure.us": "azure",
+    "serving.app.predibase.com": "predibase",
+    "spark-api-open.xf-yun.com": "spark",
 }
-"""Providers by their host."""
-ENDS_OF_HOSTS = {
-    ".openai.azure.com": "azure",
-    ".cognitiveservices.azure.com": "azure",
-    ".services.ai.azure.com": "azure",
-    ".inference.ai.azure.com": "azure",
-    "-aiplatform.googleapis.com": "google",
-    ".aiplatform.googleapis.com": "google",
-    ".endpoints.huggingface.cloud": "huggingface",
+"""Providers by domain."""
+PATTERNS = (
+    (re.compile(r"(^|[.-])(aiplatform|generativelanguage)[a-z0-9.-]*\.googleapis\.com$"), "google"),
+    (
+        re.compile(
+            r"(^|\.)bedrock-(agent-)?(runtime|mantle)(-fips)?\.([a-z0-9-]+\.)+(amazonaws\.com(\.cn)?|api\.aws)$"
+        ),
+        "bedrock",
+    ),
+    (re.compile(r"(^|\.)runtime(-fips)?\.sagemaker\.[a-z0-9-]+\.amazonaws\.com(\.cn)?$"), "sagemaker"),
+    (re.compile(r"^ark\.[a-z0-9-]+\.(volces|bytepluses)\.com$"), "volcengine"),
+    (re.compile(r"^inference\.generativeai\.[a-z0-9-]+\.oci\.oraclecloud\.com$"), "oracle"),
+)
+"""Providers whose hosts have a region within their name."""
+SHARED = (
+    (re.compile(r"(^|\.)(databricks\.com|azuredatabricks\.net)$"), re.compile(r"/serving-endpoints/"), "databricks"),
+    (re.compile(r"(^|\.)snowflakecomputing\.(com|cn)$"), re.compile(r"/cortex/"), "snowflake"),
+    (re.compile(r"^api\.cloudflare\.com$"), re.compile(r"/accounts/[^/]+/ai/"), "cloudflare"),
+    (re.compile(r"^chatgpt\.com$"), re.compile(r"^/backend-api/"), "openai"),
+)
+"""Hosts that offer other things, too: the path says which requests are for a model."""
+TELEMETRY = (
+    "api.agno.com",
+    "os-api.agno.com",
+    "posthog.com",
+    "stats.comet.com",
+    "t.explodinggradients.com",
+    "telemetry.crewai.com",
+)
+"""Domains to which frameworks report that they are used."""
+PRICE_MAP = "/BerriAI/litellm/"
+"""Begins the paths of what litellm fetches from `raw.githubusercontent.com` when it is imported."""
+VARIABLES = {
+    "ANTHROPIC_API_BASE": "anthropic",
+    "ANTHROPIC_API_URL": "anthropic",
+    "ANTHROPIC_BASE_URL": "anthropic",
+    "ANTHROPIC_BEDROCK_BASE_URL": "bedrock",
+    "ANTHROPIC_FOUNDRY_BASE_URL": "anthropic",
+    "ANTHROPIC_VERTEX_BASE_URL": "google",
+    "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "bedrock",
+    "AZURE_AI_API_BASE": "azure",
+    "AZURE_API_BASE": "azure",
+    "AZURE_INFERENCE_ENDPOINT": "azure",
+    "AZURE_OPENAI_ENDPOINT": "azure",
+    "CEREBRAS_BASE_URL": "cerebras",
+    "COHERE_BASE_URL": "cohere",
+    "CO_API_URL": "cohere",
+    "DASHSCOPE_BASE_URL": "dashscope",
+    "DEEPSEEK_API_BASE": "deepseek",
+    "DEEPSEEK_BASE_URL": "deepseek",
+    "FIREWORKS_BASE_URL": "fireworks",
+    "GEMINI_API_BASE": "google",
+    "GEMINI_BASE_URL": "google",
+    "GOOGLE_GEMINI_BASE_URL": "google",
+    "GOOGLE_VERTEX_BASE_URL": "google",
+    "GROQ_API_BASE": "groq",
+    "GROQ_BASE_URL": "groq",
+    "HUGGINGFACE_API_BASE": "huggingface",
+    "LITELLM_API_BASE": "openai",
+    "LITELLM_BASE_URL": "openai",
+    "LITELLM_PROXY_API_BASE": "openai",
+    "LLM_API_BASE": "openai",
+    "LLM_BASE_URL": "openai",
+    "MISTRAL_API_BASE": "mistral",
+    "MISTRAL_BASE_URL": "mistral",
+    "MISTRAL_ENDPOINT": "mistral",
+    "MOONSHOT_BASE_URL": "moonshot",
+    "OLLAMA_API_BASE": "ollama",
+    "OLLAMA_BASE_URL": "ollama",
+    "OLLAMA_HOST": "ollama",
+    "OPENAI_API_BASE": "openai",
+    "OPENAI_BASE_URL": "openai",
+    "OPENROUTER_API_BASE": "openrouter",
+    "OPENROUTER_BASE_URL": "openrouter",
+    "PORTKEY_BASE_URL": "portkey",
+    "TOGETHER_API_BASE": "together",
+    "TOGETHER_BASE_URL": "together",
+    "VLLM_API_BASE": "openai",
+    "VLLM_BASE_URL": "openai",
+    "WATSONX_API_BASE": "watsonx",
+    "WATSONX_URL": "watsonx",
+    "XAI_API_BASE": "x.ai",
+    "XAI_BASE_URL": "x.ai",
 }
-"""Providers by how their hosts end."""
+"""Environment variables in which SDKs and frameworks look for the URL of a model API."""
+VERSION_ONLY = re.compile(r"^/?(openai/?)?(v\d\w*/?)?$")
+"""Paths of a base URL whose host serves nothing but a model API."""
+
+
+class BaseURL(NamedTuple):
+    """A model API that an environment variable names."""
+
+    host: str
+    port: int | None
+    path: str
+    provider: str
+
+    @property
+    def is_whole_host(self) -> bool:
+        """True if everything at the host belongs to the model API."""
+        return VERSION_ONLY.match(self.path) is not None
+
+    def covers(self, host: str, port: int | None, path: str | None) -> bool:
+        """Return True if a request is for this API; without a path, if a connection can be for nothing else."""
+        if host != self.host or (self.port is not None and self.port != port):
+            return False
+        return self.is_whole_host or (path is not None and path.startswith(self.path))
 
 
 @functools.lru_cache(maxsize=256)
 def provider_of(host: str, port: int | None, named: tuple[str, ...] = ()) -> str | None:
-    """The provider at a host; None where there is none.
+    """Return the provider at a host; None where none is known.
 
     Args:
-        host: where a request goes.
-        port: the same.
-        named: the hosts that the project names, as `example.com` or `localhost:11434`; their provider is the host.
+        host: the host of a request, in any case, with or without a final dot.
+        port: the port, for entries of `named` that have one.
+        named: further hosts of model APIs, as `example.com` or `localhost:11434`; they get the name of the host.
+            An entry that begins with `!` takes a host out again.
     """
-    host = host.lower().rstrip(".")
-    if host in named or f"{host}:{port}" in named:
-        return HOSTS.get(host, host)
-    if host in HOSTS:
-        return HOSTS[host]
-    if host.startswith("bedrock-runtime.") and host.endswith(".amazonaws.com"):
-        return "bedrock"
-    return next((provider for end, provider in ENDS_OF_HOSTS.items() if host.endswith(end)), None)
+    host = normalized(host)
+    if is_named(host, port, named, "!"):
+        return None
+    labels = host.split(".")
+    for start in range(len(labels) - 1):
+        domain = ".".join(labels[start:])
+        if domain in DOMAINS:
+            return DOMAINS[domain]
+    for pattern, provider in PATTERNS:
+        if pattern.search(host):
+            return provider
+    return host if is_named(host, port, named) else None
+
+
+def is_named(host: str, port: int | None, named: tuple[str, ...], mark: str = "") -> bool:
+    """Return True if a host is among the named ones, with or without its port."""
+    return mark + host in named or f"{mark}{host}:{port}" in named
+
+
+def provider_of_path(host: str, path: str) -> str | None:
+    """Return the provider that a path of a shared host belongs to."""
+    for hosts, paths, provider in SHARED:
+        if hosts.search(host) and paths.search(path):
+            return provider
+    return None
+
+
+@functools.lru_cache(maxsize=256)
+def is_this_machine(host: str) -> bool:
+    """Return True if a host is this machine: a loopback name or address, or the path of a unix socket."""
+    host = normalized(host).strip("[]")
+    if host in ("", "localhost") or host.endswith(".localhost") or "/" in host or "%2f" in host:
+        return True
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None) or address
+    return mapped.is_loopback or mapped.is_unspecified
+
+
+def is_telemetry(host: str, path: str) -> bool:
+    """Return True if a request reports the use of a framework, or fetches litellm's prices."""
+    if host == "raw.githubusercontent.com":
+        return path.startswith(PRICE_MAP)
+    return host.endswith(TELEMETRY) and any(host == domain or host.endswith(f".{domain}") for domain in TELEMETRY)
+
+
+def normalized(host: str) -> str:
+    """Return a host in lower case, without a final dot."""
+    return host.lower().rstrip(".")
+
+
+def provider_of_environment(host: str, port: int | None, path: str | None) -> str | None:
+    """Return the provider whose base URL an environment variable gives, where a request is for it.
+
+    Args:
+        host: the host of the request.
+        port: its port.
+        path: its path; None for a connection that could be for anything.
+    """
+    for base in base_urls(tuple(map(os.environ.get, VARIABLES))):
+        if base.covers(host, port, path):
+            return base.provider
+    return None
+
+
+@functools.lru_cache(maxsize=16)
+def base_urls(values: tuple[str | None, ...]) -> tuple[BaseURL, ...]:
+    """Parse the values of `VARIABLES`; loopback hosts are left out, as they may be the application under test."""
+    found = []
+    for provider, value in zip(VARIABLES.values(), values, strict=True):
+        if not value:
+            continue
+        try:
+            url = urlsplit(value if "://" in value else f"//{value}")
+            host, port = normalized(url.hostname or ""), url.port
+        except ValueError:
+            continue
+        if not is_this_machine(host):
+            found.append(BaseURL(host, port, url.path, provider))
+    return tuple(found)

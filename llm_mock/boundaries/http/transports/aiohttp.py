@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from llm_mock.boundaries.for_real import for_real
-from llm_mock.boundaries.http.door import guarded_provider
+from llm_mock.boundaries.http.interception import UNDECIDED, find_provider, identify_provider
 from llm_mock.boundaries.patching import replace
 
 if TYPE_CHECKING:
@@ -33,8 +33,13 @@ async def _connect(
     original: Callable[..., Awaitable[Any]], connector: Any, request: Any, *args: Any, **kwargs: Any
 ) -> Any:
     __tracebackhide__ = True
-    provider = guarded_provider(request.url.raw_host or "", request.url.port)
+    url = request.url
+    is_local = hasattr(connector, "path")  # that of a unix socket or a named pipe
+    provider = find_provider(url.raw_host or "", url.port, url.raw_path, request.headers.items(), is_local=is_local)
     if provider is None:
+        return await original(connector, request, *args, **kwargs)
+    sent = await _sent(request)
+    if provider == UNDECIDED and (provider := identify_provider(sent)) is None:
         return await original(connector, request, *args, **kwargs)
     from llm_mock.boundaries.http.asking import response_to_async
     from llm_mock.boundaries.http.client_clock import ClientClock
@@ -45,7 +50,7 @@ async def _connect(
     response: Any = None
     failure = None
     try:
-        response = await response_to_async(await _sent(request), provider, clock)
+        response = await response_to_async(sent, provider, clock)
     except ConnectionFails as error:
         if error.kind not in TIMEOUTS:
             raise _exception(request, error) from None

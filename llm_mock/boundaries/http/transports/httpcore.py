@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from llm_mock.boundaries.for_real import for_real
-from llm_mock.boundaries.http.door import guarded_provider
+from llm_mock.boundaries.http.interception import UNDECIDED, find_provider, identify_provider
 from llm_mock.boundaries.patching import replace
 
 _attached: set[Any] = set()
@@ -35,13 +35,17 @@ def is_attached(pool: Any, name: str) -> bool:
 
 def _handle_request(httpcore: Any, original: Callable[[Any, Any], Any], pool: Any, request: Any) -> Any:
     __tracebackhide__ = True
-    provider = guarded_provider(request.url.host.decode("ascii"), request.url.port)
+    provider = _provider(pool, request)
     if provider is None:
         return original(pool, request)
     from llm_mock.boundaries.http.transports.httpcore_wire import answered, pieces, response_of
 
     body = b"".join(request.stream)
-    response, clock = answered(httpcore, request, _sent(request, body), provider)
+    sent = _sent(request, body)
+    if provider == UNDECIDED and (provider := identify_provider(sent)) is None:
+        request.stream = _Again(body)
+        return original(pool, request)
+    response, clock = answered(httpcore, request, sent, provider)
     if not isinstance(response, tuple):
         request.stream = _Again(body)
         with for_real(), _sending(request, response):
@@ -55,13 +59,17 @@ async def _handle_async_request(
     httpcore: Any, original: Callable[[Any, Any], Awaitable[Any]], pool: Any, request: Any
 ) -> Any:
     __tracebackhide__ = True
-    provider = guarded_provider(request.url.host.decode("ascii"), request.url.port)
+    provider = _provider(pool, request)
     if provider is None:
         return await original(pool, request)
     from llm_mock.boundaries.http.transports.httpcore_wire import answered_async, pieces_async, response_of
 
     body = b"".join([piece async for piece in request.stream])
-    response, clock = await answered_async(httpcore, request, _sent(request, body), provider)
+    sent = _sent(request, body)
+    if provider == UNDECIDED and (provider := identify_provider(sent)) is None:
+        request.stream = _Again(body)
+        return await original(pool, request)
+    response, clock = await answered_async(httpcore, request, sent, provider)
     if not isinstance(response, tuple):
         request.stream = _Again(body)
         with for_real(), _sending(request, response):
@@ -69,6 +77,14 @@ async def _handle_async_request(
         return received if response is None else _recorded(received, response)
     content = response.body if isinstance(response.body, bytes) else pieces_async(httpcore, clock.pieces(response.body))
     return response_of(httpcore, response, content=content)
+
+
+def _provider(pool: Any, request: Any) -> str | None:
+    """Return the provider that a request is for, as `find_provider` does."""
+    url = request.url
+    is_local = getattr(pool, "_uds", None) is not None
+    target = url.target.decode("ascii", "replace")
+    return find_provider(url.host.decode("ascii"), url.port, target, request.headers, is_local=is_local)
 
 
 class _Again:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries.http.asking import response_to, response_to_async
 from llm_mock.boundaries.http.client_clock import ClientClock
-from llm_mock.boundaries.http.door import sleep
 from llm_mock.boundaries.http.errors import ConnectionFails
+from llm_mock.boundaries.http.interception import sleep
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse
 
 if TYPE_CHECKING:

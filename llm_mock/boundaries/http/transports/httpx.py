@@ -19,7 +19,13 @@ from collections.abc import Awaitable, Callable
 from types import ModuleType
 from typing import Any
 
-from llm_mock.boundaries.http.door import answers, guarded_provider, is_sent_for_real
+from llm_mock.boundaries.http.interception import (
+    UNDECIDED,
+    answers,
+    find_provider,
+    identify_provider,
+    is_sent_for_real,
+)
 from llm_mock.boundaries.http.transports import httpcore
 from llm_mock.boundaries.http.wanted import Wanted
 from llm_mock.boundaries.patching import replace
@@ -53,6 +59,8 @@ def _handle_request(
 
     url = request.url
     sent = wire.wire_request(request.method, url.raw_host, url.raw_path, request.headers.raw, request.read())
+    if provider == UNDECIDED and (provider := identify_provider(sent)) is None:
+        return original(transport, request)
     response: Any
     response, clock = wire.answered(httpx, request, sent, provider)
     if isinstance(response.body, bytes):
@@ -73,6 +81,8 @@ async def _handle_async_request(
 
     url = request.url
     sent = wire.wire_request(request.method, url.raw_host, url.raw_path, request.headers.raw, await request.aread())
+    if provider == UNDECIDED and (provider := identify_provider(sent)) is None:
+        return await original(transport, request)
     response: Any
     response, clock = await wire.answered_async(httpx, request, sent, provider)
     if isinstance(response.body, bytes):
@@ -84,9 +94,12 @@ async def _handle_async_request(
 
 def _provider(transport: Any, name: str, request: Any) -> str | None:
     """The provider that a request goes to, where the mock answers it for sure, and here; else None."""
-    url = request.url
-    provider = guarded_provider(url.raw_host.decode("ascii"), url.port)
-    if provider is None or is_sent_for_real() or not httpcore.is_attached(getattr(transport, "_pool", None), name):
+    url, pool = request.url, getattr(transport, "_pool", None)
+    is_local = getattr(pool, "_uds", None) is not None
+    target = url.raw_path.decode("ascii", "replace")
+    host = url.raw_host.decode("ascii")
+    provider = find_provider(host, url.port, target, request.headers.raw, is_local=is_local)
+    if provider is None or is_sent_for_real() or not httpcore.is_attached(pool, name):
         return None
     return provider
 

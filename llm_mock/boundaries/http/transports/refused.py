@@ -30,7 +30,7 @@ def attach(library: ModuleType) -> None:
 
 def _refusal(host: str | bytes | None, port: object) -> str | None:
     """What to say of a connection to a provider; imported when one is made: pytest itself imports `socket`."""
-    from llm_mock.boundaries.http.door import refusal
+    from llm_mock.boundaries.http.interception import refusal
 
     return refusal(host, port)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from llm_mock.boundaries.for_real import for_real
-from llm_mock.boundaries.http.door import guarded_provider
+from llm_mock.boundaries.http.interception import UNDECIDED, find_provider, identify_provider
 from llm_mock.boundaries.patching import replace
 
 if TYPE_CHECKING:
@@ -39,17 +39,20 @@ def _urlopen(
 ) -> Any:
     __tracebackhide__ = True
     host, port = _target(pool, url)
-    provider = guarded_provider(host, port)
+    provider = _provider(pool, host, port, url, headers)
     if provider is None or pool.ConnectionCls.__module__.startswith("vcr."):
         return original(pool, method, url, body, headers, retries, *args, **kwargs)
     from llm_mock.boundaries.http.asking import response_to
     from llm_mock.boundaries.http.errors import ConnectionFails
 
     content = _bytes(body)
+    sent = _sent(pool, host, method, url, content, headers)
+    if provider == UNDECIDED and (provider := identify_provider(sent)) is None:
+        return original(pool, method, url, content or None, headers, retries, *args, **kwargs)
     wanted = urllib3.Retry.from_int(retries, default=pool.retries)
     clock = _clock(urllib3, pool, args[2] if len(args) > 2 else kwargs.get("timeout", pool.timeout))
     try:
-        response = response_to(_sent(pool, host, method, url, content, headers), provider, clock)
+        response = response_to(sent, provider, clock)
     except ConnectionFails as error:
         wanted = wanted.increment(method, url, error=_exception(urllib3, pool, url, error), _pool=pool)
         wanted.sleep()
@@ -87,17 +90,20 @@ async def _urlopen_async(
     """Answer as `_urlopen` does. A response that is recorded is read to its end before the application gets it."""
     __tracebackhide__ = True
     host, port = _target(pool, url)
-    provider = guarded_provider(host, port)
+    provider = _provider(pool, host, port, url, headers)
     if provider is None:
         return await original(pool, method, url, body, headers, retries, *args, **kwargs)
     from llm_mock.boundaries.http.asking import response_to_async
     from llm_mock.boundaries.http.errors import ConnectionFails
 
     content = b"".join([_bytes(piece) async for piece in body]) if hasattr(body, "__aiter__") else _bytes(body)
+    sent = _sent(pool, host, method, url, content, headers)
+    if provider == UNDECIDED and (provider := identify_provider(sent)) is None:
+        return await original(pool, method, url, content or None, headers, retries, *args, **kwargs)
     wanted = urllib3.Retry.from_int(retries, default=pool.retries)
     clock = _clock(urllib3, pool, args[2] if len(args) > 2 else kwargs.get("timeout", pool.timeout))
     try:
-        response = await response_to_async(_sent(pool, host, method, url, content, headers), provider, clock)
+        response = await response_to_async(sent, provider, clock)
     except ConnectionFails as error:
         wanted = wanted.increment(method, url, error=_exception(urllib3, pool, url, error), _pool=pool)
         await wanted.async_sleep()
@@ -200,12 +206,22 @@ def _bytes(body: Any) -> bytes:
     return _bytes(read)
 
 
+def _provider(pool: Any, host: str, port: int | None, url: str, headers: Any) -> str | None:
+    """Return the provider that a request is for, as `find_provider` does."""
+    given = headers if headers is not None else pool.headers
+    return find_provider(host, port, _target_of(url), (given or {}).items())
+
+
+def _target_of(url: str) -> str:
+    """Return the path and the query of a URL, which is whole where it is for a proxy."""
+    return "/" + url.split("/", 3)[-1] if "://" in url.partition("?")[0] else url
+
+
 def _sent(pool: Any, host: str, method: str, url: str, body: bytes, headers: Any) -> Any:
     from llm_mock.boundaries.http.wire import WireRequest
 
     given = headers if headers is not None else pool.headers
-    path, _, query = url.partition("?")
-    path = "/" + path.split("/", 3)[-1] if "://" in path else path  # as to a proxy
+    path, _, query = _target_of(url).partition("?")
     named = {_text(name).lower(): _text(value) for name, value in (given or {}).items()}
     return WireRequest(method, host, path, query, named, body)
 
