@@ -17,13 +17,13 @@ from llm_mock.support.redaction import redacted
 from llm_mock.support.text import count, escaped, shown_path
 
 try:
-    from llm_mock.migrate.file import FileResult, rewritten_file
+    from llm_mock.migrate.file import FileResult, rewrite_file
 except ModuleNotFoundError as missing:
     if missing.name != "libcst":
         raise
     advice = "Run: pip install 'pytest-llm-mock[migrate]'"
     raise MissingExtra(f"Rewriting tests needs libcst, which is not installed. {advice}") from None
-from llm_mock.migrate.learning import Learned, learn
+from llm_mock.migrate.model_discovery import DiscoveredModels, discover_models
 
 SKIPPED = ("node_modules", "__pycache__", "site-packages")
 
@@ -57,7 +57,7 @@ def migrate(paths: Sequence[Path], *, check: bool, write: bool, learning: bool) 
             tell("Error", f"{shown_path(path)} does not exist.")
             sums.errors += 1
     files = list(dict.fromkeys(path.resolve() for path in files))
-    learned = learn(files) if learning and files else Learned()
+    learned = discover_models(files) if learning and files else DiscoveredModels()
     if learned.problem is not None:
         tell("Warning", f"Which models are asked for was not learned everywhere. {learned.problem}")
     for path in files:
@@ -74,9 +74,9 @@ def _python_files(folder: Path) -> Iterator[Path]:
         yield from (Path(root, name) for name in names if name.endswith(".py"))
 
 
-def _result(path: Path, learned: Learned, sums: _Sums) -> FileResult | None:
+def _result(path: Path, learned: DiscoveredModels, sums: _Sums) -> FileResult | None:
     try:
-        return rewritten_file(path, read_file(path), lambda test, target: learned.ids_of(path, test, target), _id_of)
+        return rewrite_file(path, read_file(path), lambda test, target: learned.ids_of(path, test, target), _id_of)
     except OSError as error:
         tell("Error", f"{shown_path(path)} cannot be read: {error.strerror or error}.")
     except InvalidFile as error:
@@ -102,7 +102,7 @@ def _show(result: FileResult, check: bool, write: bool, sums: _Sums) -> None:
             click.echo(f"{shown_path(result.path)}: {', '.join(result.changed)} can be rewritten.")
         else:
             _show_difference(result)
-    for finding in result.findings:
+    for finding in result.manual_changes:
         sums.by_hand += 1
         click.echo(escaped(redacted(str(finding))))
 

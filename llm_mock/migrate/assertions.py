@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import libcst as cst
 
-from llm_mock.migrate.doubles import Getter
-from llm_mock.migrate.findings import Unsure
-from llm_mock.migrate.reads import ALL, ALL_MODELS, LAST_CALL, RECORDED, UNKNOWN_KEYWORDS, Reader, schema_of
+from llm_mock.migrate.doubles import PatchedGetter
+from llm_mock.migrate.manual_changes import CannotRewrite
+from llm_mock.migrate.recorded_calls import (
+    ALL,
+    ALL_MODELS,
+    LAST_CALL,
+    RECORDED,
+    UNKNOWN_KEYWORDS,
+    CallReader,
+    get_schema_name,
+)
 from llm_mock.migrate.replies import model_argument
-from llm_mock.migrate.syntax import arguments_of, code, text_of
+from llm_mock.migrate.syntax import code, get_arguments, get_string
 
 NEVER = "assert_not_called"
 KNOWN = (
@@ -31,17 +39,17 @@ def assertion_name(node: cst.BaseExpression) -> str | None:
     return None
 
 
-def assertions(node: cst.Call, reader: Reader) -> list[str]:
+def assertions(node: cst.Call, reader: CallReader) -> list[str]:
     """The statements that say what an assertion of a mock says.
 
     Raises:
-        Unsure: there are none.
+        CannotRewrite: there are none.
     """
     name = assertion_name(node) or ""
     owner = node.func.value if isinstance(node.func, cst.Attribute) else node.func
     role = reader.role(reader.frame.value(owner))
     if role is None:
-        raise Unsure(
+        raise CannotRewrite(
             f"{code(node)} asserts on something that llm_mock does not replace",
             "Assert on what the application made of the answer, or on mock_llm_calls.calls.",
             node,
@@ -53,7 +61,7 @@ def assertions(node: cst.Call, reader: Reader) -> list[str]:
     return _of_calls(name, node, reader.owner_of(getter, model), reader)
 
 
-def _of_getter(name: str, node: cst.Call, getter: Getter, reader: Reader) -> list[str]:
+def _of_getter(name: str, node: cst.Call, getter: PatchedGetter, reader: CallReader) -> list[str]:
     plain = {
         "assert_called": f"assert {ALL_MODELS}",
         "assert_called_once": f"assert len({ALL_MODELS}) == 1",
@@ -61,15 +69,15 @@ def _of_getter(name: str, node: cst.Call, getter: Getter, reader: Reader) -> lis
     }
     if name in plain:
         return [plain[name]]
-    given = arguments_of(node)
+    given = get_arguments(node)
     if given is None or len(given[0]) != 1 or given[1] or name == "assert_has_calls":
-        raise Unsure(
+        raise CannotRewrite(
             f"{code(node)} has no counterpart of the same form",
             f"{ALL_MODELS} has the models that were asked for, {ALL}.calls every call of one.",
             node,
         )
     [argument] = given[0]
-    named = text_of(argument)
+    named = get_string(argument)
     model = code(argument) if named is None else model_argument(reader.known(named, argument))
     if name == "assert_called_once_with":
         return [f"assert list({ALL_MODELS}) == [{model}]"]
@@ -78,7 +86,7 @@ def _of_getter(name: str, node: cst.Call, getter: Getter, reader: Reader) -> lis
     return [f'assert {LAST_CALL}["model_id"] == {model}']
 
 
-def _of_calls(name: str, node: cst.Call, owner: str, reader: Reader) -> list[str]:
+def _of_calls(name: str, node: cst.Call, owner: str, reader: CallReader) -> list[str]:
     plain = {
         "assert_called": f"assert {owner}.{'calls' if owner == ALL else 'call_history'}",
         "assert_called_once": f"{owner}.assert_called_once()",
@@ -86,9 +94,9 @@ def _of_calls(name: str, node: cst.Call, owner: str, reader: Reader) -> list[str
     }
     if name in plain:
         return [plain[name]]
-    given = arguments_of(node)
+    given = get_arguments(node)
     if given is None or len(given[0]) > 1 or name not in ("assert_called_with", "assert_called_once_with"):
-        raise Unsure(f"{code(node)} has no counterpart of the same form", RECORDED, node)
+        raise CannotRewrite(f"{code(node)} has no counterpart of the same form", RECORDED, node)
     once = [plain["assert_called_once"]] if name == "assert_called_once_with" else []
     return once + _arguments(node, given[0], given[1], f"{owner}.last_call", reader)
 
@@ -98,14 +106,14 @@ def _arguments(
     positional: list[cst.BaseExpression],
     named: dict[str, cst.BaseExpression],
     call: str,
-    reader: Reader,
+    reader: CallReader,
 ) -> list[str]:
     """Assertions that a call was given this and nothing else."""
     for value in [*positional, *named.values()]:
         if reader.left(value):
-            raise Unsure(f"{code(node)} names a mock", RECORDED, node)
+            raise CannotRewrite(f"{code(node)} names a mock", RECORDED, node)
     if unknown := [name for name in named if name in UNKNOWN_KEYWORDS]:
-        raise Unsure(f"{code(node)} names {unknown[0]}", RECORDED, node)
+        raise CannotRewrite(f"{code(node)} names {unknown[0]}", RECORDED, node)
     prompt = named.pop("prompt", None) if not positional else positional[0]
     system, schema = named.pop("system", None), named.pop("schema", None)
     lines = []
@@ -119,7 +127,7 @@ def _arguments(
     if schema is None:
         lines.append(f'assert {call}["kwargs"]["schema"] is None')
     elif not _is_any(schema, reader):
-        lines.append(f'assert {call}["kwargs"]["schema"] == {code(schema_of(schema))}')
+        lines.append(f'assert {call}["kwargs"]["schema"] == {code(get_schema_name(schema))}')
     names = ", ".join(f'"{name}"' for name in sorted(absent))
     lines.append(f'assert not {{{names}}} & {call}["kwargs"].keys()')
     options = ", ".join(f'"{name}": {code(value)}' for name, value in named.items())
@@ -127,5 +135,5 @@ def _arguments(
     return lines
 
 
-def _is_any(node: cst.BaseExpression, reader: Reader) -> bool:
+def _is_any(node: cst.BaseExpression, reader: CallReader) -> bool:
     return reader.frame.scope.meaning(node) in ("unittest.mock.ANY", "mock.ANY")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from llm_mock.migrate.syntax import code, names_in, statement
+from llm_mock.migrate.syntax import code, collect_names, statement
 
 
 @dataclass(eq=False)
@@ -40,10 +40,10 @@ class Local:
 Part = cst.BaseStatement | Slot | Local
 
 
-def assembled(parts: Sequence[Part]) -> list[cst.BaseStatement]:
+def assemble_body(parts: Sequence[Part]) -> list[cst.BaseStatement]:
     """The statements, with what was removed taken out and its comments kept."""
     kept = [part for part in parts if isinstance(part, cst.BaseStatement)]
-    used = set().union(*map(names_in, kept)) if kept else set()
+    used = set().union(*map(collect_names, kept)) if kept else set()
     comments: list[cst.EmptyLine] = []
     blank: list[cst.EmptyLine] = []
     result: list[cst.BaseStatement] = []

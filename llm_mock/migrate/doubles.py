@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from llm_mock.migrate.findings import Unsure
+from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.syntax import code
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Code:
+class PlainCode:
     """An expression that is no mock, and stays as it is written."""
 
     node: cst.BaseExpression
@@ -27,21 +27,21 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Many:
+class SideEffectList:
     """A list or a tuple in which there are mocks."""
 
     values: tuple[Value, ...]
 
 
 @dataclass(frozen=True)
-class Table:
+class ReturnByName:
     """Mocks by name: a dict, or a function that chooses by its argument; `"*"` is any other."""
 
     values: tuple[tuple[str, Value], ...]
 
 
 @dataclass(eq=False)
-class Double:
+class TestDouble:
     """A mock, or an object that a test put in its place.
 
     Attributes:
@@ -57,7 +57,7 @@ class Double:
     attributes: dict[str, Value] = field(default_factory=dict)
     result: Value | None = None
     effect: Value | None = None
-    unknown: Unsure | None = None
+    unknown: CannotRewrite | None = None
 
     def attribute(self, name: str) -> Value:
         """What an attribute is; a mock has every one."""
@@ -65,15 +65,15 @@ class Double:
             return self.returned()
         if name not in self.attributes:
             if not self.grows:
-                raise Unsure(f"the fake has no attribute {name}")
+                raise CannotRewrite(f"the fake has no attribute {name}")
             is_async = self.is_async or name in ("__aiter__", "__aenter__", "__aexit__")
-            self.attributes[name] = Double(is_async=is_async and name != "__iter__")
+            self.attributes[name] = TestDouble(is_async=is_async and name != "__iter__")
         return self.attributes[name]
 
     def returned(self) -> Value:
         """What a call gives; a mock gives another."""
         if self.result is None:
-            self.result = Double(is_async=self.is_async)
+            self.result = TestDouble(is_async=self.is_async)
         return self.result
 
     def assign(self, name: str, value: Value) -> None:
@@ -81,7 +81,7 @@ class Double:
         if name == "return_value":
             self.result = value
         elif name == "side_effect":
-            self.effect = None if isinstance(value, Code) and code(value.node) == "None" else value
+            self.effect = None if isinstance(value, PlainCode) and code(value.node) == "None" else value
         else:
             self.attributes[name] = value
 
@@ -92,7 +92,7 @@ class Double:
 
 
 @dataclass(eq=False)
-class PrivateMock(Double):
+class LegacyMock(TestDouble):
     """What `create_mock_get_model` of the first specification gives: it has replies and calls of its own.
 
     Attributes:
@@ -103,7 +103,7 @@ class PrivateMock(Double):
 
 
 @dataclass(eq=False)
-class Getter:
+class PatchedGetter:
     """A patch of `llm.get_model` or `llm.get_async_model`.
 
     Attributes:
@@ -114,9 +114,9 @@ class Getter:
     """
 
     target: str
-    double: Double
+    double: TestDouble
     of_async_models: bool = False
     ids: tuple[str, ...] = ()
 
 
-Value: TypeAlias = Code | Argument | Many | Table | Double
+Value: TypeAlias = PlainCode | Argument | SideEffectList | ReturnByName | TestDouble

@@ -5,11 +5,19 @@ from __future__ import annotations
 import libcst as cst
 import libcst.matchers as m
 
-from llm_mock.migrate.doubles import Argument, Code, Double, Table, Value
-from llm_mock.migrate.evaluation import Frame, configure
-from llm_mock.migrate.findings import Unsure
+from llm_mock.migrate.doubles import Argument, PlainCode, ReturnByName, TestDouble, Value
+from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.scope import Scope
-from llm_mock.migrate.syntax import arguments_of, code, names_in, parameters_of, small, statements_of, text_of
+from llm_mock.migrate.symbol_table import SymbolTable, configure
+from llm_mock.migrate.syntax import (
+    code,
+    collect_names,
+    get_arguments,
+    get_parameter_names,
+    get_statements,
+    get_string,
+    small,
+)
 
 
 def makes_mocks(function: cst.FunctionDef, scope: Scope) -> bool:
@@ -32,50 +40,50 @@ def makes_mocks(function: cst.FunctionDef, scope: Scope) -> bool:
     return False
 
 
-def bound(function: cst.FunctionDef, node: cst.Call, caller: Frame, skip: int = 0) -> dict[str, Value]:
+def bind_arguments(function: cst.FunctionDef, node: cst.Call, caller: SymbolTable, skip: int = 0) -> dict[str, Value]:
     """What the parameters of a helper stand for in one call of it."""
-    given = arguments_of(node)
+    given = get_arguments(node)
     parameters = function.params
     if given is None or isinstance(parameters.star_arg, cst.Param) or parameters.star_kwarg is not None:
-        raise Unsure(f"the arguments of {code(node.func)} are not written out", node=node)
+        raise CannotRewrite(f"the arguments of {code(node.func)} are not written out", node=node)
     every = [*parameters.posonly_params, *parameters.params][skip:]
     values = {each.name.value: caller.value(value) for each, value in zip(every, given[0], strict=False)}
     values |= {name: caller.value(value) for name, value in given[1].items()}
     for each in [*every, *parameters.kwonly_params]:
         if each.name.value not in values:
             if each.default is None:
-                raise Unsure(f"{code(node)} lacks {each.name.value}", node=node)
+                raise CannotRewrite(f"{code(node)} lacks {each.name.value}", node=node)
             values[each.name.value] = caller.value(each.default)
     return values
 
 
-def called_helper(function: cst.FunctionDef, node: cst.Call, caller: Frame, home: Frame | None) -> Value:
+def call_helper(function: cst.FunctionDef, node: cst.Call, caller: SymbolTable, home: SymbolTable | None) -> Value:
     """What a helper returns that makes mocks."""
-    frame = Frame(caller.scope, home.names if home else None, caller.depth + 1)
-    frame.names |= bound(function, node, caller)
+    frame = SymbolTable(caller.scope, home.names if home else None, caller.depth + 1)
+    frame.names |= bind_arguments(function, node, caller)
     if home is not None:
         frame.functions = home.functions
     return _result(function, frame)
 
 
-def function_double(function: cst.FunctionDef, home: Frame) -> Double:
+def new_function_double(function: cst.FunctionDef, home: SymbolTable) -> TestDouble:
     """A function that stands in place of a mock."""
-    double = Double(is_async=function.asynchronous is not None, grows=False)
-    frame = Frame(home.scope, home.names, home.depth + 1)
+    double = TestDouble(is_async=function.asynchronous is not None, grows=False)
+    frame = SymbolTable(home.scope, home.names, home.depth + 1)
     frame.functions = {name: value for name, value in home.functions.items() if value[0] is not function}
-    frame.names |= {name: Argument(name) for name in parameters_of(function)}
+    frame.names |= {name: Argument(name) for name in get_parameter_names(function)}
     try:
         if function.decorators:
-            raise Unsure(f"{function.name.value} has a decorator", node=function)
+            raise CannotRewrite(f"{function.name.value} has a decorator", node=function)
         _give(double, function, frame)
-    except Unsure as unsure:
+    except CannotRewrite as unsure:
         double.unknown = unsure
     return double
 
 
-def _give(double: Double, function: cst.FunctionDef, frame: Frame) -> None:
+def _give(double: TestDouble, function: cst.FunctionDef, frame: SymbolTable) -> None:
     """Work out what a function gives: what it returns, raises or yields."""
-    body = statements_of(function)
+    body = get_statements(function)
     only = small(body[0]) if len(body) == 1 else None
     if isinstance(only, cst.Raise) and only.exc is not None:
         double.effect = frame.value(only.exc)
@@ -100,10 +108,10 @@ def _yielded(body: list[cst.BaseStatement]) -> cst.BaseExpression | None:
     return cst.List(pieces) if pieces else None
 
 
-def _result(function: cst.FunctionDef, frame: Frame) -> Value:
+def _result(function: cst.FunctionDef, frame: SymbolTable) -> Value:
     """Run the body of a helper: mocks are made and configured, and one is returned."""
     choices: list[tuple[str, Value]] = []
-    for node in statements_of(function):
+    for node in get_statements(function):
         part = small(node)
         if isinstance(node, cst.If) and (choice := _choice(node, frame)):
             choices.append(choice)
@@ -111,13 +119,13 @@ def _result(function: cst.FunctionDef, frame: Frame) -> Value:
             frame.functions[node.name.value] = (node, frame)
         elif isinstance(part, cst.Return) and part.value is not None:
             value = frame.value(part.value)
-            return Table((*choices, ("*", value))) if choices else value
+            return ReturnByName((*choices, ("*", value))) if choices else value
         elif part is None or not configures(part, frame):
-            raise Unsure(f"{function.name.value} does more than to make a mock: {_first_line(node)}", node=node)
-    raise Unsure(f"{function.name.value} returns nothing", node=function)
+            raise CannotRewrite(f"{function.name.value} does more than to make a mock: {_first_line(node)}", node=node)
+    raise CannotRewrite(f"{function.name.value} returns nothing", node=function)
 
 
-def _choice(node: cst.If, frame: Frame) -> tuple[str, Value] | None:
+def _choice(node: cst.If, frame: SymbolTable) -> tuple[str, Value] | None:
     """`if name == "gpt-4o": return model`, as the name and the model."""
     test, body = node.test, node.body.body
     if node.orelse is not None or len(body) != 1:
@@ -126,14 +134,14 @@ def _choice(node: cst.If, frame: Frame) -> tuple[str, Value] | None:
     if not isinstance(part, cst.Return) or part.value is None or not isinstance(test, cst.Comparison):
         return None
     [comparison, *more] = test.comparisons
-    name = text_of(comparison.comparator)
+    name = get_string(comparison.comparator)
     argument = isinstance(test.left, cst.Name) and isinstance(frame.names.get(test.left.value), Argument)
     if more or name is None or not argument or not isinstance(comparison.operator, cst.Equal):
         return None
     return name, frame.value(part.value)
 
 
-def configures(node: cst.BaseSmallStatement, frame: Frame) -> bool:
+def configures(node: cst.BaseSmallStatement, frame: SymbolTable) -> bool:
     """Do what a statement does that makes or configures a mock; False where it is another one."""
     if isinstance(node, cst.AnnAssign) and node.value is not None and isinstance(node.target, cst.Name):
         return _assigned(node.target, node.value, frame)
@@ -144,53 +152,53 @@ def configures(node: cst.BaseSmallStatement, frame: Frame) -> bool:
         return _assigned(target, node.value, frame)
     call = node.value if isinstance(node, cst.Expr) else None
     if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute) and call.func.attr.value == "configure_mock":
-        mock, given = frame.value(call.func.value), arguments_of(call)
-        if isinstance(mock, Double) and given is not None:
+        mock, given = frame.value(call.func.value), get_arguments(call)
+        if isinstance(mock, TestDouble) and given is not None:
             configure(mock, given[1], frame)
             return True
     return isinstance(node, cst.Pass)
 
 
-def _unpacked(target: cst.Tuple, value: cst.Tuple, frame: Frame) -> bool:
+def _unpacked(target: cst.Tuple, value: cst.Tuple, frame: SymbolTable) -> bool:
     """`first, second = Mock(), Mock()`."""
     pairs = list(zip(target.elements, value.elements, strict=False))
     made = [frame.value(right.value) for _, right in pairs]
-    if len(target.elements) != len(value.elements) or any(isinstance(each, Code) for each in made):
+    if len(target.elements) != len(value.elements) or any(isinstance(each, PlainCode) for each in made):
         return False
     return all(_assigned(left.value, right.value, frame) for left, right in pairs)
 
 
-def _assigned(target: cst.BaseExpression, value: cst.BaseExpression, frame: Frame) -> bool:
+def _assigned(target: cst.BaseExpression, value: cst.BaseExpression, frame: SymbolTable) -> bool:
     if isinstance(target, cst.Name):
         if target.value in frame.foreign:
             return False
         made = frame.value(value)
-        if isinstance(made, Code) and frame.depth == 0:
+        if isinstance(made, PlainCode) and frame.depth == 0:
             return False
         frame.names[target.value] = made
         return True
     if isinstance(target, cst.Attribute) and frame.mentions(target):
         owner = frame.value(target.value)
-        if isinstance(owner, Double):
+        if isinstance(owner, TestDouble):
             owner.assign(target.attr.value, frame.value(value))
             return True
     return False
 
 
-def new_fake(made: cst.ClassDef, node: cst.Call, caller: Frame) -> Value:
+def new_fake(made: cst.ClassDef, node: cst.Call, caller: SymbolTable) -> Value:
     """An object of a class of the file, if the class is as simple as a fake is: its methods return what is known.
 
     A class that has a base, such as a pydantic model, makes plain code.
     """
     if made.bases or made.decorators:
-        return Code(node)
-    fake = Double(grows=False)
+        return PlainCode(node)
+    fake = TestDouble(grows=False)
     methods = {}
-    for part in statements_of(made):
+    for part in get_statements(made):
         if isinstance(part, cst.FunctionDef):
             methods[part.name.value] = part
         elif not isinstance(inner := small(part), (cst.Assign, cst.AnnAssign, cst.Pass)):
-            raise Unsure(f"the class {made.name.value} does more than to fake", node=part)
+            raise CannotRewrite(f"the class {made.name.value} does more than to fake", node=part)
         elif isinstance(inner, cst.Assign) and isinstance(inner.targets[0].target, cst.Name):
             fake.attributes[inner.targets[0].target.value] = caller.value(inner.value)
     _construct(fake, made, methods.pop("__init__", None), node, caller)
@@ -199,37 +207,41 @@ def new_fake(made: cst.ClassDef, node: cst.Call, caller: Frame) -> Value:
     return fake
 
 
-def _construct(fake: Double, made: cst.ClassDef, init: cst.FunctionDef | None, node: cst.Call, caller: Frame) -> None:
+def _construct(
+    fake: TestDouble, made: cst.ClassDef, init: cst.FunctionDef | None, node: cst.Call, caller: SymbolTable
+) -> None:
     if init is None:
         if node.args:
-            raise Unsure(f"{made.name.value} takes no arguments", node=node)
+            raise CannotRewrite(f"{made.name.value} takes no arguments", node=node)
         return
-    this = (parameters_of(init) or ["self"])[0]
-    frame = Frame(caller.scope, {this: fake, **bound(init, node, caller, skip=1)}, caller.depth + 1)
-    for part in statements_of(init):
+    this = (get_parameter_names(init) or ["self"])[0]
+    frame = SymbolTable(caller.scope, {this: fake, **bind_arguments(init, node, caller, skip=1)}, caller.depth + 1)
+    for part in get_statements(init):
         inner = small(part)
         if inner is None or not configures(inner, frame):
-            raise Unsure(f"{made.name.value}.__init__ does more than to keep values: {_first_line(part)}", node=part)
+            raise CannotRewrite(
+                f"{made.name.value}.__init__ does more than to keep values: {_first_line(part)}", node=part
+            )
 
 
-def _method(method: cst.FunctionDef, fake: Double, caller: Frame) -> Double:
+def _method(method: cst.FunctionDef, fake: TestDouble, caller: SymbolTable) -> TestDouble:
     """What a method of a fake does, if it is known; else the reason why not."""
-    double = Double(is_async=method.asynchronous is not None, grows=False)
-    names = parameters_of(method)
-    frame = Frame(caller.scope, {name: Argument(name) for name in names}, caller.depth + 1)
+    double = TestDouble(is_async=method.asynchronous is not None, grows=False)
+    names = get_parameter_names(method)
+    frame = SymbolTable(caller.scope, {name: Argument(name) for name in names}, caller.depth + 1)
     frame.names[names[0] if names else "self"] = fake
     try:
         if method.decorators:
-            raise Unsure(f"{method.name.value} has a decorator", node=method)
-        parts = [part for part in map(small, statements_of(method)) if isinstance(part, cst.Expr)]
-        if any(isinstance(part.value, cst.Call) and names[0] in names_in(part) for part in parts):
-            raise Unsure(
+            raise CannotRewrite(f"{method.name.value} has a decorator", node=method)
+        parts = [part for part in map(small, get_statements(method)) if isinstance(part, cst.Expr)]
+        if any(isinstance(part.value, cst.Call) and names[0] in collect_names(part) for part in parts):
+            raise CannotRewrite(
                 f"{method.name.value} of the fake records its calls",
                 "Take the fake out: mock_llm_calls.calls has every call, with its prompt, system prompt and schema.",
                 method,
             )
         _give(double, method, frame)
-    except Unsure as unsure:
+    except CannotRewrite as unsure:
         double.unknown = unsure
     return double
 

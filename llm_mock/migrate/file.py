@@ -14,14 +14,14 @@ from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from llm_mock.errors import InvalidFile
 from llm_mock.migrate import fakes
-from llm_mock.migrate.evaluation import Frame
-from llm_mock.migrate.findings import Finding, Unsure
-from llm_mock.migrate.function import Rewritten, rewrite
-from llm_mock.migrate.imports import with_imports
-from llm_mock.migrate.patches import patch_of
+from llm_mock.migrate.function import RewrittenFunction, rewrite
+from llm_mock.migrate.function_state import FileContext
+from llm_mock.migrate.imports import update_imports
+from llm_mock.migrate.manual_changes import CannotRewrite, ManualChange
+from llm_mock.migrate.patches import parse_patch
 from llm_mock.migrate.scope import Scope
-from llm_mock.migrate.state import Known
-from llm_mock.migrate.syntax import dotted
+from llm_mock.migrate.symbol_table import SymbolTable
+from llm_mock.migrate.syntax import get_dotted_name
 from llm_mock.support.text import shown_path
 
 _MAY_CONCERN_LLM = re.compile(rb"get_(async_)?model\b|\bllm\b|call_history|set_response")
@@ -42,10 +42,10 @@ class FileResult:
     after: str
     encoded: bytes
     changed: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    manual_changes: tuple[ManualChange, ...]
 
 
-def parsed(path: Path, source: bytes) -> cst.Module:
+def parse_file(path: Path, source: bytes) -> cst.Module:
     """The tree of a file.
 
     Raises:
@@ -71,7 +71,7 @@ def _syntax_error(source: bytes, error: cst.ParserSyntaxError) -> tuple[int, str
     return error.raw_line, error.message
 
 
-def rewritten_file(path: Path, source: bytes, ids_of: IdsOf, id_of: Callable[[str], str]) -> FileResult:
+def rewrite_file(path: Path, source: bytes, ids_of: IdsOf, id_of: Callable[[str], str]) -> FileResult:
     """Rewrite the tests of a file that are sure.
 
     Raises:
@@ -80,7 +80,7 @@ def rewritten_file(path: Path, source: bytes, ids_of: IdsOf, id_of: Callable[[st
     if not _MAY_CONCERN_LLM.search(source):
         text = source.decode(errors="replace")
         return FileResult(path, text, text, source, (), ())
-    wrapper = MetadataWrapper(parsed(path, source))
+    wrapper = MetadataWrapper(parse_file(path, source))
     return _File(path, wrapper, ids_of, id_of).result()
 
 
@@ -91,9 +91,9 @@ class _File:
         self.lines = wrapper.resolve(PositionProvider)
         self.functions = list(_functions(self.module))
         fixtures = {name: node for name, node, owner in self.functions if owner is None and _is_fixture(node)}
-        self.known = Known(Scope(self.module, fakes), path, ids_of, id_of, fixtures)
-        self.results: dict[str, Rewritten] = {}
-        self.problems: dict[str, Unsure] = {}
+        self.known = FileContext(Scope(self.module, fakes), path, ids_of, id_of, fixtures)
+        self.results: dict[str, RewrittenFunction] = {}
+        self.problems: dict[str, CannotRewrite] = {}
 
     def result(self) -> FileResult:
         nodes: dict[str, cst.FunctionDef | cst.ClassDef] = {name: node for name, node, _ in self.functions}
@@ -109,25 +109,25 @@ class _File:
         new = {functions[name]: result.node for name, result in self.results.items() if result.node is not None}
         module = self.module
         if new:
-            module = with_imports(self.module, self._replaced(new))
-        findings = [self._finding(name, nodes[name], problem) for name, problem in self.problems.items()]
+            module = update_imports(self.module, self._replaced(new))
+        manual_changes = [self._finding(name, nodes[name], problem) for name, problem in self.problems.items()]
         changed = tuple(name for name, result in self.results.items() if result.node is not None)
         before, after = self.module.code, module.code
         return FileResult(
-            self.path, before, after, module.bytes, changed, tuple(sorted(findings, key=lambda each: each.line))
+            self.path, before, after, module.bytes, changed, tuple(sorted(manual_changes, key=lambda each: each.line))
         )
 
     def _check_class(self, name: str, node: cst.ClassDef) -> None:
         """A class whose decorator patches `llm` for its methods is left alone."""
         try:
             for decorator in node.decorators:
-                if patch_of(decorator.decorator, Frame(self.known.scope), self.path) is not None:
-                    raise Unsure(
+                if parse_patch(decorator.decorator, SymbolTable(self.known.scope), self.path) is not None:
+                    raise CannotRewrite(
                         "its methods are patched by a decorator of the class",
                         "Take it out, with the argument of each method, and say what the model answers in an autouse "
                         "fixture of the class.",
                     )
-        except Unsure as unsure:
+        except CannotRewrite as unsure:
             self.problems[name] = unsure
 
     def _try(self, name: str, node: cst.FunctionDef, owner: cst.ClassDef | None) -> None:
@@ -138,12 +138,12 @@ class _File:
             if result.node is not None and name in self.known.fixtures:
                 self._check_shared_file(result)
             self.results[name] = result
-        except Unsure as unsure:
+        except CannotRewrite as unsure:
             self.problems[name] = _of_class(node) if owner is not None and _is_fixture(node) else unsure
 
-    def _check_shared_file(self, result: Rewritten) -> None:
+    def _check_shared_file(self, result: RewrittenFunction) -> None:
         if self.path.name == "conftest.py" and result.given is not None:
-            raise Unsure(
+            raise CannotRewrite(
                 "tests of other files are given this mock",
                 "Let it configure llm_mock (mock_llm_responses.set) and yield nothing; its tests ask for "
                 "mock_llm_calls.",
@@ -176,13 +176,13 @@ class _File:
 
     def _fail(self, name: str, why: str) -> None:
         del self.results[name]
-        self.problems[name] = Unsure(why, "Rewrite that one first, then run this again.")
+        self.problems[name] = CannotRewrite(why, "Rewrite that one first, then run this again.")
 
-    def _finding(self, name: str, function: cst.FunctionDef | cst.ClassDef, problem: Unsure) -> Finding:
+    def _finding(self, name: str, function: cst.FunctionDef | cst.ClassDef, problem: CannotRewrite) -> ManualChange:
         found = None if problem.node is None else self.lines.get(problem.node)
         found = found or self.lines.get(function.name)
         line = found.start.line if isinstance(found, CodeRange) else 1
-        return Finding(self.path, line, name, problem.why, problem.instead)
+        return ManualChange(self.path, line, name, problem.why, problem.instead)
 
     def _replaced(self, new: dict[cst.FunctionDef, cst.FunctionDef]) -> cst.Module:
         silent = {name for name, result in self.results.items() if result.node is not None and result.says_nothing}
@@ -218,13 +218,13 @@ def _functions(module: cst.Module) -> Iterator[tuple[str, cst.FunctionDef, cst.C
 
 def _is_fixture(node: cst.FunctionDef) -> bool:
     decorators = [each.decorator for each in node.decorators]
-    names = [dotted(each.func if isinstance(each, cst.Call) else each) or "" for each in decorators]
+    names = [get_dotted_name(each.func if isinstance(each, cst.Call) else each) or "" for each in decorators]
     return any(name.split(".")[-1] == "fixture" for name in names)
 
 
-def _of_class(fixture: cst.FunctionDef) -> Unsure:
+def _of_class(fixture: cst.FunctionDef) -> CannotRewrite:
     """What to say of a fixture of a class, whose tests are not followed."""
-    return Unsure(
+    return CannotRewrite(
         "it is a fixture of a class",
         "Move it out of the class, without self, and run this again: its tests are rewritten with it then.",
         fixture.name,
@@ -233,13 +233,15 @@ def _of_class(fixture: cst.FunctionDef) -> Unsure:
 
 def _check_owner(node: cst.FunctionDef, owner: cst.ClassDef | None, scope: Scope) -> None:
     if owner is not None and any("TestCase" in scope.meaning(base.value) for base in owner.bases):
-        raise Unsure(
+        raise CannotRewrite(
             "a method of unittest.TestCase takes no fixtures",
             "Have an autouse fixture of the class keep it: `@pytest.fixture(autouse=True)`, `def take_mock(self, "
             "mock_llm_responses): self.llm_mock = mock_llm_responses`.",
         )
     if not node.name.value.startswith("test") and not _is_fixture(node):
-        raise Unsure("it is called by tests, and takes no fixtures", "Give it mock_llm_responses as an argument.")
+        raise CannotRewrite(
+            "it is called by tests, and takes no fixtures", "Give it mock_llm_responses as an argument."
+        )
 
 
 class _Replacing(cst.CSTTransformer):

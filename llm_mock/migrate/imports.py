@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from llm_mock.migrate.syntax import dotted, names_in, statement
+from llm_mock.migrate.syntax import collect_names, get_dotted_name, statement
 
 
-def with_imports(old: cst.Module, new: cst.Module) -> cst.Module:
+def update_imports(old: cst.Module, new: cst.Module) -> cst.Module:
     """The new file with its imports put right. What the old file did not use either is left alone."""
     used_before = _used(old)
     body: Sequence[cst.BaseStatement] = [node for node in new.body if isinstance(node, cst.BaseStatement)]
@@ -106,7 +106,7 @@ def _without(node: cst.BaseStatement, gone: set[str]) -> cst.BaseStatement | Non
 
 
 def _bound(alias: cst.ImportAlias) -> str:
-    name = dotted(alias.asname.name if alias.asname else alias.name) or ""
+    name = get_dotted_name(alias.asname.name if alias.asname else alias.name) or ""
     return name.partition(".")[0]
 
 
@@ -117,14 +117,14 @@ def _with_reply(body: Sequence[cst.BaseStatement]) -> list[cst.BaseStatement]:
     for number in places:
         node = body[number]
         part = node.body[0] if isinstance(node, cst.SimpleStatementLine) else None
-        if isinstance(part, cst.ImportFrom) and part.module and dotted(part.module) == "llm_mock":
+        if isinstance(part, cst.ImportFrom) and part.module and get_dotted_name(part.module) == "llm_mock":
             if isinstance(part.names, cst.ImportStar):
                 return list(body)
             last = part.names[-1].with_changes(comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
             changed = part.with_changes(names=[*part.names[:-1], last, cst.ImportAlias(cst.Name("Reply"))])
             return [*body[:number], node.with_changes(body=[changed]), *body[number + 1 :]]
     if not places:
-        return [*body[:1], line, *body[1:]] if body and "import" not in names_in(body[0]) else [line, *body]
+        return [*body[:1], line, *body[1:]] if body and "import" not in collect_names(body[0]) else [line, *body]
     after = places[-1]
     for number in reversed(places):
         if _module_of(body[number]) <= "llm_mock":
@@ -140,5 +140,5 @@ def _is_import(node: cst.BaseStatement) -> bool:
 def _module_of(node: cst.BaseStatement) -> str:
     part = node.body[0] if isinstance(node, cst.SimpleStatementLine) else None
     if isinstance(part, cst.ImportFrom):
-        return (dotted(part.module) if part.module else ".") or ""
-    return dotted(part.names[0].name) or "" if isinstance(part, cst.Import) else ""
+        return (get_dotted_name(part.module) if part.module else ".") or ""
+    return get_dotted_name(part.names[0].name) or "" if isinstance(part, cst.Import) else ""

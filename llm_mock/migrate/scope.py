@@ -8,23 +8,23 @@ from typing import Any, Protocol
 
 import libcst as cst
 
-from llm_mock.migrate.syntax import dotted, text_of
+from llm_mock.migrate.syntax import get_dotted_name, get_string
 
 MOCKS = {"Mock": False, "MagicMock": False, "NonCallableMock": False, "AsyncMock": True}
 """The classes of `unittest.mock`, and whether what they make is awaited."""
 MOCK_MODULES = ("unittest.mock.", "mock.", "mocker.")
 
 
-class Fakes(Protocol):
+class FakeEvaluator(Protocol):
     """Evaluates helpers and fake classes, in a frame of the function that uses them: the module `fakes`."""
 
     def makes_mocks(self, function: cst.FunctionDef, scope: Scope) -> bool:
         """Whether a helper makes mocks."""
 
-    def called_helper(self, function: cst.FunctionDef, node: cst.Call, caller: Any, home: Any) -> Any:
+    def call_helper(self, function: cst.FunctionDef, node: cst.Call, caller: Any, home: Any) -> Any:
         """What a helper returns."""
 
-    def function_double(self, function: cst.FunctionDef, home: Any) -> Any:
+    def new_function_double(self, function: cst.FunctionDef, home: Any) -> Any:
         """A function that stands in place of a mock."""
 
     def new_fake(self, made: cst.ClassDef, node: cst.Call, caller: Any) -> Any:
@@ -39,7 +39,7 @@ class Scope:
         fakes: evaluates its helpers and classes.
     """
 
-    def __init__(self, module: cst.Module, fakes: Fakes) -> None:
+    def __init__(self, module: cst.Module, fakes: FakeEvaluator) -> None:
         self.fakes = fakes
         self.imports: dict[str, str] = {}
         """What each imported name stands for, such as `unittest.mock.patch`."""
@@ -69,23 +69,23 @@ class Scope:
         found: dict[str, str] = {}
         if isinstance(node, cst.Import):
             for alias in node.names:
-                name = dotted(alias.name) or ""
+                name = get_dotted_name(alias.name) or ""
                 if alias.asname is not None:
-                    found[dotted(alias.asname.name) or ""] = name
+                    found[get_dotted_name(alias.asname.name) or ""] = name
                 else:
                     found[name.partition(".")[0]] = name.partition(".")[0]
         elif not isinstance(node.names, cst.ImportStar):
-            module = "." * len(node.relative) + (dotted(node.module) or "" if node.module else "")
+            module = "." * len(node.relative) + (get_dotted_name(node.module) or "" if node.module else "")
             for alias in node.names:
                 shown = alias.asname.name if alias.asname else alias.name
                 separator = "" if module.endswith(".") else "."
-                found[dotted(shown) or ""] = f"{module}{separator}{dotted(alias.name)}"
+                found[get_dotted_name(shown) or ""] = f"{module}{separator}{get_dotted_name(alias.name)}"
         self.imports |= found
         return found
 
     def meaning(self, node: cst.CSTNode) -> str:
         """The full dotted name of what an expression names, such as `unittest.mock.Mock`; empty for all else."""
-        name = dotted(node)
+        name = get_dotted_name(node)
         if name is None:
             return ""
         first, dot, rest = name.partition(".")
@@ -118,12 +118,12 @@ def _of_mock(meaning: str, names: Iterable[str]) -> str | None:
     return None
 
 
-def parametrized_values(function: cst.FunctionDef) -> dict[str, list[cst.BaseExpression]]:
+def collect_parametrized_values(function: cst.FunctionDef) -> dict[str, list[cst.BaseExpression]]:
     """The values that `pytest.mark.parametrize` gives the parameters of a test, where they are written out."""
     found: dict[str, list[cst.BaseExpression]] = {}
     for decorator in function.decorators:
         call = decorator.decorator
-        if not isinstance(call, cst.Call) or not (dotted(call.func) or "").endswith("mark.parametrize"):
+        if not isinstance(call, cst.Call) or not (get_dotted_name(call.func) or "").endswith("mark.parametrize"):
             continue
         if len(call.args) < 2 or not isinstance(call.args[1].value, (cst.List, cst.Tuple)):
             continue
@@ -139,5 +139,5 @@ def parametrized_values(function: cst.FunctionDef) -> dict[str, list[cst.BaseExp
 
 def _parameter_names(node: cst.BaseExpression) -> list[str]:
     if isinstance(node, (cst.List, cst.Tuple)):
-        return [text_of(element.value) or "" for element in node.elements]
-    return [name.strip() for name in (text_of(node) or "").split(",")]
+        return [get_string(element.value) or "" for element in node.elements]
+    return [name.strip() for name in (get_string(node) or "").split(",")]

@@ -9,21 +9,21 @@ import libcst as cst
 import libcst.matchers as m
 
 from llm_mock.migrate.assertions import assertion_name, assertions
-from llm_mock.migrate.body import Local, Part, Slot, assembled, is_empty
-from llm_mock.migrate.doubles import Code, PrivateMock
+from llm_mock.migrate.body import Local, Part, Slot, assemble_body, is_empty
+from llm_mock.migrate.doubles import LegacyMock, PlainCode
 from llm_mock.migrate.fakes import configures
-from llm_mock.migrate.findings import Unsure
-from llm_mock.migrate.patches import Patch, UnsurePatch, patch_of
-from llm_mock.migrate.private_mock import set_statement
-from llm_mock.migrate.reads import RECORDED, Calls, Keywords, OneCall, Positional, Read
-from llm_mock.migrate.state import Foreign, State
-from llm_mock.migrate.syntax import code, dotted, expression, has_call, small, statement
+from llm_mock.migrate.function_state import FunctionState, UnrelatedMock
+from llm_mock.migrate.legacy_mock import convert_set_response
+from llm_mock.migrate.manual_changes import CannotRewrite
+from llm_mock.migrate.patches import CannotRewritePatch, Patch, parse_patch
+from llm_mock.migrate.recorded_calls import RECORDED, CallList, KeywordArguments, PositionalArguments, Read, SingleCall
+from llm_mock.migrate.syntax import code, expression, get_dotted_name, has_call, small, statement
 
 
-class Statements:
+class StatementRewriter:
     """The statements of a function."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: FunctionState) -> None:
         self.state = state
         self.frame = state.frame
         self.reader = state.reader
@@ -41,7 +41,7 @@ class Statements:
         for node in body:
             try:
                 self._statement(node, parts)
-            except Unsure as unsure:
+            except CannotRewrite as unsure:
                 unsure.node = unsure.node or node
                 raise
         return parts
@@ -65,7 +65,7 @@ class Statements:
     def _with(self, node: cst.With, parts: list[Part]) -> None:
         items, slot = [], Slot.of(node)
         for item in node.items:
-            patch = patch_of(item.item, self.frame, self.state.known.path)
+            patch = parse_patch(item.item, self.frame, self.state.known.path)
             if patch is None:
                 items.append(item.with_changes(item=self._read(item.item)))
                 continue
@@ -82,9 +82,9 @@ class Statements:
         self.state.said.say()
         body = self._block(node.body.body)
         self.state.said.say()
-        inner = assembled(body)
+        inner = assemble_body(body)
         if is_empty(inner):
-            raise Unsure("nothing is left of the block", node=node)
+            raise CannotRewrite("nothing is left of the block", node=node)
         items[-1] = items[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
         leading = [] if len(items) < len(node.items) else node.leading_lines
         block = cst.IndentedBlock(inner) if not isinstance(node.body, cst.IndentedBlock) else node.body
@@ -96,7 +96,7 @@ class Statements:
         if isinstance(node, cst.For):
             calls = self.reader.read(node.iter)
             self.reader.looped(node)
-            if isinstance(calls, Calls):
+            if isinstance(calls, CallList):
                 node = node.with_changes(iter=expression(calls.source))
         if has_call(node):
             self.state.said.say()
@@ -109,11 +109,11 @@ class Statements:
         """What takes the place of a line within a loop or a condition."""
         parts: list[Part] = []
         self._statement(node, parts)
-        return assembled(parts)
+        return assemble_body(parts)
 
     def _refuse_nested(self, node: cst.CSTNode) -> None:
         if self._nested:
-            raise Unsure("mocks are configured in a loop or under a condition", node=node)
+            raise CannotRewrite("mocks are configured in a loop or under a condition", node=node)
 
     def _understood(self, node: cst.SimpleStatementLine, part: cst.BaseSmallStatement, parts: list[Part]) -> bool:
         """Do what a line does that only concerns mocks; False where it is another one."""
@@ -125,7 +125,7 @@ class Statements:
             self._assertion(node, cst.ensure_type(part.value, cst.Call), parts)
             return True
         if isinstance(part, (cst.Expr, cst.Assign)) and (
-            patch := patch_of(part.value, self.frame, self.state.known.path)
+            patch := parse_patch(part.value, self.frame, self.state.known.path)
         ):
             self._patched(node, part, patch, parts)
             return True
@@ -135,7 +135,7 @@ class Statements:
             return self._give(node, cast("cst.BaseExpression | None", given), parts)
         if isinstance(part, cst.Expr) and self._is_private_set(part.value):
             parts.append(
-                statement(set_statement(cst.ensure_type(part.value, cst.Call))).with_changes(
+                statement(convert_set_response(cst.ensure_type(part.value, cst.Call))).with_changes(
                     leading_lines=node.leading_lines, trailing_whitespace=node.trailing_whitespace
                 )
             )
@@ -157,7 +157,7 @@ class Statements:
         if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
             return False
         is_set = node.func.attr.value == "set_response" and self.frame.mentions(node.func)
-        return bool(is_set) and isinstance(self.frame.value(node.func.value), PrivateMock)
+        return bool(is_set) and isinstance(self.frame.value(node.func.value), LegacyMock)
 
     def _slot(self, node: cst.CSTNode, parts: list[Part]) -> None:
         slot = Slot.of(node)
@@ -179,23 +179,25 @@ class Statements:
     ) -> None:
         """`monkeypatch.setattr(…)`, or `x = mocker.patch(…)`."""
         self._refuse_nested(node)
-        if not (dotted(cst.ensure_type(part.value, cst.Call).func) or "").startswith(
+        if not (get_dotted_name(cst.ensure_type(part.value, cst.Call).func) or "").startswith(
             ("mocker.", "monkeypatch.", "mp.")
         ):
-            raise UnsurePatch("a patch is started by hand", "Take it out: mocks of llm_mock need no start and stop.")
+            raise CannotRewritePatch(
+                "a patch is started by hand", "Take it out: mocks of llm_mock need no start and stop."
+            )
         self.state.take(patch)
         if isinstance(part, cst.Assign):
             if len(part.targets) != 1 or not isinstance(part.targets[0].target, cst.Name):
-                raise Unsure("a patch is assigned to more than a name", node=node)
+                raise CannotRewrite("a patch is assigned to more than a name", node=node)
             self.frame.names[part.targets[0].target.value] = patch.value
         self._slot(node, parts)
 
     def _give(self, node: cst.SimpleStatementLine, given: cst.BaseExpression | None, parts: list[Part]) -> bool:
         """What a fixture hands to its tests; it is no more needed where it is a mock."""
         value = None if given is None else self.frame.value(given)
-        if isinstance(value, Code) and code(value.node) != "None":
+        if isinstance(value, PlainCode) and code(value.node) != "None":
             if self.state.getters:
-                raise Unsure("the fixture gives something else than the mock", node=node)
+                raise CannotRewrite("the fixture gives something else than the mock", node=node)
             return False
         if self.state.getters or value is not None:
             self.state.said.say()
@@ -215,12 +217,12 @@ class Statements:
         if isinstance(target, cst.Name):
             self.reader.names[target.value] = read
             return True
-        if isinstance(target, cst.Tuple) and isinstance(read, OneCall) and len(target.elements) == 2:
+        if isinstance(target, cst.Tuple) and isinstance(read, SingleCall) and len(target.elements) == 2:
             names = [element.value for element in target.elements]
-            arguments: tuple[Read, Read] = (Positional(read), Keywords(read))
+            arguments: tuple[Read, Read] = (PositionalArguments(read), KeywordArguments(read))
             for name, value in zip(names, arguments, strict=True):
                 if not isinstance(name, cst.Name):
-                    raise Unsure("the arguments of a call are unpacked", node=part)
+                    raise CannotRewrite("the arguments of a call are unpacked", node=part)
                 self.reader.names[name.value] = value
             return True
         return False
@@ -254,15 +256,15 @@ class Statements:
 
     def refuse_left(self, name: str, node: cst.CSTNode) -> None:
         if name in self.frame.names and not self.state.said.is_of_llm(self.frame.names[name]):
-            raise Foreign(name)
+            raise UnrelatedMock(name)
         line = code(node).strip().splitlines()[0]
-        raise Unsure(f"the mock {name} is used in a way that is not known: {line}", RECORDED, node)
+        raise CannotRewrite(f"the mock {name} is used in a way that is not known: {line}", RECORDED, node)
 
 
 class _Lines(cst.CSTTransformer):
     """Rewrites the lines within a compound statement."""
 
-    def __init__(self, statements: Statements) -> None:
+    def __init__(self, statements: StatementRewriter) -> None:
         self.statements = statements
 
     def leave_SimpleStatementLine(

@@ -26,7 +26,7 @@ def statement(source: str) -> cst.SimpleStatementLine:
     return cst.ensure_type(cst.parse_statement(source), cst.SimpleStatementLine)
 
 
-def names_in(node: cst.CSTNode) -> set[str]:
+def collect_names(node: cst.CSTNode) -> set[str]:
     """The names that an expression or a statement reads or binds; attributes and keywords are none."""
     found = _Names()
     node.visit(found)
@@ -49,17 +49,17 @@ class _Names(cst.CSTVisitor):
         return False
 
 
-def dotted(node: cst.CSTNode) -> str | None:
+def get_dotted_name(node: cst.CSTNode) -> str | None:
     """`a.b.c` where a node is nothing else."""
     if isinstance(node, cst.Name):
         return node.value
     if isinstance(node, cst.Attribute):
-        start = dotted(node.value)
+        start = get_dotted_name(node.value)
         return start and f"{start}.{node.attr.value}"
     return None
 
 
-def text_of(node: cst.CSTNode | None) -> str | None:
+def get_string(node: cst.CSTNode | None) -> str | None:
     """The value of a literal text; None for all else."""
     if isinstance(node, (cst.SimpleString, cst.ConcatenatedString)):
         value = node.evaluated_value
@@ -67,15 +67,15 @@ def text_of(node: cst.CSTNode | None) -> str | None:
     return None
 
 
-def number_of(node: cst.CSTNode) -> int | None:
+def get_int(node: cst.CSTNode) -> int | None:
     """The value of a whole number; None for all else."""
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
-        inner = number_of(node.expression)
+        inner = get_int(node.expression)
         return None if inner is None else -inner
     return int(node.value, 0) if isinstance(node, cst.Integer) else None
 
 
-def index_of(node: cst.Subscript) -> cst.BaseExpression | None:
+def get_index(node: cst.Subscript) -> cst.BaseExpression | None:
     """The one index of `value[index]`."""
     if len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index):
         return node.slice[0].slice.value
@@ -87,14 +87,14 @@ def has_call(node: cst.CSTNode) -> bool:
     return bool(m.findall(node, m.OneOf(m.Call(), m.Await(), m.With(), m.For())))
 
 
-def arguments_of(call: cst.Call) -> tuple[list[cst.BaseExpression], dict[str, cst.BaseExpression]] | None:
+def get_arguments(call: cst.Call) -> tuple[list[cst.BaseExpression], dict[str, cst.BaseExpression]] | None:
     """The arguments of a call by position and by name; None where `*` or `**` hides some."""
     positional: list[cst.BaseExpression] = []
     named: dict[str, cst.BaseExpression] = {}
     for argument in call.args:
         if argument.star == "**" and isinstance(argument.value, cst.Dict):
             for element in argument.value.elements:
-                name = text_of(element.key) if isinstance(element, cst.DictElement) else None
+                name = get_string(element.key) if isinstance(element, cst.DictElement) else None
                 if name is None:
                     return None
                 named[name] = element.value
@@ -107,7 +107,7 @@ def arguments_of(call: cst.Call) -> tuple[list[cst.BaseExpression], dict[str, cs
     return positional, named
 
 
-def parameters_of(function: cst.FunctionDef | cst.Lambda) -> list[str]:
+def get_parameter_names(function: cst.FunctionDef | cst.Lambda) -> list[str]:
     """The names of all parameters."""
     parameters = function.params
     every = [*parameters.posonly_params, *parameters.params, *parameters.kwonly_params]
@@ -115,7 +115,7 @@ def parameters_of(function: cst.FunctionDef | cst.Lambda) -> list[str]:
     return [each.name.value for each in [*every, *stars]]
 
 
-def statements_of(function: cst.FunctionDef | cst.ClassDef) -> list[cst.BaseStatement]:
+def get_statements(function: cst.FunctionDef | cst.ClassDef) -> list[cst.BaseStatement]:
     """The statements of a body, without its docstring."""
     body = [part for part in function.body.body if isinstance(part, cst.BaseStatement)]
     if isinstance(function.body, cst.SimpleStatementSuite):
@@ -145,6 +145,8 @@ class _Substitution(cst.CSTTransformer):
         return updated_node.with_changes(keyword=original_node.keyword)
 
 
-def substituted(node: cst.BaseExpression, values: Mapping[str, cst.BaseExpression]) -> cst.BaseExpression:
+def replace_names(node: cst.BaseExpression, values: Mapping[str, cst.BaseExpression]) -> cst.BaseExpression:
     """An expression with names replaced."""
-    return cast("cst.BaseExpression", node.visit(_Substitution(values))) if names_in(node) & values.keys() else node
+    return (
+        cast("cst.BaseExpression", node.visit(_Substitution(values))) if collect_names(node) & values.keys() else node
+    )

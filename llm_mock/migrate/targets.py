@@ -6,7 +6,7 @@ import ast
 import functools
 from pathlib import Path
 
-from llm_mock.migrate.findings import Unsure
+from llm_mock.migrate.manual_changes import CannotRewrite
 
 GETTERS = {"get_model": False, "get_async_model": True}
 """The functions of `llm`, and whether they give async models."""
@@ -15,16 +15,16 @@ DEEPEST = 5
 """Over how many modules an imported name is followed."""
 
 
-def target_of(path: str, test_file: Path) -> tuple[str, str] | None:
+def resolve_target(path: str, test_file: Path) -> tuple[str, str] | None:
     """What of `llm` a dotted path names: `("llm", "get_model")`, or `("llm", "")` for the whole library.
 
     None where it is something else.
 
     Raises:
-        Unsure: nothing shows what it is.
+        CannotRewrite: nothing shows what it is.
     """
     if path.startswith("."):
-        raise Unsure(
+        raise CannotRewrite(
             f"{path} is relative, so it is not known which module it is",
             'Patch it by its full name, such as "app.get_model".',
         )
@@ -45,7 +45,7 @@ def target_of(path: str, test_file: Path) -> tuple[str, str] | None:
         return LIBRARY, name  # app.llm.get_model
     if not maybe or _source_of(owner, test_file):
         return None
-    raise Unsure(
+    raise CannotRewrite(
         f"the module {owner} was not found near the test, so it is not known whether {path} is llm's",
         "If it is, take out the patch and write mock_llm_responses.set(model, reply).",
     )

@@ -13,7 +13,7 @@ from unittest import mock
 
 import pytest
 
-from llm_mock.migrate.learning import FILE_VARIABLE
+from llm_mock.migrate.model_discovery import FILE_VARIABLE
 from llm_mock.migrate.targets import GETTERS
 
 

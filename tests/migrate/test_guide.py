@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("libcst")
 
-from llm_mock.migrate.file import rewritten_file
+from llm_mock.migrate.file import rewrite_file
 
 GUIDE = (Path(__file__).parents[2] / "MIGRATION_GUIDE.md").read_text()
 CHAPTER = GUIDE.partition("## What it makes of the shapes")[2].partition("\n## ")[0]
@@ -28,6 +28,6 @@ def learned(test: str, target: str) -> tuple[str, ...]:
 def test_what_the_guide_shows_is_what_the_command_makes(title: str, tmp_path: Path) -> None:
     old, new = SHAPES[title]
     (tmp_path / "assistant.py").write_text(APPLICATION)
-    result = rewritten_file(tmp_path / "test_old.py", old.encode(), learned, lambda name: name)
-    assert result.findings == ()
+    result = rewrite_file(tmp_path / "test_old.py", old.encode(), learned, lambda name: name)
+    assert result.manual_changes == ()
     assert result.after.replace("_old", "_new") == new

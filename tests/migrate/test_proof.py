@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("libcst")
 pytest.importorskip("pytest_mock")
 
-from llm_mock.migrate.file import rewritten_file
+from llm_mock.migrate.file import rewrite_file
 
 OLD = Path(__file__).parent / "old"
 WARNED = ("-W", "always::llm_mock.SchemaViolationWarning")
@@ -31,11 +31,11 @@ def outcomes(pytester: pytest.Pytester, folder: Path, *options: str) -> dict[str
 def migrated(folder: Path) -> None:
     for name in TESTS:
         path = folder / name
-        result = rewritten_file(path, path.read_bytes(), lambda test, target: (), lambda name: name)
-        assert result.findings == ()
+        result = rewrite_file(path, path.read_bytes(), lambda test, target: (), lambda name: name)
+        assert result.manual_changes == ()
         assert result.after != result.before
-        again = rewritten_file(path, result.after.encode(), lambda test, target: (), lambda name: name)
-        assert (again.after, again.findings) == (result.after, ())
+        again = rewrite_file(path, result.after.encode(), lambda test, target: (), lambda name: name)
+        assert (again.after, again.manual_changes) == (result.after, ())
         path.write_text(result.after)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("libcst")
 
-from llm_mock.migrate.file import FileResult, rewritten_file
+from llm_mock.migrate.file import FileResult, rewrite_file
 
 START = """\
 from unittest import TestCase
@@ -308,7 +308,7 @@ def migrated(folder: Path, text: str) -> FileResult:
     (folder / "app.py").write_text("from llm import get_model, get_async_model\n")
     (folder / "other.py").write_text("from django.apps import get_model\n")
     source = (START + dedent(text).lstrip("\n")).encode()
-    return rewritten_file(folder / "test_old.py", source, lambda test, target: (), lambda name: name)
+    return rewrite_file(folder / "test_old.py", source, lambda test, target: (), lambda name: name)
 
 
 @pytest.mark.parametrize(("text", "message"), UNSURE.values(), ids=UNSURE)
@@ -319,13 +319,13 @@ def test_what_is_not_sure_is_told_and_left(
     result = migrated(tmp_path, text)
     assert result.after == result.before
     assert result.changed == ()
-    assert message in "\n".join(map(str, result.findings))
+    assert message in "\n".join(map(str, result.manual_changes))
 
 
 @pytest.mark.parametrize("text", NOT_OURS.values(), ids=NOT_OURS)
 def test_what_has_nothing_to_do_with_llm_is_left_alone(text: str, tmp_path: Path) -> None:
     result = migrated(tmp_path, text)
-    assert (result.after, result.findings) == (result.before, ())
+    assert (result.after, result.manual_changes) == (result.before, ())
 
 
 def test_what_a_fixture_does_after_the_test_stays_after_it(tmp_path: Path) -> None:
@@ -344,7 +344,7 @@ def test_what_a_fixture_does_after_the_test_stays_after_it(tmp_path: Path) -> No
             model.prompt.assert_called_once()
         """,
     )
-    assert result.findings == ()
+    assert result.manual_changes == ()
     new = """
         @pytest.fixture
         def model(tmp_path, mock_llm_responses):

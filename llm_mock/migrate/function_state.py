@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llm_mock.migrate.body import Slot
-from llm_mock.migrate.doubles import Getter, Value
-from llm_mock.migrate.evaluation import Frame
-from llm_mock.migrate.reads import Reader
-from llm_mock.migrate.said import Said
-from llm_mock.migrate.scope import Scope, parametrized_values
+from llm_mock.migrate.configured_replies import ConfiguredReplies
+from llm_mock.migrate.doubles import PatchedGetter, Value
+from llm_mock.migrate.recorded_calls import CallReader
+from llm_mock.migrate.scope import Scope, collect_parametrized_values
+from llm_mock.migrate.symbol_table import SymbolTable
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from llm_mock.migrate.patches import Patch
 
 
-class Foreign(Exception):
+class UnrelatedMock(Exception):
     """A name stands for a mock that has nothing to do with `llm`."""
 
     def __init__(self, name: str) -> None:
@@ -29,7 +29,7 @@ class Foreign(Exception):
 
 
 @dataclass(frozen=True)
-class Known:
+class FileContext:
     """What is known of the file that a function stands in, and of the world around it.
 
     Attributes:
@@ -47,7 +47,7 @@ class Known:
     fixtures: Mapping[str, cst.FunctionDef]
 
 
-class State:
+class FunctionState:
     """One function, and what its names stand for.
 
     Args:
@@ -62,7 +62,7 @@ class State:
         self,
         name: str,
         function: cst.FunctionDef,
-        known: Known,
+        known: FileContext,
         foreign: frozenset[str],
         ids: Mapping[str, Sequence[str]],
     ) -> None:
@@ -70,14 +70,14 @@ class State:
         self.function = function
         self.known = known
         self.is_fixture = name in known.fixtures
-        self.frame = Frame(known.scope.of_function())
+        self.frame = SymbolTable(known.scope.of_function())
         self.frame.foreign = foreign
-        self.frame.plain.update(parametrized_values(function))
-        self.getters: list[Getter] = []
-        self.reader = Reader(self.frame, self.getters, known.id_of)
+        self.frame.plain.update(collect_parametrized_values(function))
+        self.getters: list[PatchedGetter] = []
+        self.reader = CallReader(self.frame, self.getters, known.id_of)
         self.slots: list[Slot] = [Slot()]
         """Where mocks were configured; the first is the beginning of the body."""
-        self.said = Said(self.getters, self.frame, self.slots)
+        self.said = ConfiguredReplies(self.getters, self.frame, self.slots)
         self.given: Value | None = None
         """What a fixture hands to its tests."""
         self._ids = ids

@@ -6,9 +6,9 @@ import re
 
 import libcst as cst
 
-from llm_mock.migrate.doubles import Code
-from llm_mock.migrate.evaluation import Frame
-from llm_mock.migrate.syntax import dotted, text_of
+from llm_mock.migrate.doubles import PlainCode
+from llm_mock.migrate.symbol_table import SymbolTable
+from llm_mock.migrate.syntax import get_dotted_name, get_string
 
 ERRORS = re.compile(r"(Error|Exception|Timeout|Interrupt|Exit|Refused|Failed|NotFound)$")
 TEXT_METHODS = {
@@ -26,9 +26,9 @@ TEXT_METHODS = {
 MOST_NAMES = 5
 
 
-def is_text(node: cst.BaseExpression, frame: Frame, depth: int = 0) -> bool:
+def is_text(node: cst.BaseExpression, frame: SymbolTable, depth: int = 0) -> bool:
     """Whether an expression is a text."""
-    if text_of(node) is not None or isinstance(node, cst.FormattedString):
+    if get_string(node) is not None or isinstance(node, cst.FormattedString):
         return True
     if isinstance(node, cst.ConcatenatedString):
         return True
@@ -42,36 +42,36 @@ def is_text(node: cst.BaseExpression, frame: Frame, depth: int = 0) -> bool:
     return depth < MOST_NAMES and _each(node, frame, lambda value: is_text(value, frame, depth + 1))
 
 
-def is_data(node: cst.BaseExpression, frame: Frame, depth: int = 0) -> bool:
+def is_data(node: cst.BaseExpression, frame: SymbolTable, depth: int = 0) -> bool:
     """Whether an expression is a dict or a list."""
     if isinstance(node, (cst.Dict, cst.List, cst.DictComp, cst.ListComp)):
         return True
     if isinstance(node, cst.Call):
-        name = dotted(node.func) or ""
+        name = get_dotted_name(node.func) or ""
         return name == "dict" or name.endswith(".model_dump")
     return depth < MOST_NAMES and _each(node, frame, lambda value: is_data(value, frame, depth + 1))
 
 
-def is_error(node: cst.BaseExpression, frame: Frame, depth: int = 0) -> bool:
+def is_error(node: cst.BaseExpression, frame: SymbolTable, depth: int = 0) -> bool:
     """Whether an expression is an exception or its class."""
     named = node.func if isinstance(node, cst.Call) else node
-    name = dotted(named)
+    name = get_dotted_name(named)
     if name is None:
         return False
     made = frame.scope.classes.get(name)
     if made is not None:
-        return any(ERRORS.search(dotted(base.value) or "") for base in made.bases)
+        return any(ERRORS.search(get_dotted_name(base.value) or "") for base in made.bases)
     if ERRORS.search(frame.scope.meaning(named)) or name in ("StopIteration", "StopAsyncIteration"):
         return True
     return depth < MOST_NAMES and _each(node, frame, lambda value: is_error(value, frame, depth + 1))
 
 
-def _each(node: cst.BaseExpression, frame: Frame, condition: object) -> bool:
+def _each(node: cst.BaseExpression, frame: SymbolTable, condition: object) -> bool:
     """Whether a condition holds of every value that a name is known to have."""
     if not isinstance(node, cst.Name):
         return False
     values = list(frame.plain.get(node.value, ()))
-    if not values and isinstance(known := frame.names.get(node.value), Code):
+    if not values and isinstance(known := frame.names.get(node.value), PlainCode):
         values = [known.node] if known.node is not node else []
     if not values and (constant := frame.scope.constant(node.value)) is not None:
         values = [constant]

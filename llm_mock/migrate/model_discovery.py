@@ -15,7 +15,7 @@ FILE_VARIABLE = "LLM_MOCK_LEARNED"
 """Names the file to which each test adds lines, one for each patch: `{"path", "test", "target", "models"}`."""
 
 
-class Learned:
+class DiscoveredModels:
     """The models that tests asked their old mocks for, in order.
 
     Attributes:
@@ -47,7 +47,7 @@ class Learned:
         return tuple(asked) if len(asked) == 1 else ()
 
 
-def learn(paths: Sequence[Path]) -> Learned:
+def discover_models(paths: Sequence[Path]) -> DiscoveredModels:
     """Run the tests of some files with pytest, and remember what they ask for."""
     with tempfile.TemporaryDirectory(prefix="llm-mock-") as folder:
         file = Path(folder) / "learned"
@@ -62,4 +62,4 @@ def learn(paths: Sequence[Path]) -> Learned:
             models.setdefault((entry["path"], entry["test"], entry["target"]), []).extend(entry["models"])
     last = (process.stdout.strip() or process.stderr.strip() or "no output").splitlines()[-1]
     problem = f"pytest ended with exit code {process.returncode}: {last}" if process.returncode else None
-    return Learned({key: list(dict.fromkeys(names)) for key, names in models.items()}, problem)
+    return DiscoveredModels({key: list(dict.fromkeys(names)) for key, names in models.items()}, problem)

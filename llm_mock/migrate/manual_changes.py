@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 BY_HAND = "The chapters of MIGRATION_GUIDE.md show this test the old and the new way."
 
 
-class Unsure(Exception):
+class CannotRewrite(Exception):
     """A test means something that is not known for sure, so it is left as it is.
 
     Args:
@@ -31,7 +31,7 @@ class Unsure(Exception):
 
 
 @dataclass(frozen=True)
-class Finding:
+class ManualChange:
     """What is left to a person: where, why, and what to write instead."""
 
     path: Path

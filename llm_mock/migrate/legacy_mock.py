@@ -5,23 +5,23 @@ from __future__ import annotations
 import libcst as cst
 import libcst.matchers as m
 
-from llm_mock.migrate.doubles import PrivateMock
-from llm_mock.migrate.findings import Unsure
-from llm_mock.migrate.syntax import arguments_of, code
+from llm_mock.migrate.doubles import LegacyMock
+from llm_mock.migrate.manual_changes import CannotRewrite
+from llm_mock.migrate.syntax import code, get_arguments
 
 MAKER = "create_mock_get_model"
 FIXTURES = ("mock_llm_calls", "mock_llm_responses", "mock_llm", "mock_get_model")
 """What fixtures are called that give such a mock."""
 
 
-def new_private_mock(node: cst.Call) -> PrivateMock:
+def new_legacy_mock(node: cst.Call) -> LegacyMock:
     """What `create_mock_get_model({"gpt-4o": reply}, side_effect=error)` makes."""
-    given = arguments_of(node)
+    given = get_arguments(node)
     if given is None or len(given[0]) > 1 or given[1].keys() - {"responses", "side_effect"}:
-        raise Unsure(f"the arguments of {code(node)} are not known", node=node)
+        raise CannotRewrite(f"the arguments of {code(node)} are not known", node=node)
     responses = given[0][0] if given[0] else given[1].get("responses", cst.Dict([]))
     if not isinstance(responses, cst.Dict) or not all(isinstance(part, cst.DictElement) for part in responses.elements):
-        raise Unsure(f"the replies of {code(node)} are not written out", node=node)
+        raise CannotRewrite(f"the replies of {code(node)} are not written out", node=node)
     statements = [
         f"mock_llm_responses.set({code(part.key)}, {code(part.value)})"
         for part in responses.elements
@@ -29,10 +29,10 @@ def new_private_mock(node: cst.Call) -> PrivateMock:
     ]
     if (error := given[1].get("side_effect")) is not None and code(error) != "None":
         statements.append(f'mock_llm_responses.set_error("*", {code(error)})')
-    return PrivateMock(grows=False, statements=tuple(statements))
+    return LegacyMock(grows=False, statements=tuple(statements))
 
 
-def fixture_of(function: cst.FunctionDef) -> str | None:
+def find_legacy_fixture(function: cst.FunctionDef) -> str | None:
     """The parameter of a test that is such a mock, as its use shows."""
     for parameter in function.params.params:
         name = parameter.name.value
@@ -43,17 +43,17 @@ def fixture_of(function: cst.FunctionDef) -> str | None:
     return None
 
 
-def set_statement(node: cst.Call) -> str:
+def convert_set_response(node: cst.Call) -> str:
     """`set` for `set_response(model, schema, response)`, or for `set_response(model, response)`."""
-    given = arguments_of(node)
+    given = get_arguments(node)
     names = ["model", "schema", "response"]
     if given is None or len(given[0]) + len(given[1]) not in (2, 3):
-        raise Unsure(f"the arguments of {code(node)} are not known", node=node)
+        raise CannotRewrite(f"the arguments of {code(node)} are not known", node=node)
     if len(given[0]) == 2 and not given[1]:
         names.remove("schema")
     values = dict(zip(names, given[0], strict=False)) | given[1]
     if values.keys() - {"model", "schema", "response"} or not {"model", "response"} <= values.keys():
-        raise Unsure(f"the arguments of {code(node)} are not known", node=node)
+        raise CannotRewrite(f"the arguments of {code(node)} are not known", node=node)
     schema = values.get("schema")
     more = "" if schema is None or code(schema) == "None" else f", schema={code(schema)}"
     return f"mock_llm_responses.set({code(values['model'])}, {code(values['response'])}{more})"
