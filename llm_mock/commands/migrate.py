@@ -6,6 +6,7 @@ import difflib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import click
@@ -76,7 +77,8 @@ def _python_files(folder: Path) -> Iterator[Path]:
 
 def _result(path: Path, learned: DiscoveredModels, sums: _Sums) -> FileResult | None:
     try:
-        return rewrite_file(path, read_file(path), lambda test, target: learned.ids_of(path, test, target), _id_of)
+        get_requested_models = partial(learned.get_requested_models, path)
+        return rewrite_file(path, read_file(path), get_requested_models, _id_of)
     except OSError as error:
         tell("Error", f"{shown_path(path)} cannot be read: {error.strerror or error}.")
     except InvalidFile as error:

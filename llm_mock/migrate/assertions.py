@@ -1,28 +1,28 @@
-"""Rewrites the assertions of `unittest.mock` to assertions on the calls that `llm_mock` recorded."""
+"""Rewrite assertions of `unittest.mock` into assertions on recorded calls."""
 
 from __future__ import annotations
 
 import libcst as cst
 
-from llm_mock.migrate.doubles import PatchedGetter
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.recorded_calls import (
-    ALL,
     ALL_MODELS,
     LAST_CALL,
-    RECORDED,
-    UNKNOWN_KEYWORDS,
+    SEE_CALLS,
+    SEE_MODELS,
+    UNSUPPORTED_KEYWORDS,
     CallReader,
     get_schema_name,
+    history_of,
+    no_equivalent,
 )
-from llm_mock.migrate.replies import model_argument
-from llm_mock.migrate.syntax import code, get_arguments, get_string
+from llm_mock.migrate.replies import quote_model
+from llm_mock.migrate.syntax import Arguments, get_arguments, get_string, to_source
 
-NEVER = "assert_not_called"
-KNOWN = (
+ASSERTIONS = (
     "assert_called",
     "assert_called_once",
-    NEVER,
+    "assert_not_called",
     "assert_called_with",
     "assert_called_once_with",
     "assert_any_call",
@@ -30,110 +30,133 @@ KNOWN = (
 )
 
 
-def assertion_name(node: cst.BaseExpression) -> str | None:
-    """The name of the assertion of a mock that an expression makes; awaits count as calls."""
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-        name = node.func.attr.value.replace("awaited", "called").replace("any_await", "any_call")
-        name = name.replace("assert_has_awaits", "assert_has_calls")
-        return name if name in KNOWN else None
-    return None
+def get_assertion_name(node: cst.BaseExpression) -> str | None:
+    """Return the name of the mock assertion that an expression calls, or None.
+
+    Assertions on awaits count as those on calls.
+    """
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+        return None
+    name = node.func.attr.value
+    name = name.replace("awaited", "called").replace("any_await", "any_call")
+    name = name.replace("assert_has_awaits", "assert_has_calls")
+    return name if name in ASSERTIONS else None
 
 
-def assertions(node: cst.Call, reader: CallReader) -> list[str]:
-    """The statements that say what an assertion of a mock says.
+def convert_assertion(node: cst.Call, reader: CallReader) -> list[str]:
+    """Return the statements that assert the same as a mock assertion.
 
     Raises:
         CannotRewrite: there are none.
     """
-    name = assertion_name(node) or ""
+    name = get_assertion_name(node) or ""
     owner = node.func.value if isinstance(node.func, cst.Attribute) else node.func
-    role = reader.role(reader.frame.value(owner))
+    role = reader.find_role(reader.table.evaluate(owner))
     if role is None:
         raise CannotRewrite(
-            f"{code(node)} asserts on something that llm_mock does not replace",
-            "Assert on what the application made of the answer, or on mock_llm_calls.calls.",
+            f"{to_source(node)} asserts on an object that llm_mock does not replace",
+            "Assert on the result of the application, or on mock_llm_calls.calls.",
             node,
         )
-    kind, getter, model = role
-    reader.counted = True
-    if kind == "getter":
-        return _of_getter(name, node, getter, reader)
-    return _of_calls(name, node, reader.owner_of(getter, model), reader)
+    reader.checks_calls = True
+    if role.is_getter:
+        return [_convert_getter_assertion(name, node, reader)]
+    return _convert_call_assertion(name, node, reader.find_call_owner(role), reader)
 
 
-def _of_getter(name: str, node: cst.Call, getter: PatchedGetter, reader: CallReader) -> list[str]:
-    plain = {
+def _convert_getter_assertion(name: str, node: cst.Call, reader: CallReader) -> str:
+    without_arguments = {
         "assert_called": f"assert {ALL_MODELS}",
         "assert_called_once": f"assert len({ALL_MODELS}) == 1",
-        NEVER: f"assert not {ALL_MODELS}",
+        "assert_not_called": f"assert not {ALL_MODELS}",
     }
-    if name in plain:
-        return [plain[name]]
-    given = get_arguments(node)
-    if given is None or len(given[0]) != 1 or given[1] or name == "assert_has_calls":
-        raise CannotRewrite(
-            f"{code(node)} has no counterpart of the same form",
-            f"{ALL_MODELS} has the models that were asked for, {ALL}.calls every call of one.",
-            node,
-        )
-    [argument] = given[0]
-    named = get_string(argument)
-    model = code(argument) if named is None else model_argument(reader.known(named, argument))
+    if name in without_arguments:
+        return without_arguments[name]
+    model = _get_only_model(name, node, reader)
     if name == "assert_called_once_with":
-        return [f"assert list({ALL_MODELS}) == [{model}]"]
+        return f"assert list({ALL_MODELS}) == [{model}]"
     if name == "assert_any_call":
-        return [f"assert {model} in {ALL_MODELS}"]
-    return [f'assert {LAST_CALL}["model_id"] == {model}']
+        return f"assert {model} in {ALL_MODELS}"
+    return f'assert {LAST_CALL}["model_id"] == {model}'
 
 
-def _of_calls(name: str, node: cst.Call, owner: str, reader: CallReader) -> list[str]:
-    plain = {
-        "assert_called": f"assert {owner}.{'calls' if owner == ALL else 'call_history'}",
-        "assert_called_once": f"{owner}.assert_called_once()",
-        NEVER: f"{owner}.assert_not_called()",
-    }
-    if name in plain:
-        return [plain[name]]
-    given = get_arguments(node)
-    if given is None or len(given[0]) > 1 or name not in ("assert_called_with", "assert_called_once_with"):
-        raise CannotRewrite(f"{code(node)} has no counterpart of the same form", RECORDED, node)
-    once = [plain["assert_called_once"]] if name == "assert_called_once_with" else []
-    return once + _arguments(node, given[0], given[1], f"{owner}.last_call", reader)
+def _get_only_model(name: str, node: cst.Call, reader: CallReader) -> str:
+    """Return the source of the model that an assertion on `get_model` names."""
+    arguments = get_arguments(node)
+    if arguments is None or name == "assert_has_calls":
+        raise no_equivalent(node, SEE_MODELS)
+    positional, keywords = arguments
+    if len(positional) != 1 or keywords:
+        raise no_equivalent(node, SEE_MODELS)
+    model = get_string(positional[0])
+    if model is None:
+        return to_source(positional[0])
+    return quote_model(reader.add_asserted_model(model))
 
 
-def _arguments(
+def _convert_call_assertion(
+    name: str,
     node: cst.Call,
-    positional: list[cst.BaseExpression],
-    named: dict[str, cst.BaseExpression],
+    owner: str,
+    reader: CallReader,
+) -> list[str]:
+    without_arguments = {
+        "assert_called": f"assert {history_of(owner)}",
+        "assert_called_once": f"{owner}.assert_called_once()",
+        "assert_not_called": f"{owner}.assert_not_called()",
+    }
+    if name in without_arguments:
+        return [without_arguments[name]]
+    arguments = get_arguments(node)
+    if arguments is None or len(arguments[0]) > 1:
+        raise no_equivalent(node)
+    if name not in ("assert_called_with", "assert_called_once_with"):
+        raise no_equivalent(node)
+    statements = _convert_arguments(node, arguments, f"{owner}.last_call", reader)
+    if name == "assert_called_once_with":
+        statements.insert(0, without_arguments["assert_called_once"])
+    return statements
+
+
+def _convert_arguments(
+    node: cst.Call,
+    arguments: Arguments,
     call: str,
     reader: CallReader,
 ) -> list[str]:
-    """Assertions that a call was given this and nothing else."""
-    for value in [*positional, *named.values()]:
-        if reader.left(value):
-            raise CannotRewrite(f"{code(node)} names a mock", RECORDED, node)
-    if unknown := [name for name in named if name in UNKNOWN_KEYWORDS]:
-        raise CannotRewrite(f"{code(node)} names {unknown[0]}", RECORDED, node)
-    prompt = named.pop("prompt", None) if not positional else positional[0]
-    system, schema = named.pop("system", None), named.pop("schema", None)
-    lines = []
-    if prompt is not None and not _is_any(prompt, reader):
-        lines.append(f'assert {call}["prompt"] == {code(prompt)}')
-    absent = ["attachments", "tools"]
-    if system is None:
-        absent.append("system")
-    elif not _is_any(system, reader):
-        lines.append(f'assert {call}["kwargs"]["system"] == {code(system)}')
+    """Return assertions that a call had these arguments and no others."""
+    positional, keywords = arguments
+    _check_arguments(node, arguments, reader)
+    prompt = positional[0] if positional else keywords.pop("prompt", None)
+    system = keywords.pop("system", None)
+    schema = keywords.pop("schema", None)
+    statements = []
+    for key, value in (('["prompt"]', prompt), ('["kwargs"]["system"]', system)):
+        if value is not None and not _is_any(value, reader):
+            statements.append(f"assert {call}{key} == {to_source(value)}")
+    # A record always has a schema, if only None; the other keys are missing from it.
+    absent = ["attachments", "tools"] if system is not None else ["attachments", "system", "tools"]
     if schema is None:
-        lines.append(f'assert {call}["kwargs"]["schema"] is None')
+        statements.append(f'assert {call}["kwargs"]["schema"] is None')
     elif not _is_any(schema, reader):
-        lines.append(f'assert {call}["kwargs"]["schema"] == {code(get_schema_name(schema))}')
-    names = ", ".join(f'"{name}"' for name in sorted(absent))
-    lines.append(f'assert not {{{names}}} & {call}["kwargs"].keys()')
-    options = ", ".join(f'"{name}": {code(value)}' for name, value in named.items())
-    lines.append(f'assert {call}["options"] == {{{options}}}')
-    return lines
+        name = to_source(get_schema_name(schema))
+        statements.append(f'assert {call}["kwargs"]["schema"] == {name}')
+    names = ", ".join(f'"{name}"' for name in absent)
+    statements.append(f'assert not {{{names}}} & {call}["kwargs"].keys()')
+    options = ", ".join(f'"{name}": {to_source(value)}' for name, value in keywords.items())
+    statements.append(f'assert {call}["options"] == {{{options}}}')
+    return statements
 
 
 def _is_any(node: cst.BaseExpression, reader: CallReader) -> bool:
-    return reader.frame.scope.meaning(node) in ("unittest.mock.ANY", "mock.ANY")
+    return reader.table.scope.qualify(node) in ("unittest.mock.ANY", "mock.ANY")
+
+
+def _check_arguments(node: cst.Call, arguments: Arguments, reader: CallReader) -> None:
+    positional, keywords = arguments
+    for value in [*positional, *keywords.values()]:
+        if reader.find_reads(value):
+            raise CannotRewrite(f"{to_source(node)} names a mock", SEE_CALLS, node)
+    for name in keywords:
+        if name in UNSUPPORTED_KEYWORDS:
+            raise CannotRewrite(f"{to_source(node)} names {name}", SEE_CALLS, node)

@@ -1,27 +1,30 @@
-"""The statements that take the place of those of an old test."""
+"""Assemble the body of a rewritten test."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import libcst as cst
 
-from llm_mock.migrate.syntax import code, collect_names, statement
+from llm_mock.migrate.syntax import collect_names, parse_statement, to_source
 
 
 @dataclass(eq=False)
 class Slot:
-    """Where statements that configured a mock stood; what replaces them goes to the last one of a group."""
+    """A removed statement and the lines that replace it.
 
-    leading: Sequence[cst.EmptyLine] = ()
+    A group of statements that configure a mock leaves a slot each; the last one gets the lines.
+    """
+
+    blank_lines: Sequence[cst.EmptyLine] = ()
     comments: list[cst.EmptyLine] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, node: cst.CSTNode) -> Slot:
-        """The place of a statement, with its comments."""
-        leading = list(getattr(node, "leading_lines", ()))
+    def replacing(cls, node: cst.CSTNode) -> Slot:
+        """Return the slot of a statement, which keeps its comments."""
+        leading = leading_lines(node)
         comments = [line for line in leading if line.comment is not None]
         trailing = getattr(node, "trailing_whitespace", None)
         if trailing is not None and trailing.comment is not None:
@@ -30,54 +33,85 @@ class Slot:
 
 
 @dataclass(eq=False)
-class Local:
-    """A function, a class or an import within the test; it stays if something still uses one of its names."""
+class LocalDefinition:
+    """A function, class or import of a test that is kept while one of its names is used."""
 
     node: cst.BaseStatement
     names: frozenset[str]
 
 
-Part = cst.BaseStatement | Slot | Local
+Part = cst.BaseStatement | Slot | LocalDefinition
+
+
+def leading_lines(node: cst.CSTNode) -> list[cst.EmptyLine]:
+    """Return the blank lines and comments above a statement."""
+    return list(getattr(node, "leading_lines", ()))
 
 
 def assemble_body(parts: Sequence[Part]) -> list[cst.BaseStatement]:
-    """The statements, with what was removed taken out and its comments kept."""
-    kept = [part for part in parts if isinstance(part, cst.BaseStatement)]
-    used = set().union(*map(collect_names, kept)) if kept else set()
-    comments: list[cst.EmptyLine] = []
-    blank: list[cst.EmptyLine] = []
-    result: list[cst.BaseStatement] = []
+    """Join the parts of a body; comments of removed statements move to the next one."""
+    return _BodyAssembler().assemble(parts)
+
+
+class _BodyAssembler:
+    def __init__(self) -> None:
+        self.result: list[cst.BaseStatement] = []
+        self.comments: list[cst.EmptyLine] = []
+        self.blank_lines: list[cst.EmptyLine] = []
+
+    def assemble(self, parts: Sequence[Part]) -> list[cst.BaseStatement]:
+        used = _names_in_use(parts)
+        for part in parts:
+            if isinstance(part, LocalDefinition):
+                if part.names & used:
+                    self.result.append(part.node)
+            elif isinstance(part, Slot):
+                self._add_slot(part)
+            else:
+                self._add_statement(part)
+        if self.result and not self.comments:
+            self.result[0] = without_blank_start(self.result[0])
+        if self.result:
+            return self.result
+        return [parse_statement("pass").with_changes(leading_lines=self.comments)]
+
+    def _add_slot(self, slot: Slot) -> None:
+        self.comments += slot.comments
+        # The blank lines above the first slot separate the whole group.
+        self.blank_lines = self.blank_lines or list(slot.blank_lines)
+        if not slot.lines:
+            return
+        first, *others = map(parse_statement, slot.lines)
+        leading = [*self.blank_lines, *self.comments]
+        self.result += [first.with_changes(leading_lines=leading), *others]
+        self.comments, self.blank_lines = [], []
+
+    def _add_statement(self, node: cst.BaseStatement) -> None:
+        if self.comments or (self.blank_lines and self.result):
+            own = leading_lines(node)
+            has_own_gap = bool(own) and own[0].comment is None
+            gap = [] if has_own_gap else self.blank_lines
+            node = node.with_changes(leading_lines=[*gap, *self.comments, *own])
+        self.comments, self.blank_lines = [], []
+        self.result.append(node)
+
+
+def _names_in_use(parts: Sequence[Part]) -> set[str]:
+    used: set[str] = set()
     for part in parts:
-        if isinstance(part, Local):
-            if part.names & used:
-                result.append(part.node)
-        elif isinstance(part, Slot):
-            comments += part.comments
-            blank = blank or list(part.leading)
-            for number, line in enumerate(part.lines):
-                made = statement(line)
-                result.append(made if number else made.with_changes(leading_lines=[*blank, *comments]))
-            if part.lines:
-                comments, blank = [], []
-        else:
-            if comments or (blank and result):
-                own = list(getattr(part, "leading_lines", ()))
-                gap = [] if own and own[0].comment is None else blank
-                part = part.with_changes(leading_lines=[*gap, *comments, *own])
-            comments, blank = [], []
-            result.append(part)
-    if result and not comments:
-        result[0] = _without_blank_start(result[0])
-    return result or [statement("pass").with_changes(leading_lines=comments)]
+        if isinstance(part, cst.BaseStatement):
+            used |= collect_names(part)
+    return used
 
 
-def _without_blank_start(node: cst.BaseStatement) -> cst.BaseStatement:
-    leading = list(getattr(node, "leading_lines", ()))
+def without_blank_start(node: cst.BaseStatement) -> cst.BaseStatement:
+    """Return a statement without the blank lines above it and its comments."""
+    leading = leading_lines(node)
     while leading and leading[0].comment is None:
         leading.pop(0)
     return node.with_changes(leading_lines=leading)
 
 
-def is_empty(nodes: Sequence[cst.BaseStatement]) -> bool:
-    """Whether nothing is left of a body."""
-    return [code(node).strip() for node in nodes] == ["pass"]
+def is_empty(nodes: Iterable[cst.BaseStatement]) -> bool:
+    """Return whether a body is nothing but `pass`."""
+    return [to_source(node).strip() for node in nodes] == ["pass"]

@@ -1,78 +1,109 @@
-"""Keeps what a rewritten test has said so far of the answers of models."""
+"""Keep track of the replies that a rewritten test has configured so far."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from llm_mock.migrate.body import Slot
-from llm_mock.migrate.doubles import LegacyMock, PatchedGetter, ReturnByName, SideEffectList, TestDouble, Value
+from llm_mock.migrate.doubles import (
+    LegacyMock,
+    PatchedGetter,
+    ReturnByName,
+    SideEffectList,
+    TestDouble,
+    Value,
+)
 from llm_mock.migrate.manual_changes import CannotRewrite
-from llm_mock.migrate.replies import LEARN, ConfiguredReply, collect_replies, model_argument
+from llm_mock.migrate.replies import LEARN, ConfiguredReply, collect_replies, quote_model
 from llm_mock.migrate.symbol_table import SymbolTable
 
 
 class ConfiguredReplies:
-    """What the models of a test answer, as far as the new test says it.
+    """The replies of the models in a test, as far as the new test has configured them.
 
     Args:
-        getters: what was patched so far; it may grow.
-        frame: the names of the test.
-        slots: where mocks were configured so far; it may grow.
+        getters: the patches so far; the list may grow.
+        table: the values of the test's names.
+        slots: the removed statements so far; the list may grow.
     """
 
-    def __init__(self, getters: Sequence[PatchedGetter], frame: SymbolTable, slots: Sequence[Slot]) -> None:
-        self.answers: dict[str, ConfiguredReply] = {}
+    def __init__(
+        self,
+        getters: Sequence[PatchedGetter],
+        table: SymbolTable,
+        slots: Sequence[Slot],
+    ) -> None:
+        self.replies: dict[str, ConfiguredReply] = {}
+        """The configured reply of each model."""
+        self.replacements: list[TestDouble] = []
+        """The doubles that replace a part of `llm`."""
         self._getters = getters
-        self._frame = frame
+        self._table = table
         self._slots = slots
-        self._reached: list[TestDouble] = []
-        self.roots: list[TestDouble] = []
-        """What was put in the place of something of `llm`."""
+        # A list, because doubles are compared by identity.
+        self._reachable: list[TestDouble] = []
 
-    def is_of_llm(self, double: Value | None) -> bool:
-        """Whether a mock was given to `llm`, now or before."""
-        self._reach()
-        return isinstance(double, LegacyMock) or any(double is reached for reached in self._reached)
+    def replaces_llm(self, double: Value | None) -> bool:
+        """Return whether `llm` has, or had, a mock among its replacements or their parts."""
+        self._collect_reachable()
+        return isinstance(double, LegacyMock) or self._is_reachable(double)
 
-    def _reach(self) -> None:
-        pending: list[Value | None] = [*self.roots, *(getter.double for getter in self._getters)]
+    def _is_reachable(self, value: Value | None) -> bool:
+        return any(value is double for double in self._reachable)
+
+    def _collect_reachable(self) -> None:
+        pending: list[Value | None] = [*self.replacements]
+        pending += [getter.double for getter in self._getters]
         while pending:
             value = pending.pop()
-            if isinstance(value, TestDouble) and not any(value is reached for reached in self._reached):
-                self._reached.append(value)
-                pending += [*value.attributes.values(), value.result, value.effect]
+            if isinstance(value, TestDouble) and not self._is_reachable(value):
+                self._reachable.append(value)
+                pending += [*value.attributes.values(), value.return_value, value.side_effect]
             elif isinstance(value, SideEffectList):
                 pending += value.values
             elif isinstance(value, ReturnByName):
-                pending += [each for _, each in value.values]
+                pending += [double for _, double in value.values]
 
-    def say(self) -> None:
-        """Say what the models answer from here on, at the last place where a mock was configured.
+    def update(self) -> None:
+        """Configure the replies that changed, in the last slot.
+
+        Called before each statement that may run the application.
 
         Raises:
-            CannotRewrite: it is not known.
+            CannotRewrite: a reply is unknown, or the new test cannot express the change.
         """
-        self._reach()
-        now: dict[str, ConfiguredReply] = {}
-        for getter in self._getters:
-            for answer in collect_replies(getter, self._frame):
-                if now.setdefault(answer.model, answer) != answer:
-                    raise CannotRewrite(
-                        "two patches answer differently, and the ids of their models are not known", LEARN
-                    )
-        for model, answer in now.items():
-            before = self.answers.get(model)
-            if before != answer:
-                self._say_anew(before, answer)
+        # A mock that is replaced later was still one of `llm`.
+        self._collect_reachable()
+        for model, reply in self._collect_replies().items():
+            before = self.replies.get(model)
+            if before != reply:
+                self._change(before, reply)
 
-    def _say_anew(self, before: ConfiguredReply | None, answer: ConfiguredReply) -> None:
-        if before is not None and {before.kind, answer.kind} & {"queue", "unknown"}:
-            raise CannotRewrite(
-                "the mock is told anew what it answers, before or after a list of replies",
-                "A queued reply must be used up: write one mock_llm_responses.add for each call, in order.",
-            )
+    def _collect_replies(self) -> dict[str, ConfiguredReply]:
+        replies: dict[str, ConfiguredReply] = {}
+        for getter in self._getters:
+            for reply in collect_replies(getter, self._table):
+                if replies.setdefault(reply.model, reply) != reply:
+                    raise CannotRewrite(
+                        "two patches give different replies, and the ids of their models "
+                        "are unknown",
+                        LEARN,
+                    )
+        return replies
+
+    def _change(self, before: ConfiguredReply | None, reply: ConfiguredReply) -> None:
         slot = self._slots[-1]
-        if before is not None and before.kind == "error" and answer.kind != "error":
-            slot.lines.append(f"mock_llm_responses.set_error({model_argument(answer.model)}, None)")
-        slot.lines += answer.statements
-        self.answers[answer.model] = answer
+        if before is not None:
+            # Our queue keeps unused replies; a new side_effect drops those of a mock.
+            if {before.kind, reply.kind} & {"queue", "unknown"}:
+                raise CannotRewrite(
+                    "the replies of the mock change before or after a list of replies",
+                    "Queued replies must be used up: write one mock_llm_responses.add for "
+                    "each call, in order.",
+                )
+            # An error has precedence over a reply until it is removed.
+            if before.kind == "error" and reply.kind != "error":
+                model = quote_model(reply.model)
+                slot.lines.append(f"mock_llm_responses.set_error({model}, None)")
+        slot.lines += reply.statements
+        self.replies[reply.model] = reply

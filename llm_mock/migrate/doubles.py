@@ -1,4 +1,4 @@
-"""What the names of a test stand for, as far as they are mocks, or are known from them."""
+"""Values that the names of a test stand for."""
 
 from __future__ import annotations
 
@@ -6,97 +6,109 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from llm_mock.migrate.manual_changes import CannotRewrite
-from llm_mock.migrate.syntax import code
+from llm_mock.migrate.syntax import to_source
 
 if TYPE_CHECKING:
     import libcst as cst
 
+# `Mock()` is synchronous, but these attributes of it are called by `async for` and `async with`.
+_ASYNC_METHODS = ("__aiter__", "__aenter__", "__aexit__")
+
 
 @dataclass(frozen=True)
 class PlainCode:
-    """An expression that is no mock, and stays as it is written."""
+    """An expression without mocks, which stays as it is written."""
 
     node: cst.BaseExpression
 
 
 @dataclass(frozen=True)
 class Argument:
-    """What the application passes; a reply that depends on it is not known."""
+    """A value that the application passes, which is unknown here."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class SideEffectList:
-    """A list or a tuple in which there are mocks."""
+    """A list or tuple that has mocks in it."""
 
     values: tuple[Value, ...]
 
 
 @dataclass(frozen=True)
 class ReturnByName:
-    """Mocks by name: a dict, or a function that chooses by its argument; `"*"` is any other."""
+    """Mocks by model name: a dict, or a function that chooses by its argument.
+
+    The name `"*"` is the default.
+    """
 
     values: tuple[tuple[str, Value], ...]
 
 
 @dataclass(eq=False)
 class TestDouble:
-    """A mock, or an object that a test put in its place.
+    """A mock, or an object that a test uses as one.
 
     Attributes:
-        is_async: whether it has to be awaited when it is called.
-        grows: whether it has every attribute, as a `Mock` has.
-        result: what a call of it gives.
-        effect: its `side_effect`, or what it raises.
-        unknown: why what it does is not known.
+        is_async: whether a call of it must be awaited.
+        has_any_attribute: whether it makes attributes on access, as a `Mock` does.
+        attributes: its attributes that were set or read.
+        return_value: the result of a call.
+        side_effect: its `side_effect`, or what it raises.
+        problem: why its behaviour is unknown.
     """
 
-    is_async: bool = False
-    grows: bool = True
-    attributes: dict[str, Value] = field(default_factory=dict)
-    result: Value | None = None
-    effect: Value | None = None
-    unknown: CannotRewrite | None = None
+    __test__ = False  # the name begins as a test class does
 
-    def attribute(self, name: str) -> Value:
-        """What an attribute is; a mock has every one."""
+    is_async: bool = False
+    has_any_attribute: bool = True
+    attributes: dict[str, Value] = field(default_factory=dict)
+    return_value: Value | None = None
+    side_effect: Value | None = None
+    problem: CannotRewrite | None = None
+
+    def get_attribute(self, name: str) -> Value:
+        """Return an attribute; a mock makes the ones it does not have."""
         if name == "return_value":
-            return self.returned()
+            return self.get_return_value()
         if name not in self.attributes:
-            if not self.grows:
+            if not self.has_any_attribute:
                 raise CannotRewrite(f"the fake has no attribute {name}")
-            is_async = self.is_async or name in ("__aiter__", "__aenter__", "__aexit__")
+            is_async = self.is_async or name in _ASYNC_METHODS
+            # An AsyncMock still has a synchronous __iter__.
             self.attributes[name] = TestDouble(is_async=is_async and name != "__iter__")
         return self.attributes[name]
 
-    def returned(self) -> Value:
-        """What a call gives; a mock gives another."""
-        if self.result is None:
-            self.result = TestDouble(is_async=self.is_async)
-        return self.result
+    def get_return_value(self) -> Value:
+        """Return the result of a call; a mock makes another mock."""
+        if self.return_value is None:
+            self.return_value = TestDouble(is_async=self.is_async)
+        return self.return_value
 
-    def assign(self, name: str, value: Value) -> None:
-        """Set an attribute, as a test does."""
+    def set_attribute(self, name: str, value: Value) -> None:
+        """Set an attribute as an assignment in the test does."""
         if name == "return_value":
-            self.result = value
+            self.return_value = value
         elif name == "side_effect":
-            self.effect = None if isinstance(value, PlainCode) and code(value.node) == "None" else value
+            # Assigning None removes the side effect.
+            is_none = isinstance(value, PlainCode) and to_source(value.node) == "None"
+            self.side_effect = None if is_none else value
         else:
             self.attributes[name] = value
 
     @property
-    def is_blank(self) -> bool:
-        """Whether nothing was said about it."""
-        return self.result is None and self.effect is None and self.unknown is None
+    def is_unconfigured(self) -> bool:
+        """Return whether it has no result, no side effect and no problem."""
+        return self.return_value is None and self.side_effect is None and self.problem is None
 
 
 @dataclass(eq=False)
 class LegacyMock(TestDouble):
-    """What `create_mock_get_model` of the first specification gives: it has replies and calls of its own.
+    """The result of a project's own `create_mock_get_model`, with replies and calls of its own.
 
     Attributes:
-        statements: what it was told when it was made.
+        statements: the new statements for the replies given when it was made.
     """
 
     statements: tuple[str, ...] = ()
@@ -107,16 +119,23 @@ class PatchedGetter:
     """A patch of `llm.get_model` or `llm.get_async_model`.
 
     Attributes:
-        target: what was patched, such as `app.get_model`.
-        double: what it was replaced by.
-        of_async_models: whether it is `get_async_model`.
-        ids: the names that are known to be asked for, in order.
+        target: the patched path, such as `app.get_model`.
+        double: the replacement.
+        returns_async_models: whether it is `get_async_model`.
+        requested_models: the model names that the test is known to request, in order.
     """
 
     target: str
     double: TestDouble
-    of_async_models: bool = False
-    ids: tuple[str, ...] = ()
+    returns_async_models: bool = False
+    requested_models: tuple[str, ...] = ()
+
+    @property
+    def only_model(self) -> str | None:
+        """The requested model if there is exactly one."""
+        if len(set(self.requested_models)) == 1:
+            return self.requested_models[0]
+        return None
 
 
 Value: TypeAlias = PlainCode | Argument | SideEffectList | ReturnByName | TestDouble

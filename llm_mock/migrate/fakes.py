@@ -1,4 +1,4 @@
-"""Evaluates the helpers and the fake classes of a test file."""
+"""Evaluate the helpers and the fake classes of a test file."""
 
 from __future__ import annotations
 
@@ -10,241 +10,355 @@ from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.symbol_table import SymbolTable, configure
 from llm_mock.migrate.syntax import (
-    code,
     collect_names,
+    first_line,
     get_arguments,
     get_parameter_names,
+    get_small_statement,
     get_statements,
     get_string,
-    small,
+    to_source,
 )
 
 
 def makes_mocks(function: cst.FunctionDef, scope: Scope) -> bool:
-    """Whether a helper makes mocks, itself or by another helper or a fake class of the file."""
-    pending, seen = [function.name.value], set()
+    """Return whether a helper makes mocks, directly or through helpers and fake classes."""
+    pending = [function.name.value]
+    visited = set()
     while pending:
         name = pending.pop()
-        if name in seen:
+        if name in visited:
             continue
-        seen.add(name)
-        made = scope.functions.get(name) or scope.classes.get(name)
-        if isinstance(made, cst.ClassDef):
+        visited.add(name)
+        if name in scope.functions:
+            calls = _find_calls(scope.functions[name])
+            if any(_makes_mock(call, scope) for call in calls):
+                return True
+            pending += [call.func.value for call in calls if isinstance(call.func, cst.Name)]
+        elif name in scope.classes:
             return True
-        if made is None:
-            continue
-        calls = [found for found in m.findall(made, m.Call()) if isinstance(found, cst.Call)]
-        if any(scope.mock_class(call.func) or scope.meaning(call.func).endswith("SimpleNamespace") for call in calls):
-            return True
-        pending += [call.func.value for call in calls if isinstance(call.func, cst.Name)]
     return False
 
 
-def bind_arguments(function: cst.FunctionDef, node: cst.Call, caller: SymbolTable, skip: int = 0) -> dict[str, Value]:
-    """What the parameters of a helper stand for in one call of it."""
-    given = get_arguments(node)
+def _find_calls(node: cst.CSTNode) -> list[cst.Call]:
+    return [found for found in m.findall(node, m.Call()) if isinstance(found, cst.Call)]
+
+
+def _makes_mock(call: cst.Call, scope: Scope) -> bool:
+    if scope.get_mock_class(call.func) is not None:
+        return True
+    return scope.qualify(call.func).endswith("SimpleNamespace")
+
+
+def bind_arguments(
+    function: cst.FunctionDef,
+    node: cst.Call,
+    caller: SymbolTable,
+    skip: int = 0,
+) -> dict[str, Value]:
+    """Return the values of a helper's parameters in one call of it.
+
+    Args:
+        function: the helper.
+        node: its call.
+        caller: the symbol table of the calling function.
+        skip: the number of parameters that are bound already, such as `self`.
+
+    Raises:
+        CannotRewrite: `*` or `**` hides arguments, or one is missing.
+    """
+    arguments = get_arguments(node)
     parameters = function.params
-    if given is None or isinstance(parameters.star_arg, cst.Param) or parameters.star_kwarg is not None:
-        raise CannotRewrite(f"the arguments of {code(node.func)} are not written out", node=node)
-    every = [*parameters.posonly_params, *parameters.params][skip:]
-    values = {each.name.value: caller.value(value) for each, value in zip(every, given[0], strict=False)}
-    values |= {name: caller.value(value) for name, value in given[1].items()}
-    for each in [*every, *parameters.kwonly_params]:
-        if each.name.value not in values:
-            if each.default is None:
-                raise CannotRewrite(f"{code(node)} lacks {each.name.value}", node=node)
-            values[each.name.value] = caller.value(each.default)
+    has_stars = isinstance(parameters.star_arg, cst.Param) or parameters.star_kwarg is not None
+    if arguments is None or has_stars:
+        raise CannotRewrite(f"the arguments of {to_source(node.func)} are not literal", node=node)
+    positional, keywords = arguments
+    by_position = [*parameters.posonly_params, *parameters.params][skip:]
+    values = {}
+    for parameter, value in zip(by_position, positional, strict=False):
+        values[parameter.name.value] = caller.evaluate(value)
+    for name, value in keywords.items():
+        values[name] = caller.evaluate(value)
+    for parameter in [*by_position, *parameters.kwonly_params]:
+        name = parameter.name.value
+        if name in values:
+            continue
+        if parameter.default is None:
+            raise CannotRewrite(f"{to_source(node)} lacks the argument {name}", node=node)
+        values[name] = caller.evaluate(parameter.default)
     return values
 
 
-def call_helper(function: cst.FunctionDef, node: cst.Call, caller: SymbolTable, home: SymbolTable | None) -> Value:
-    """What a helper returns that makes mocks."""
-    frame = SymbolTable(caller.scope, home.names if home else None, caller.depth + 1)
-    frame.names |= bind_arguments(function, node, caller)
-    if home is not None:
-        frame.functions = home.functions
-    return _result(function, frame)
+def call_helper(
+    function: cst.FunctionDef,
+    node: cst.Call,
+    caller: SymbolTable,
+    closure: SymbolTable | None,
+) -> Value:
+    """Evaluate the call of a helper that makes mocks.
+
+    Args:
+        function: the helper.
+        node: its call.
+        caller: the symbol table of the calling function.
+        closure: the symbol table of the function that defines the helper, if one does.
+    """
+    table = SymbolTable(caller.scope, closure.values if closure else None, caller.depth + 1)
+    table.values |= bind_arguments(function, node, caller)
+    if closure is not None:
+        table.functions = closure.functions
+    return _run_body(function, table)
 
 
-def new_function_double(function: cst.FunctionDef, home: SymbolTable) -> TestDouble:
-    """A function that stands in place of a mock."""
-    double = TestDouble(is_async=function.asynchronous is not None, grows=False)
-    frame = SymbolTable(home.scope, home.names, home.depth + 1)
-    frame.functions = {name: value for name, value in home.functions.items() if value[0] is not function}
-    frame.names |= {name: Argument(name) for name in get_parameter_names(function)}
+def new_function_double(function: cst.FunctionDef, closure: SymbolTable) -> TestDouble:
+    """Return the double for a function that a test uses as a mock."""
+    double = TestDouble(is_async=function.asynchronous is not None, has_any_attribute=False)
+    table = SymbolTable(closure.scope, closure.values, closure.depth + 1)
+    for name, definition in closure.functions.items():
+        # Without itself, a function that names itself does not recurse here.
+        if definition[0] is not function:
+            table.functions[name] = definition
+    for name in get_parameter_names(function):
+        table.values[name] = Argument(name)
     try:
         if function.decorators:
             raise CannotRewrite(f"{function.name.value} has a decorator", node=function)
-        _give(double, function, frame)
-    except CannotRewrite as unsure:
-        double.unknown = unsure
+        _configure_from_body(double, function, table)
+    except CannotRewrite as error:
+        double.problem = error
     return double
 
 
-def _give(double: TestDouble, function: cst.FunctionDef, frame: SymbolTable) -> None:
-    """Work out what a function gives: what it returns, raises or yields."""
+def _configure_from_body(
+    double: TestDouble,
+    function: cst.FunctionDef,
+    table: SymbolTable,
+) -> None:
+    """Set what a function returns, raises or yields as the behaviour of a double."""
     body = get_statements(function)
-    only = small(body[0]) if len(body) == 1 else None
+    only = get_small_statement(body[0]) if len(body) == 1 else None
     if isinstance(only, cst.Raise) and only.exc is not None:
-        double.effect = frame.value(only.exc)
-    elif pieces := _yielded(body):
-        double.is_async = False
-        double.result = frame.value(pieces)
+        double.side_effect = table.evaluate(only.exc)
+        return
+    yielded = _collect_yields(body)
+    if yielded is None:
+        double.return_value = _run_body(function, table)
     else:
-        double.result = _result(function, frame)
+        # An async generator is iterated, not awaited.
+        double.is_async = False
+        double.return_value = table.evaluate(yielded)
 
 
-def _yielded(body: list[cst.BaseStatement]) -> cst.BaseExpression | None:
-    """A list of what a body yields that does nothing else."""
-    pieces = []
+def _collect_yields(body: list[cst.BaseStatement]) -> cst.BaseExpression | None:
+    """Return a list of the yielded values if the body does nothing else."""
+    elements = []
     for node in body:
-        part = small(node)
+        part = get_small_statement(node)
         value = part.value if isinstance(part, cst.Expr) else None
         if not isinstance(value, cst.Yield) or value.value is None:
             return None
         if isinstance(value.value, cst.From):
             return value.value.item if len(body) == 1 else None
-        pieces.append(cst.Element(value.value))
-    return cst.List(pieces) if pieces else None
+        elements.append(cst.Element(value.value))
+    return cst.List(elements) if elements else None
 
 
-def _result(function: cst.FunctionDef, frame: SymbolTable) -> Value:
-    """Run the body of a helper: mocks are made and configured, and one is returned."""
+def _run_body(function: cst.FunctionDef, table: SymbolTable) -> Value:
+    """Run the body of a helper, which makes and configures mocks and returns one."""
     choices: list[tuple[str, Value]] = []
     for node in get_statements(function):
-        part = small(node)
-        if isinstance(node, cst.If) and (choice := _choice(node, frame)):
+        choice = _evaluate_choice(node, table)
+        if choice is not None:
             choices.append(choice)
-        elif isinstance(node, cst.FunctionDef):
-            frame.functions[node.name.value] = (node, frame)
-        elif isinstance(part, cst.Return) and part.value is not None:
-            value = frame.value(part.value)
+            continue
+        if isinstance(node, cst.FunctionDef):
+            table.functions[node.name.value] = (node, table)
+            continue
+        part = get_small_statement(node)
+        if isinstance(part, cst.Return) and part.value is not None:
+            value = table.evaluate(part.value)
             return ReturnByName((*choices, ("*", value))) if choices else value
-        elif part is None or not configures(part, frame):
-            raise CannotRewrite(f"{function.name.value} does more than to make a mock: {_first_line(node)}", node=node)
+        if part is None or not apply_configuration(part, table):
+            name = function.name.value
+            line = first_line(node)
+            raise CannotRewrite(f"{name} does more than make a mock: {line}", node=node)
     raise CannotRewrite(f"{function.name.value} returns nothing", node=function)
 
 
-def _choice(node: cst.If, frame: SymbolTable) -> tuple[str, Value] | None:
-    """`if name == "gpt-4o": return model`, as the name and the model."""
-    test, body = node.test, node.body.body
-    if node.orelse is not None or len(body) != 1:
+def _evaluate_choice(node: cst.BaseStatement, table: SymbolTable) -> tuple[str, Value] | None:
+    """Return name and value of `if name == "gpt-4o": return model`, else None."""
+    if not isinstance(node, cst.If) or node.orelse is not None or len(node.body.body) != 1:
         return None
-    part = small(body[0])
-    if not isinstance(part, cst.Return) or part.value is None or not isinstance(test, cst.Comparison):
+    part = get_small_statement(node.body.body[0])
+    name = _compared_name(node.test, table)
+    if name is None or not isinstance(part, cst.Return) or part.value is None:
         return None
-    [comparison, *more] = test.comparisons
-    name = get_string(comparison.comparator)
-    argument = isinstance(test.left, cst.Name) and isinstance(frame.names.get(test.left.value), Argument)
-    if more or name is None or not argument or not isinstance(comparison.operator, cst.Equal):
-        return None
-    return name, frame.value(part.value)
+    return name, table.evaluate(part.value)
 
 
-def configures(node: cst.BaseSmallStatement, frame: SymbolTable) -> bool:
-    """Do what a statement does that makes or configures a mock; False where it is another one."""
-    if isinstance(node, cst.AnnAssign) and node.value is not None and isinstance(node.target, cst.Name):
-        return _assigned(node.target, node.value, frame)
+def _compared_name(test: cst.BaseExpression, table: SymbolTable) -> str | None:
+    """Return the string that a condition compares an argument of the application with."""
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return None
+    [comparison] = test.comparisons
+    if not isinstance(comparison.operator, cst.Equal) or not isinstance(test.left, cst.Name):
+        return None
+    if not isinstance(table.values.get(test.left.value), Argument):
+        return None
+    return get_string(comparison.comparator)
+
+
+def apply_configuration(node: cst.BaseSmallStatement, table: SymbolTable) -> bool:
+    """Apply a statement that makes or configures a mock; return False for any other."""
+    if isinstance(node, cst.AnnAssign):
+        if node.value is None or not isinstance(node.target, cst.Name):
+            return False
+        return _assign(node.target, node.value, table)
     if isinstance(node, cst.Assign) and len(node.targets) == 1:
         target = node.targets[0].target
         if isinstance(target, cst.Tuple) and isinstance(node.value, cst.Tuple):
-            return _unpacked(target, node.value, frame)
-        return _assigned(target, node.value, frame)
-    call = node.value if isinstance(node, cst.Expr) else None
-    if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute) and call.func.attr.value == "configure_mock":
-        mock, given = frame.value(call.func.value), get_arguments(call)
-        if isinstance(mock, TestDouble) and given is not None:
-            configure(mock, given[1], frame)
-            return True
+            return _unpack(target, node.value, table)
+        return _assign(target, node.value, table)
+    if isinstance(node, cst.Expr) and _apply_configure_mock(node.value, table):
+        return True
     return isinstance(node, cst.Pass)
 
 
-def _unpacked(target: cst.Tuple, value: cst.Tuple, frame: SymbolTable) -> bool:
-    """`first, second = Mock(), Mock()`."""
-    pairs = list(zip(target.elements, value.elements, strict=False))
-    made = [frame.value(right.value) for _, right in pairs]
-    if len(target.elements) != len(value.elements) or any(isinstance(each, PlainCode) for each in made):
+def _apply_configure_mock(call: cst.BaseExpression, table: SymbolTable) -> bool:
+    if not m.matches(call, m.Call(m.Attribute(attr=m.Name("configure_mock")))):
         return False
-    return all(_assigned(left.value, right.value, frame) for left, right in pairs)
+    call = cst.ensure_type(call, cst.Call)
+    mock = table.evaluate(cst.ensure_type(call.func, cst.Attribute).value)
+    arguments = get_arguments(call)
+    if not isinstance(mock, TestDouble) or arguments is None:
+        return False
+    configure(mock, arguments[1], table)
+    return True
 
 
-def _assigned(target: cst.BaseExpression, value: cst.BaseExpression, frame: SymbolTable) -> bool:
+def _unpack(target: cst.Tuple, value: cst.Tuple, table: SymbolTable) -> bool:
+    """Apply `first, second = Mock(), Mock()`."""
+    if len(target.elements) != len(value.elements):
+        return False
+    pairs = list(zip(target.elements, value.elements, strict=True))
+    for _, right in pairs:
+        if isinstance(table.evaluate(right.value), PlainCode):
+            return False
+    return all(_assign(left.value, right.value, table) for left, right in pairs)
+
+
+def _assign(target: cst.BaseExpression, value: cst.BaseExpression, table: SymbolTable) -> bool:
     if isinstance(target, cst.Name):
-        if target.value in frame.foreign:
+        if target.value in table.unrelated:
             return False
-        made = frame.value(value)
-        if isinstance(made, PlainCode) and frame.depth == 0:
+        assigned = table.evaluate(value)
+        # In a test plain code stays; in a helper it is inlined into the mock.
+        if isinstance(assigned, PlainCode) and table.depth == 0:
             return False
-        frame.names[target.value] = made
+        table.values[target.value] = assigned
         return True
-    if isinstance(target, cst.Attribute) and frame.mentions(target):
-        owner = frame.value(target.value)
+    if isinstance(target, cst.Attribute) and table.find_mocks(target):
+        owner = table.evaluate(target.value)
         if isinstance(owner, TestDouble):
-            owner.assign(target.attr.value, frame.value(value))
+            owner.set_attribute(target.attr.value, table.evaluate(value))
             return True
     return False
 
 
-def new_fake(made: cst.ClassDef, node: cst.Call, caller: SymbolTable) -> Value:
-    """An object of a class of the file, if the class is as simple as a fake is: its methods return what is known.
+def new_fake(definition: cst.ClassDef, node: cst.Call, caller: SymbolTable) -> Value:
+    """Instantiate a fake class, whose methods must be simple.
 
-    A class that has a base, such as a pydantic model, makes plain code.
+    A class with a base, such as a pydantic model, is plain code.
+
+    Raises:
+        CannotRewrite: the class does more than a fake needs.
     """
-    if made.bases or made.decorators:
+    if definition.bases or definition.decorators:
         return PlainCode(node)
-    fake = TestDouble(grows=False)
+    fake = TestDouble(has_any_attribute=False)
     methods = {}
-    for part in get_statements(made):
+    for part in get_statements(definition):
         if isinstance(part, cst.FunctionDef):
             methods[part.name.value] = part
-        elif not isinstance(inner := small(part), (cst.Assign, cst.AnnAssign, cst.Pass)):
-            raise CannotRewrite(f"the class {made.name.value} does more than to fake", node=part)
-        elif isinstance(inner, cst.Assign) and isinstance(inner.targets[0].target, cst.Name):
-            fake.attributes[inner.targets[0].target.value] = caller.value(inner.value)
-    _construct(fake, made, methods.pop("__init__", None), node, caller)
+        else:
+            _set_class_attribute(fake, definition.name.value, part, caller)
+    _initialize(fake, definition, methods.pop("__init__", None), node, caller)
     for name, method in methods.items():
-        fake.attributes[name] = _method(method, fake, caller)
+        fake.attributes[name] = _new_method_double(method, fake, caller)
     return fake
 
 
-def _construct(
-    fake: TestDouble, made: cst.ClassDef, init: cst.FunctionDef | None, node: cst.Call, caller: SymbolTable
+def _set_class_attribute(
+    fake: TestDouble,
+    class_name: str,
+    node: cst.BaseStatement,
+    caller: SymbolTable,
 ) -> None:
+    part = get_small_statement(node)
+    if isinstance(part, cst.Assign):
+        target = part.targets[0].target
+        if isinstance(target, cst.Name):
+            fake.attributes[target.value] = caller.evaluate(part.value)
+    elif not isinstance(part, (cst.AnnAssign, cst.Pass)):
+        raise CannotRewrite(f"the class {class_name} does more than a fake needs", node=node)
+
+
+def _initialize(
+    fake: TestDouble,
+    definition: cst.ClassDef,
+    init: cst.FunctionDef | None,
+    node: cst.Call,
+    caller: SymbolTable,
+) -> None:
+    class_name = definition.name.value
     if init is None:
         if node.args:
-            raise CannotRewrite(f"{made.name.value} takes no arguments", node=node)
+            raise CannotRewrite(f"{class_name} takes no arguments", node=node)
         return
-    this = (get_parameter_names(init) or ["self"])[0]
-    frame = SymbolTable(caller.scope, {this: fake, **bind_arguments(init, node, caller, skip=1)}, caller.depth + 1)
+    names = get_parameter_names(init)
+    self_name = names[0] if names else "self"
+    values = {self_name: fake, **bind_arguments(init, node, caller, skip=1)}
+    table = SymbolTable(caller.scope, values, caller.depth + 1)
     for part in get_statements(init):
-        inner = small(part)
-        if inner is None or not configures(inner, frame):
+        inner = get_small_statement(part)
+        if inner is None or not apply_configuration(inner, table):
+            line = first_line(part)
             raise CannotRewrite(
-                f"{made.name.value}.__init__ does more than to keep values: {_first_line(part)}", node=part
+                f"{class_name}.__init__ does more than assign values: {line}",
+                node=part,
             )
 
 
-def _method(method: cst.FunctionDef, fake: TestDouble, caller: SymbolTable) -> TestDouble:
-    """What a method of a fake does, if it is known; else the reason why not."""
-    double = TestDouble(is_async=method.asynchronous is not None, grows=False)
-    names = get_parameter_names(method)
-    frame = SymbolTable(caller.scope, {name: Argument(name) for name in names}, caller.depth + 1)
-    frame.names[names[0] if names else "self"] = fake
+def _new_method_double(
+    method: cst.FunctionDef,
+    fake: TestDouble,
+    caller: SymbolTable,
+) -> TestDouble:
+    double = TestDouble(is_async=method.asynchronous is not None, has_any_attribute=False)
+    names = get_parameter_names(method) or ["self"]
+    table = SymbolTable(caller.scope, {name: Argument(name) for name in names}, caller.depth + 1)
+    table.values[names[0]] = fake
     try:
         if method.decorators:
             raise CannotRewrite(f"{method.name.value} has a decorator", node=method)
-        parts = [part for part in map(small, get_statements(method)) if isinstance(part, cst.Expr)]
-        if any(isinstance(part.value, cst.Call) and names[0] in collect_names(part) for part in parts):
-            raise CannotRewrite(
-                f"{method.name.value} of the fake records its calls",
-                "Take the fake out: mock_llm_calls.calls has every call, with its prompt, system prompt and schema.",
-                method,
-            )
-        _give(double, method, frame)
-    except CannotRewrite as unsure:
-        double.unknown = unsure
+        _refuse_recording(method, names[0])
+        _configure_from_body(double, method, table)
+    except CannotRewrite as error:
+        # A problem only if the application calls it.
+        double.problem = error
     return double
 
 
-def _first_line(node: cst.CSTNode) -> str:
-    return code(node).strip().splitlines()[0]
+def _refuse_recording(method: cst.FunctionDef, self_name: str) -> None:
+    """Refuse a fake that keeps its calls, as in `self.prompts.append(prompt)`."""
+    for node in get_statements(method):
+        part = get_small_statement(node)
+        if not isinstance(part, cst.Expr) or not isinstance(part.value, cst.Call):
+            continue
+        if self_name in collect_names(part):
+            raise CannotRewrite(
+                f"{method.name.value} of the fake records its calls",
+                "Remove the fake: mock_llm_calls.calls has every call, with its prompt, "
+                "system prompt and schema.",
+                method,
+            )

@@ -1,4 +1,4 @@
-"""Rewrites one test file."""
+"""Rewrite one test file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from llm_mock.errors import InvalidFile
 from llm_mock.migrate import fakes
-from llm_mock.migrate.function import RewrittenFunction, rewrite
+from llm_mock.migrate.function import RewrittenFunction, rewrite_function
 from llm_mock.migrate.function_state import FileContext
 from llm_mock.migrate.imports import update_imports
 from llm_mock.migrate.manual_changes import CannotRewrite, ManualChange
@@ -24,17 +24,23 @@ from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.syntax import get_dotted_name
 from llm_mock.support.text import shown_path
 
-_MAY_CONCERN_LLM = re.compile(rb"get_(async_)?model\b|\bllm\b|call_history|set_response")
-"""What a file must have in it to be read at all, which takes a while."""
+# libcst parses slowly, so files that cannot have a mock of `llm` are skipped.
+_MAY_MOCK_LLM = re.compile(rb"get_(async_)?model\b|\bllm\b|call_history|set_response")
 
-IdsOf = Callable[[str, str], Sequence[str]]
+GetRequestedModels = Callable[[str, str], Sequence[str]]
 
 
 @dataclass(frozen=True)
 class FileResult:
-    """What became of a file: its text before and after, the tests that changed, and what is left to a person.
+    """The result for a file.
 
-    `encoded` is the text after, in the encoding that the file has.
+    Attributes:
+        path: its path.
+        before: its old text.
+        after: its new text.
+        encoded: its new text in the encoding of the file.
+        changed: the names of the rewritten tests and fixtures.
+        manual_changes: the changes that are left to a person.
     """
 
     path: Path
@@ -46,217 +52,320 @@ class FileResult:
 
 
 def parse_file(path: Path, source: bytes) -> cst.Module:
-    """The tree of a file.
+    """Parse a Python file.
 
     Raises:
-        InvalidFile: it is no Python.
+        InvalidFile: it has a syntax error, or cannot be decoded.
     """
     try:
         return cst.parse_module(source)
     except cst.ParserSyntaxError as error:
-        line, problem = _syntax_error(source, error)
-        raise InvalidFile(f"{shown_path(path)}:{line}: this is no Python: {problem}.") from None
+        line, problem = _describe_syntax_error(source, error)
+        message = f"{shown_path(path)}:{line}: invalid Python: {problem}."
+        raise InvalidFile(message) from None
     except (UnicodeDecodeError, LookupError) as error:
-        raise InvalidFile(f"{shown_path(path)}: it is no text in its encoding: {error}.") from None
+        message = f"{shown_path(path)}: the file cannot be decoded: {error}."
+        raise InvalidFile(message) from None
 
 
-def _syntax_error(source: bytes, error: cst.ParserSyntaxError) -> tuple[int, str]:
-    """Line and message, in Python's own words where it has some."""
+def _describe_syntax_error(source: bytes, error: cst.ParserSyntaxError) -> tuple[int, str]:
+    """Return line and message; those of Python are clearer than those of libcst."""
     try:
         ast.parse(source)
     except SyntaxError as problem:
         return problem.lineno or 1, problem.msg
-    except ValueError as problem:
+    except ValueError as problem:  # a null byte
         return 1, str(problem)
     return error.raw_line, error.message
 
 
-def rewrite_file(path: Path, source: bytes, ids_of: IdsOf, id_of: Callable[[str], str]) -> FileResult:
-    """Rewrite the tests of a file that are sure.
+def rewrite_file(
+    path: Path,
+    source: bytes,
+    get_requested_models: GetRequestedModels,
+    resolve_model: Callable[[str], str],
+) -> FileResult:
+    """Rewrite the tests of a file whose meaning is certain.
+
+    Args:
+        path: the path of the file.
+        source: its content.
+        get_requested_models: returns the models that a test requests from a patched target.
+        resolve_model: returns the model id for a name or alias.
 
     Raises:
-        InvalidFile: it is no Python.
+        InvalidFile: it is not valid Python.
     """
-    if not _MAY_CONCERN_LLM.search(source):
+    if not _MAY_MOCK_LLM.search(source):
         text = source.decode(errors="replace")
         return FileResult(path, text, text, source, (), ())
     wrapper = MetadataWrapper(parse_file(path, source))
-    return _File(path, wrapper, ids_of, id_of).result()
+    return _FileRewriter(path, wrapper, get_requested_models, resolve_model).rewrite()
 
 
-class _File:
-    def __init__(self, path: Path, wrapper: MetadataWrapper, ids_of: IdsOf, id_of: Callable[[str], str]) -> None:
+@dataclass(frozen=True)
+class _Function:
+    """A function of a file.
+
+    Attributes:
+        name: its name, with the class that it is in.
+        node: its definition.
+        owner: the class that it is in.
+    """
+
+    name: str
+    node: cst.FunctionDef
+    owner: cst.ClassDef | None = None
+
+
+class _FileRewriter:
+    def __init__(
+        self,
+        path: Path,
+        wrapper: MetadataWrapper,
+        get_requested_models: GetRequestedModels,
+        resolve_model: Callable[[str], str],
+    ) -> None:
         self.path = path
         self.module = wrapper.module
-        self.lines = wrapper.resolve(PositionProvider)
-        self.functions = list(_functions(self.module))
-        fixtures = {name: node for name, node, owner in self.functions if owner is None and _is_fixture(node)}
-        self.known = FileContext(Scope(self.module, fakes), path, ids_of, id_of, fixtures)
+        self.positions = wrapper.resolve(PositionProvider)
+        self.functions = list(_iterate_functions(self.module))
+        fixtures = {
+            function.name: function.node
+            for function in self.functions
+            if function.owner is None and _is_fixture(function.node)
+        }
+        self.context = FileContext(
+            Scope(self.module, fakes),
+            path,
+            get_requested_models,
+            resolve_model,
+            fixtures,
+        )
         self.results: dict[str, RewrittenFunction] = {}
         self.problems: dict[str, CannotRewrite] = {}
 
-    def result(self) -> FileResult:
-        nodes: dict[str, cst.FunctionDef | cst.ClassDef] = {name: node for name, node, _ in self.functions}
-        nodes |= {node.name.value: node for node in self.module.body if isinstance(node, cst.ClassDef)}
-        for name, node in nodes.items():
+    def rewrite(self) -> FileResult:
+        for node in self.module.body:
             if isinstance(node, cst.ClassDef):
-                self._check_class(name, node)
-        for name, function, owner in self.functions:
-            if owner is None or owner.name.value not in self.problems:
-                self._try(name, function, owner)
-        self._block_shared()
-        functions = {name: node for name, node, _ in self.functions}
-        new = {functions[name]: result.node for name, result in self.results.items() if result.node is not None}
+                self._check_class(node)
+        for function in self.functions:
+            if function.owner is None or function.owner.name.value not in self.problems:
+                self._rewrite_function(function)
+        self._block_dependents()
+        changed = self._changed_functions()
         module = self.module
-        if new:
-            module = update_imports(self.module, self._replaced(new))
-        manual_changes = [self._finding(name, nodes[name], problem) for name, problem in self.problems.items()]
-        changed = tuple(name for name, result in self.results.items() if result.node is not None)
-        before, after = self.module.code, module.code
+        if changed:
+            module = update_imports(module, self._replace_functions(changed))
         return FileResult(
-            self.path, before, after, module.bytes, changed, tuple(sorted(manual_changes, key=lambda each: each.line))
+            self.path,
+            self.module.code,
+            module.code,
+            module.bytes,
+            tuple(changed),
+            tuple(self._list_manual_changes()),
         )
 
-    def _check_class(self, name: str, node: cst.ClassDef) -> None:
-        """A class whose decorator patches `llm` for its methods is left alone."""
+    def _changed_functions(self) -> dict[str, cst.FunctionDef]:
+        changed = {}
+        for name, result in self.results.items():
+            if result.node is not None:
+                changed[name] = result.node
+        return changed
+
+    def _check_class(self, node: cst.ClassDef) -> None:
+        """Refuse a class whose decorator patches `llm` for its methods."""
         try:
             for decorator in node.decorators:
-                if parse_patch(decorator.decorator, SymbolTable(self.known.scope), self.path) is not None:
+                table = SymbolTable(self.context.scope)
+                if parse_patch(decorator.decorator, table, self.path) is not None:
                     raise CannotRewrite(
                         "its methods are patched by a decorator of the class",
-                        "Take it out, with the argument of each method, and say what the model answers in an autouse "
-                        "fixture of the class.",
+                        "Remove it, with the argument of each method, and configure the reply "
+                        "in an autouse fixture of the class.",
                     )
-        except CannotRewrite as unsure:
-            self.problems[name] = unsure
+        except CannotRewrite as error:
+            self.problems[node.name.value] = error
 
-    def _try(self, name: str, node: cst.FunctionDef, owner: cst.ClassDef | None) -> None:
+    def _rewrite_function(self, function: _Function) -> None:
+        name = function.name
         try:
-            result = rewrite(name, node, self.known)
+            result = rewrite_function(name, function.node, self.context)
             if result.node is not None:
-                _check_owner(node, owner, self.known.scope)
-            if result.node is not None and name in self.known.fixtures:
-                self._check_shared_file(result)
+                _check_owner(function, self.context.scope)
+                if name in self.context.fixtures:
+                    self._check_conftest(result)
             self.results[name] = result
-        except CannotRewrite as unsure:
-            self.problems[name] = _of_class(node) if owner is not None and _is_fixture(node) else unsure
+        except CannotRewrite as error:
+            is_class_fixture = function.owner is not None and _is_fixture(function.node)
+            self.problems[name] = _class_fixture_problem(function) if is_class_fixture else error
 
-    def _check_shared_file(self, result: RewrittenFunction) -> None:
-        if self.path.name == "conftest.py" and result.given is not None:
+    def _check_conftest(self, result: RewrittenFunction) -> None:
+        if self.path.name == "conftest.py" and result.given_value is not None:
             raise CannotRewrite(
                 "tests of other files are given this mock",
-                "Let it configure llm_mock (mock_llm_responses.set) and yield nothing; its tests ask for "
-                "mock_llm_calls.",
+                "Let it configure llm_mock (mock_llm_responses.set) and yield nothing; "
+                "its tests request mock_llm_calls.",
             )
 
-    def _block_shared(self) -> None:
-        """A fixture is rewritten with all of its tests, or not at all."""
-        while True:
-            failed = {name for name in self.known.fixtures if name in self.problems}
-            users: dict[str, set[str]] = {}
-            for name, node, _ in self.functions:
-                for parameter in node.params.params:
-                    users.setdefault(parameter.name.value, set()).add(name)
-            added = False
-            for fixture in self.known.fixtures:
-                result = self.results.get(fixture)
-                if result is None or result.node is None or result.given is None:
-                    continue
-                bad = sorted(name for name in users.get(fixture, ()) if name in self.problems)
-                if bad:
-                    self._fail(fixture, f"{bad[0]} uses it, which is not rewritten")
-                    failed.add(fixture)
-                    added = True
-            for name, result in list(self.results.items()):
-                if blocked := sorted(result.fixtures & failed):
-                    self._fail(name, f"it uses the fixture {blocked[0]}, which is not rewritten")
-                    added = True
-            if not added:
-                return
+    def _block_dependents(self) -> None:
+        """Rewrite a fixture with all of its tests, or not at all."""
+        users = self._collect_fixture_users()
+        # Each blocked function may block others.
+        while self._block_fixtures(users) | self._block_users():
+            pass
 
-    def _fail(self, name: str, why: str) -> None:
+    def _collect_fixture_users(self) -> dict[str, set[str]]:
+        users: dict[str, set[str]] = {}
+        for function in self.functions:
+            for parameter in function.node.params.params:
+                users.setdefault(parameter.name.value, set()).add(function.name)
+        return users
+
+    def _block_fixtures(self, users: dict[str, set[str]]) -> bool:
+        """Block the fixtures whose mock a blocked test uses; return whether there are any."""
+        has_blocked = False
+        for fixture in self.context.fixtures:
+            result = self.results.get(fixture)
+            if result is None or result.node is None or result.given_value is None:
+                continue
+            blocked_users = sorted(users.get(fixture, set()) & self.problems.keys())
+            if blocked_users:
+                self._block(fixture, f"{blocked_users[0]} uses it and cannot be rewritten")
+                has_blocked = True
+        return has_blocked
+
+    def _block_users(self) -> bool:
+        """Block the tests that use a blocked fixture; return whether there are any."""
+        has_blocked = False
+        for name, result in list(self.results.items()):
+            blocked_fixtures = sorted(result.fixtures & self.problems.keys())
+            if blocked_fixtures:
+                fixture = blocked_fixtures[0]
+                self._block(name, f"it uses the fixture {fixture}, which cannot be rewritten")
+                has_blocked = True
+        return has_blocked
+
+    def _block(self, name: str, reason: str) -> None:
         del self.results[name]
-        self.problems[name] = CannotRewrite(why, "Rewrite that one first, then run this again.")
+        self.problems[name] = CannotRewrite(
+            reason,
+            "Rewrite that one first, then run this again.",
+        )
 
-    def _finding(self, name: str, function: cst.FunctionDef | cst.ClassDef, problem: CannotRewrite) -> ManualChange:
-        found = None if problem.node is None else self.lines.get(problem.node)
-        found = found or self.lines.get(function.name)
-        line = found.start.line if isinstance(found, CodeRange) else 1
-        return ManualChange(self.path, line, name, problem.why, problem.instead)
+    def _list_manual_changes(self) -> list[ManualChange]:
+        names: dict[str, cst.Name] = {
+            node.name.value: node.name
+            for node in self.module.body
+            if isinstance(node, cst.ClassDef)
+        }
+        names |= {function.name: function.node.name for function in self.functions}
+        changes = []
+        for name, problem in self.problems.items():
+            # A node of rewritten code has no position.
+            position = self.positions.get(problem.node) if problem.node is not None else None
+            position = position or self.positions.get(names[name])
+            line = position.start.line if isinstance(position, CodeRange) else 1
+            changes.append(ManualChange(self.path, line, name, problem.reason, problem.advice))
+        return sorted(changes, key=lambda change: change.line)
 
-    def _replaced(self, new: dict[cst.FunctionDef, cst.FunctionDef]) -> cst.Module:
-        silent = {name for name, result in self.results.items() if result.node is not None and result.says_nothing}
-        module = self.module.visit(_Replacing(new))
+    def _replace_functions(self, changed: dict[str, cst.FunctionDef]) -> cst.Module:
+        new_nodes = {}
+        for function in self.functions:
+            if function.name in changed:
+                new_nodes[function.node] = changed[function.name]
+        module = self.module.visit(_FunctionReplacer(new_nodes))
         assert isinstance(module, cst.Module)
-        return module.visit(_Removing(self._unneeded(module, silent)))
+        return module.visit(_FunctionRemover(self._find_unused_fixtures(module)))
 
-    def _unneeded(self, module: cst.Module, silent: set[str]) -> set[str]:
-        """Fixtures that only made mocks, and that no function asks for any more."""
-        makers = {
-            name
-            for name in self.known.fixtures
-            if name in silent or (name in self.results and self.results[name].given is not None)
-        }
-        asked = {parameter.name.value for _, node, _ in _functions(module) for parameter in node.params.params}
-        named = {
-            text.evaluated_value for text in m.findall(module, m.SimpleString()) if isinstance(text, cst.SimpleString)
-        }
-        says = {name for name, result in self.results.items() if result.node is not None and not result.says_nothing}
-        return makers - asked - named - says
+    def _find_unused_fixtures(self, module: cst.Module) -> set[str]:
+        """Return the fixtures that only made mocks and are no longer requested."""
+        results = {name: self.results.get(name) for name in self.context.fixtures}
+        unused = {name for name, result in results.items() if result and _only_makes_mocks(result)}
+        for function in _iterate_functions(module):
+            unused -= {parameter.name.value for parameter in function.node.params.params}
+        # usefixtures and getfixturevalue have the name as a string.
+        for text in m.findall(module, m.SimpleString()):
+            unused.discard(str(cst.ensure_type(text, cst.SimpleString).evaluated_value))
+        return unused
 
 
-def _functions(module: cst.Module) -> Iterator[tuple[str, cst.FunctionDef, cst.ClassDef | None]]:
-    """The functions of a file and of its classes, by their names."""
+def _iterate_functions(module: cst.Module) -> Iterator[_Function]:
+    """Yield the functions of a file and the methods of its classes."""
     for node in module.body:
         if isinstance(node, cst.FunctionDef):
-            yield node.name.value, node, None
+            yield _Function(node.name.value, node)
         elif isinstance(node, cst.ClassDef):
             for inner in node.body.body:
                 if isinstance(inner, cst.FunctionDef):
-                    yield f"{node.name.value}::{inner.name.value}", inner, node
+                    name = f"{node.name.value}::{inner.name.value}"
+                    yield _Function(name, inner, node)
+
+
+def _only_makes_mocks(result: RewrittenFunction) -> bool:
+    if result.node is None:
+        return result.given_value is not None
+    return result.configures_nothing
 
 
 def _is_fixture(node: cst.FunctionDef) -> bool:
-    decorators = [each.decorator for each in node.decorators]
-    names = [get_dotted_name(each.func if isinstance(each, cst.Call) else each) or "" for each in decorators]
-    return any(name.split(".")[-1] == "fixture" for name in names)
+    for decorator in node.decorators:
+        expression = decorator.decorator
+        if isinstance(expression, cst.Call):
+            expression = expression.func
+        name = get_dotted_name(expression) or ""
+        if name.split(".")[-1] == "fixture":
+            return True
+    return False
 
 
-def _of_class(fixture: cst.FunctionDef) -> CannotRewrite:
-    """What to say of a fixture of a class, whose tests are not followed."""
+def _class_fixture_problem(function: _Function) -> CannotRewrite:
+    # The tests of a class are not followed to the fixtures of the class.
     return CannotRewrite(
         "it is a fixture of a class",
-        "Move it out of the class, without self, and run this again: its tests are rewritten with it then.",
-        fixture.name,
+        "Move it out of the class, without self, and run this again: "
+        "its tests are rewritten with it then.",
+        function.node.name,
     )
 
 
-def _check_owner(node: cst.FunctionDef, owner: cst.ClassDef | None, scope: Scope) -> None:
-    if owner is not None and any("TestCase" in scope.meaning(base.value) for base in owner.bases):
+def _check_owner(function: _Function, scope: Scope) -> None:
+    """Refuse functions that cannot take our fixtures as arguments."""
+    bases = function.owner.bases if function.owner is not None else ()
+    if any("TestCase" in scope.qualify(base.value) for base in bases):
         raise CannotRewrite(
             "a method of unittest.TestCase takes no fixtures",
-            "Have an autouse fixture of the class keep it: `@pytest.fixture(autouse=True)`, `def take_mock(self, "
-            "mock_llm_responses): self.llm_mock = mock_llm_responses`.",
+            "Let an autouse fixture of the class keep it: `@pytest.fixture(autouse=True)`, "
+            "`def take_mock(self, mock_llm_responses): self.llm_mock = mock_llm_responses`.",
         )
-    if not node.name.value.startswith("test") and not _is_fixture(node):
+    if not function.node.name.value.startswith("test") and not _is_fixture(function.node):
         raise CannotRewrite(
-            "it is called by tests, and takes no fixtures", "Give it mock_llm_responses as an argument."
+            "it is called by tests, and takes no fixtures",
+            "Give it mock_llm_responses as an argument.",
         )
 
 
-class _Replacing(cst.CSTTransformer):
-    def __init__(self, new: dict[cst.FunctionDef, cst.FunctionDef]) -> None:
-        self.new = new
+class _FunctionReplacer(cst.CSTTransformer):
+    def __init__(self, new_nodes: dict[cst.FunctionDef, cst.FunctionDef]) -> None:
+        self.new_nodes = new_nodes
 
-    def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
-        return self.new.get(original_node, updated_node)
+    def leave_FunctionDef(
+        self,
+        original_node: cst.FunctionDef,
+        updated_node: cst.FunctionDef,
+    ) -> cst.FunctionDef:
+        return self.new_nodes.get(original_node, updated_node)
 
 
-class _Removing(cst.CSTTransformer):
+class _FunctionRemover(cst.CSTTransformer):
     def __init__(self, names: set[str]) -> None:
         self.names = names
 
     def leave_FunctionDef(
-        self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef
+        self,
+        original_node: cst.FunctionDef,
+        updated_node: cst.FunctionDef,
     ) -> cst.FunctionDef | cst.RemovalSentinel:
-        return cst.RemoveFromParent() if original_node.name.value in self.names else updated_node
+        if original_node.name.value in self.names:
+            return cst.RemoveFromParent()
+        return updated_node

@@ -1,4 +1,4 @@
-"""Rewrites one test: whole, or not at all."""
+"""Rewrite one function: a test or a fixture."""
 
 from __future__ import annotations
 
@@ -9,197 +9,269 @@ import libcst as cst
 import libcst.matchers as m
 
 from llm_mock.migrate.body import Part, assemble_body
-from llm_mock.migrate.doubles import LegacyMock, PatchedGetter, ReturnByName, SideEffectList, TestDouble, Value
+from llm_mock.migrate.doubles import (
+    LegacyMock,
+    PatchedGetter,
+    ReturnByName,
+    SideEffectList,
+    TestDouble,
+    Value,
+)
 from llm_mock.migrate.function_state import FileContext, FunctionState, UnrelatedMock
 from llm_mock.migrate.legacy_mock import find_legacy_fixture
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.patches import CannotRewritePatch, parse_patch
 from llm_mock.migrate.statements import StatementRewriter
-from llm_mock.migrate.syntax import code, collect_names, get_arguments
+from llm_mock.migrate.syntax import collect_names, get_arguments, to_source
 
 OUR_FIXTURES = ("mock_llm_responses", "mock_llm_calls")
+# Fixtures that are removed with the patches made through them.
+PATCHING_FIXTURES = ("monkeypatch", "mocker")
 
 
 @dataclass(frozen=True)
 class RewrittenFunction:
-    """What became of a function.
+    """The result for a function.
 
     Attributes:
-        node: its new form; None where it has no mock of `llm`.
-        fixtures: the fixtures of the file that it relies on.
-        given: what a fixture hands to its tests, if that is a mock.
-        says_nothing: whether nothing in the new form configures a reply.
+        node: the new function, or None if it has no mock of `llm`.
+        fixtures: the fixtures of the file that it depends on.
+        given_value: the value that a fixture gives to its tests, if it is a mock.
+        configures_nothing: whether the new function configures no reply.
     """
 
     node: cst.FunctionDef | None
     fixtures: frozenset[str] = frozenset()
-    given: Value | None = None
-    says_nothing: bool = False
+    given_value: Value | None = None
+    configures_nothing: bool = False
 
 
-def rewrite(name: str, function: cst.FunctionDef, known: FileContext) -> RewrittenFunction:
+def rewrite_function(
+    name: str,
+    function: cst.FunctionDef,
+    context: FileContext,
+) -> RewrittenFunction:
     """Rewrite a function.
 
     Raises:
-        CannotRewrite: it has a mock of `llm`, and it is not known what it means.
+        CannotRewrite: it has a mock of `llm`, and its meaning is uncertain.
     """
-    return _rewrite(name, function, known)[1]
+    return _rewrite(name, function, context)[1]
 
 
-def _rewrite(name: str, function: cst.FunctionDef, known: FileContext) -> tuple[FunctionState, RewrittenFunction]:
-    """Rewrite it: again with what its assertions tell of models, and without names that turn out to be foreign."""
-    foreign: frozenset[str] = frozenset()
-    ids: dict[str, Sequence[str]] = {}
+def _rewrite(
+    name: str,
+    function: cst.FunctionDef,
+    context: FileContext,
+) -> tuple[FunctionState, RewrittenFunction]:
+    """Rewrite a function, and start again when a pass learns something for the whole of it.
+
+    A pass may find a name that stands for an unrelated mock, or assertions that name models.
+    """
+    unrelated: frozenset[str] = frozenset()
+    asserted_models: dict[str, Sequence[str]] = {}
     while True:
-        state = FunctionState(name, function, known, foreign, ids)
-        problem: CannotRewrite | None = None
+        state = FunctionState(name, function, context, unrelated, asserted_models)
+        outcome: RewrittenFunction | CannotRewrite
         try:
-            result = _Function(state).rewritten()
+            outcome = _FunctionRewriter(state).rewrite()
         except UnrelatedMock as found:
-            if found.name not in foreign:
-                foreign |= {found.name}
+            if found.name not in unrelated:
+                unrelated |= {found.name}
                 continue
             if not state.getters:
                 return state, RewrittenFunction(None)
-            problem = CannotRewrite(f"what the mock {found.name} is for is not known")
-        except CannotRewrite as unsure:
-            problem = unsure
-        if state.reader.seen and not ids:
-            ids = {target: tuple(dict.fromkeys(names)) for target, names in state.reader.seen.items()}
+            outcome = CannotRewrite(f"the purpose of the mock {found.name} is unknown")
+        except CannotRewrite as error:
+            outcome = error
+        if state.reader.asserted_models and not asserted_models:
+            for target, names in state.reader.asserted_models.items():
+                asserted_models[target] = tuple(dict.fromkeys(names))
             continue
-        if problem is not None:
-            raise problem
-        return state, result
+        if isinstance(outcome, CannotRewrite):
+            raise outcome
+        return state, outcome
 
 
-class _Function:
+class _FunctionRewriter:
     def __init__(self, state: FunctionState) -> None:
         self.state = state
         self.statements = StatementRewriter(state)
         self.parameters = [parameter.name.value for parameter in state.function.params.params]
-        self.removed: set[str] = set()
+        self.removed_parameters: set[str] = set()
         self.fixtures: set[str] = set()
 
-    def rewritten(self) -> RewrittenFunction:
+    def rewrite(self) -> RewrittenFunction:
         state = self.state
         try:
-            decorators = self._decorators()
-            self._fixtures()
-            parts = self.statements.rewritten()
-            state.said.say()
-            self._check_answered()
+            # In the order of execution: decorators patch before fixtures and the body run.
+            decorators = self._apply_decorators()
+            self._apply_fixtures()
+            parts = self.statements.rewrite()
+            state.replies.update()
+            self._check_replies()
         except CannotRewritePatch:
             raise
         except CannotRewrite:
             if state.getters:
                 raise
+            # Something else is mocked in an unknown way, which is no concern of ours.
             return RewrittenFunction(None)
         if not state.getters:
-            return RewrittenFunction(None, frozenset(), state.given)
+            return RewrittenFunction(None, given_value=state.given_value)
         self._check_reached()
-        says_nothing = not any(slot.lines for slot in state.slots)
         return RewrittenFunction(
-            self._assembled(decorators, parts), frozenset(self.fixtures), state.given, says_nothing
+            self._assemble(decorators, parts),
+            frozenset(self.fixtures),
+            state.given_value,
+            configures_nothing=not any(slot.lines for slot in state.slots),
         )
 
-    def _decorators(self) -> list[cst.Decorator]:
-        """The decorators that are no patches of `llm`; those are taken over."""
+    def _apply_decorators(self) -> list[cst.Decorator]:
+        """Apply the decorators that patch `llm`, and return the others."""
         kept: list[cst.Decorator] = []
         pending = [name for name in self.parameters if name not in ("self", "cls")]
+        # The decorator next to the function gives the first argument.
         for decorator in reversed(self.state.function.decorators):
-            patch = parse_patch(decorator.decorator, self.state.frame, self.state.known.path)
-            name = pending.pop(0) if self._gives_argument(decorator.decorator) and pending else None
+            expression = decorator.decorator
+            patch = parse_patch(expression, self.state.table, self.state.context.path)
+            name = None
+            if pending and self._gives_argument(expression):
+                name = pending.pop(0)
             if patch is None:
                 kept.insert(0, decorator)
                 continue
-            self.state.take(patch)
+            self.state.add_patch(patch)
             if name is not None:
-                self.state.frame.names[name] = patch.value
-                self.removed.add(name)
+                self.state.table.values[name] = patch.value
+                self.removed_parameters.add(name)
         return kept
 
     def _gives_argument(self, node: cst.BaseExpression) -> bool:
-        """Whether a decorator hands a mock to the test."""
-        kind = self.state.frame.scope.patcher(node.func) if isinstance(node, cst.Call) else None
-        given = get_arguments(node) if isinstance(node, cst.Call) and kind is not None else None
-        most = {"patch": 1, "patch.object": 2}.get(kind or "", 0)
-        return given is not None and "new" not in given[1] and len(given[0]) <= most
+        """Return whether a decorator passes a mock to the test."""
+        if not isinstance(node, cst.Call):
+            return False
+        patcher = self.state.table.scope.get_patcher(node.func)
+        arguments = get_arguments(node)
+        if patcher is None or arguments is None:
+            return False
+        positional, keywords = arguments
+        # With one argument more, the replacement is given.
+        most = {"patch": 1, "patch.object": 2}.get(patcher, 0)
+        return "new" not in keywords and len(positional) <= most
 
-    def _fixtures(self) -> None:
-        private = find_legacy_fixture(self.state.function)
-        known = self.state.known.fixtures
+    def _apply_fixtures(self) -> None:
+        legacy_fixture = find_legacy_fixture(self.state.function)
+        known = self.state.context.fixtures
         for name in self.parameters:
-            if name == private and name not in known:
-                self.state.frame.names[name] = double = LegacyMock(grows=False)
+            if name == legacy_fixture and name not in known:
+                double = LegacyMock(has_any_attribute=False)
+                self.state.table.values[name] = double
                 self.state.getters.append(PatchedGetter(name, double))
-                self.removed.add(name)
-            elif name in known and name not in (self.state.name, *self.removed):
-                self._use(name, known[name])
+                self.removed_parameters.add(name)
+            elif name in known and name not in (self.state.name, *self.removed_parameters):
+                self._apply_fixture(name, known[name])
 
-    def _use(self, name: str, function: cst.FunctionDef) -> None:
-        """Take over what a fixture of the file sets up."""
-        fixture, result = _rewrite(name, function, self.state.known)
+    def _apply_fixture(self, name: str, function: cst.FunctionDef) -> None:
+        """Add the patches and replies of a fixture of the file."""
+        fixture, result = _rewrite(name, function, self.state.context)
         if fixture.getters:
             self.state.getters += fixture.getters
-            self.state.said.answers.update(fixture.said.answers)
+            self.state.replies.replies.update(fixture.replies.replies)
             self.fixtures |= {name, *result.fixtures}
-        if name in self.state.frame.foreign:
+        if name in self.state.table.unrelated:
             return
-        if isinstance(result.given, (TestDouble, SideEffectList, ReturnByName)):
-            self.state.frame.names[name] = result.given
-        if result.says_nothing or (result.given is not None and not fixture.getters):
-            self.removed.add(name)
+        given_value = result.given_value
+        if isinstance(given_value, (TestDouble, SideEffectList, ReturnByName)):
+            self.state.table.values[name] = given_value
+        only_makes_mocks = given_value is not None and not fixture.getters
+        if result.configures_nothing or only_makes_mocks:
+            self.removed_parameters.add(name)
 
-    def _check_answered(self) -> None:
+    def _check_replies(self) -> None:
         state = self.state
-        private = any(isinstance(getter.double, LegacyMock) for getter in state.getters)
-        if state.getters and not state.said.answers and not (private or state.reader.counted or state.given):
+        if not state.getters or state.replies.replies:
+            return
+        # A test without a reply may still check calls, or leave the replies to others.
+        has_legacy_mock = any(isinstance(getter.double, LegacyMock) for getter in state.getters)
+        if not has_legacy_mock and not state.reader.checks_calls and not state.given_value:
             raise CannotRewrite(
-                "nothing says what the model answers, so its answer is another Mock",
-                'Say it: mock_llm_responses.set("*", reply).',
+                "no reply is configured, so the model replies with another Mock",
+                'Configure one: mock_llm_responses.set("*", reply).',
             )
 
     def _check_reached(self) -> None:
-        """Mocks that were never given to `llm` are not ours to take out."""
-        for name, value in self.state.frame.names.items():
-            mine = name not in self.parameters and not self.state.is_fixture
-            if mine and isinstance(value, TestDouble) and not self.state.said.is_of_llm(value):
+        """Refuse to remove mocks that never replaced a part of `llm`."""
+        if self.state.is_fixture:
+            return
+        for name, value in self.state.table.values.items():
+            if name in self.parameters or not isinstance(value, TestDouble):
+                continue
+            if not self.state.replies.replaces_llm(value):
                 raise UnrelatedMock(name)
 
-    def _assembled(self, decorators: list[cst.Decorator], parts: list[Part]) -> cst.FunctionDef:
+    def _assemble(self, decorators: list[cst.Decorator], parts: list[Part]) -> cst.FunctionDef:
         function = self.state.function
         body = assemble_body(parts)
-        if self.state.is_fixture and len(body) > 1 and code(body[-1]).strip() == "yield":
+        if self.state.is_fixture and len(body) > 1 and to_source(body[-1]).strip() == "yield":
+            # Nothing runs behind it, so the fixture need not be a generator.
             body.pop()
         for node in body:
-            if left := sorted(self.state.frame.mentions(node)):
-                self.statements.refuse_left(left[0], node)
-        used = set[str]().union(*map(collect_names, body))
-        gone = (self.removed | ({"monkeypatch", "mocker"} - used)) - (set(OUR_FIXTURES) & used)
-        kept = [each for each in function.params.params if each.name.value not in gone]
-        kept += [cst.Param(cst.Name(name)) for name in OUR_FIXTURES if name in used and name not in self.parameters]
-        if function.params.star_arg is cst.MaybeSentinel.DEFAULT and not function.params.kwonly_params and kept:
-            kept[-1] = kept[-1].with_changes(comma=_last_comma(function))
-        kept[:-1] = [each.with_changes(comma=_comma(each)) for each in kept[:-1]]
-        block = function.body if isinstance(function.body, cst.IndentedBlock) else cst.IndentedBlock([])
-        returns = function.returns
-        if self.state.is_fixture and returns is not None and not any(m.findall(node, m.Yield()) for node in body):
-            returns = returns.with_changes(annotation=cst.Name("None"))
+            reads = sorted(self.state.table.find_mocks(node))
+            if reads:
+                self.statements.refuse_read(reads[0], node)
+        block = function.body
+        if not isinstance(block, cst.IndentedBlock):
+            block = cst.IndentedBlock([])
         return function.with_changes(
             decorators=decorators,
-            returns=returns,
-            params=function.params.with_changes(params=kept),
+            returns=self._convert_return_annotation(body),
+            params=function.params.with_changes(params=self._convert_parameters(body)),
             body=block.with_changes(body=body),
         )
 
+    def _convert_parameters(self, body: list[cst.BaseStatement]) -> list[cst.Param]:
+        """Return the parameters without removed ones and with the fixtures that are used."""
+        parameters = self.state.function.params
+        used = set[str]().union(*map(collect_names, body))
+        removed = self.removed_parameters | (set(PATCHING_FIXTURES) - used)
+        removed -= set(OUR_FIXTURES) & used
+        kept = [param for param in parameters.params if param.name.value not in removed]
+        for name in OUR_FIXTURES:
+            if name in used and name not in self.parameters:
+                kept.append(cst.Param(cst.Name(name)))
+        if not kept:
+            return []
+        *others, last = kept
+        has_star = parameters.star_arg is not cst.MaybeSentinel.DEFAULT
+        if not has_star and not parameters.kwonly_params:
+            # The magic trailing comma, or its absence, is kept.
+            last = last.with_changes(comma=_last_comma(parameters))
+        with_commas = [param.with_changes(comma=_separating_comma(param)) for param in others]
+        return [*with_commas, last]
 
-def _last_comma(function: cst.FunctionDef) -> cst.Comma | cst.MaybeSentinel:
-    """A comma behind the last parameter, where there was one."""
-    return function.params.params[-1].comma if function.params.params else cst.MaybeSentinel.DEFAULT
+    def _convert_return_annotation(
+        self,
+        body: list[cst.BaseStatement],
+    ) -> cst.Annotation | None:
+        """Return `-> None` for a fixture that is no generator any more."""
+        returns = self.state.function.returns
+        has_yield = any(m.findall(node, m.Yield()) for node in body)
+        if returns is None or has_yield or not self.state.is_fixture:
+            return returns
+        return returns.with_changes(annotation=cst.Name("None"))
 
 
-def _comma(parameter: cst.Param) -> cst.Comma | cst.MaybeSentinel:
-    """The comma behind a parameter that another one follows."""
-    if isinstance(parameter.comma, cst.Comma) and not parameter.comma.whitespace_after.empty:
-        return parameter.comma
+def _last_comma(parameters: cst.Parameters) -> cst.Comma | cst.MaybeSentinel:
+    if parameters.params:
+        return parameters.params[-1].comma
+    return cst.MaybeSentinel.DEFAULT
+
+
+def _separating_comma(parameter: cst.Param) -> cst.Comma | cst.MaybeSentinel:
+    """Return the comma for a parameter that another one follows."""
+    comma = parameter.comma
+    # A trailing comma has no space behind it.
+    if isinstance(comma, cst.Comma) and not comma.whitespace_after.empty:
+        return comma
     return cst.MaybeSentinel.DEFAULT

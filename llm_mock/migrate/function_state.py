@@ -1,4 +1,4 @@
-"""What is known of one function of a test file while it is rewritten."""
+"""Hold the state of one function while it is rewritten."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class UnrelatedMock(Exception):
-    """A name stands for a mock that has nothing to do with `llm`."""
+    """A name stands for a mock that does not replace `llm`."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -30,62 +30,63 @@ class UnrelatedMock(Exception):
 
 @dataclass(frozen=True)
 class FileContext:
-    """What is known of the file that a function stands in, and of the world around it.
+    """The file of a function, and callbacks for facts outside of it.
 
     Attributes:
         scope: the names of the file.
-        path: where it is.
-        ids_of: the names of models that a patched target of a function was asked for.
-        id_of: the model id that a name stands for.
+        path: its path.
+        get_requested_models: returns the models that a test requests from a patched target.
+        resolve_model: returns the model id for a name or alias.
         fixtures: the fixtures of the file.
     """
 
     scope: Scope
     path: Path
-    ids_of: Callable[[str, str], Sequence[str]]
-    id_of: Callable[[str], str]
+    get_requested_models: Callable[[str, str], Sequence[str]]
+    resolve_model: Callable[[str], str]
     fixtures: Mapping[str, cst.FunctionDef]
 
 
 class FunctionState:
-    """One function, and what its names stand for.
+    """One function and the values of its names.
 
     Args:
-        name: the function, with its class.
-        function: the test, or a fixture.
-        known: what is known of its file.
-        foreign: names that stand for mocks of something else.
-        ids: names of models that its own assertions have shown.
+        name: the name of the function, with its class.
+        function: a test or a fixture.
+        context: its file.
+        unrelated: the names of mocks that do not replace `llm`.
+        asserted_models: the models that its assertions name, by patched target.
     """
 
     def __init__(
         self,
         name: str,
         function: cst.FunctionDef,
-        known: FileContext,
-        foreign: frozenset[str],
-        ids: Mapping[str, Sequence[str]],
+        context: FileContext,
+        unrelated: frozenset[str],
+        asserted_models: Mapping[str, Sequence[str]],
     ) -> None:
         self.name = name
         self.function = function
-        self.known = known
-        self.is_fixture = name in known.fixtures
-        self.frame = SymbolTable(known.scope.of_function())
-        self.frame.foreign = foreign
-        self.frame.plain.update(collect_parametrized_values(function))
+        self.context = context
+        self.is_fixture = name in context.fixtures
+        self.table = SymbolTable(context.scope.copy_for_function())
+        self.table.unrelated = unrelated
+        self.table.plain.update(collect_parametrized_values(function))
         self.getters: list[PatchedGetter] = []
-        self.reader = CallReader(self.frame, self.getters, known.id_of)
+        self.reader = CallReader(self.table, self.getters, context.resolve_model)
         self.slots: list[Slot] = [Slot()]
-        """Where mocks were configured; the first is the beginning of the body."""
-        self.said = ConfiguredReplies(self.getters, self.frame, self.slots)
-        self.given: Value | None = None
-        """What a fixture hands to its tests."""
-        self._ids = ids
+        """The statements that configured mocks; the first slot is the start of the body."""
+        self.replies = ConfiguredReplies(self.getters, self.table, self.slots)
+        self.given_value: Value | None = None
+        """The value that a fixture gives to its tests, if it is a mock."""
+        self._asserted_models = asserted_models
 
-    def take(self, patch: Patch) -> None:
-        """Remember a patch of `llm`."""
-        self.said.roots.append(patch.value)
+    def add_patch(self, patch: Patch) -> None:
+        """Add a patch of `llm`, with the models that are requested from it."""
+        self.replies.replacements.append(patch.value)
         for getter in patch.getters:
-            known = self.known.ids_of(self.name, getter.target)
-            getter.ids = tuple(known or self._ids.get(getter.target, ()))
+            models = self.context.get_requested_models(self.name, getter.target)
+            # A run of the old tests knows more than their assertions.
+            getter.requested_models = tuple(models or self._asserted_models.get(getter.target, ()))
             self.getters.append(getter)

@@ -1,67 +1,76 @@
-"""Adds the imports that rewritten tests need, and takes out those that they leave unused."""
+"""Update the imports of a rewritten file."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TypeGuard
 
 import libcst as cst
 
-from llm_mock.migrate.syntax import collect_names, get_dotted_name, statement
+from llm_mock.migrate.body import leading_lines, without_blank_start
+from llm_mock.migrate.syntax import collect_names, get_dotted_name, parse_statement
 
 
 def update_imports(old: cst.Module, new: cst.Module) -> cst.Module:
-    """The new file with its imports put right. What the old file did not use either is left alone."""
-    used_before = _used(old)
-    body: Sequence[cst.BaseStatement] = [node for node in new.body if isinstance(node, cst.BaseStatement)]
-    while True:  # what is taken out may have been all that used something else
-        gone = used_before - _used(new.with_changes(body=body))
-        rest = _without_unused(body, gone)
-        if len(rest) == len(body):
-            break
-        body = rest
-    if "Reply" in _used(new) - used_before:
-        rest = _with_reply(rest)
-    if rest and rest[0] is not new.body[0]:  # it is the first statement now
-        rest = [_at_the_top(rest[0]), *rest[1:]]
-    return new.with_changes(body=rest)
+    """Remove imports, helpers and fakes that became unused, and import `Reply` if needed.
 
-
-def _at_the_top(node: cst.BaseStatement) -> cst.BaseStatement:
-    """A statement without empty lines before it."""
-    leading = list(getattr(node, "leading_lines", ()))
-    while leading and leading[0].comment is None:
-        del leading[0]
-    return node.with_changes(leading_lines=leading)
-
-
-def _without_unused(nodes: Sequence[cst.BaseStatement], gone: set[str]) -> list[cst.BaseStatement]:
-    """The statements of a file without the imports, helpers and fakes that nothing uses any more."""
+    Names that the old file did not use either are left alone.
+    """
+    used_before = _collect_used_names(old)
     body: list[cst.BaseStatement] = []
-    pending: list[cst.EmptyLine] = []
+    body += [node for node in new.body if isinstance(node, cst.BaseStatement)]
+    # A removed helper may have been the only user of another one.
+    while True:
+        used = _collect_used_names(new.with_changes(body=body))
+        remaining = _remove_unused(body, used_before - used)
+        if len(remaining) == len(body):
+            break
+        body = remaining
+    if "Reply" in _collect_used_names(new) - used_before:
+        remaining = _add_reply_import(remaining)
+    if remaining and remaining[0] is not new.body[0]:
+        # The blank lines above it separated it from a removed statement.
+        remaining = [without_blank_start(remaining[0]), *remaining[1:]]
+    return new.with_changes(body=remaining)
+
+
+def _remove_unused(
+    nodes: Sequence[cst.BaseStatement],
+    unused: set[str],
+) -> list[cst.BaseStatement]:
+    body: list[cst.BaseStatement] = []
+    pending_comments: list[cst.EmptyLine] = []
     for node in nodes:
-        if isinstance(node, (cst.FunctionDef, cst.ClassDef)) and _is_helper(node) and node.name.value in gone:
+        if _is_helper(node) and node.name.value in unused:
             continue
-        kept = _without(node, gone)
+        kept = _remove_unused_imports(node, unused)
         if kept is None:
-            pending += [line for line in getattr(node, "leading_lines", ()) if line.comment is not None]
-        else:
-            own = list(getattr(kept, "leading_lines", ()))
-            body.append(kept.with_changes(leading_lines=[*pending, *own]) if pending else kept)
-            pending = []
+            # A comment above an import may speak of the imports below it, too.
+            comments = [line for line in leading_lines(node) if line.comment is not None]
+            pending_comments += comments
+            continue
+        if pending_comments:
+            lines = [*pending_comments, *leading_lines(kept)]
+            kept = kept.with_changes(leading_lines=lines)
+        body.append(kept)
+        pending_comments = []
     return body
 
 
-def _is_helper(node: cst.FunctionDef | cst.ClassDef) -> bool:
-    return not node.decorators and not node.name.value.lower().startswith("test")
+def _is_helper(node: cst.BaseStatement) -> TypeGuard[cst.FunctionDef | cst.ClassDef]:
+    if not isinstance(node, (cst.FunctionDef, cst.ClassDef)) or node.decorators:
+        return False
+    return not node.name.value.lower().startswith("test")
 
 
-class _Used(cst.CSTVisitor):
-    """Counts the names that are used; those of functions and classes count once less than they stand there."""
+class _UsedNames(cst.CSTVisitor):
+    """Counts the uses of names, without the definitions of functions and classes."""
 
     def __init__(self) -> None:
         self.names: Counter[str] = Counter()
 
+    # The name of a definition is a Name node, which visit_Name counts as a use.
     def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
         self.names[node.name.value] -= 1
 
@@ -78,25 +87,31 @@ class _Used(cst.CSTVisitor):
         self.names[node.value] += 1
 
     def visit_SimpleString(self, node: cst.SimpleString) -> None:
+        # `__all__` and quoted annotations
         value = node.evaluated_value
-        if isinstance(value, str):  # __all__, and types in quotes
+        if isinstance(value, str):
             self.names[value] += 1
 
 
-def _used(module: cst.Module) -> set[str]:
-    found = _Used()
-    module.visit(found)
-    return {name for name, number in found.names.items() if number > 0}
+def _collect_used_names(module: cst.Module) -> set[str]:
+    visitor = _UsedNames()
+    module.visit(visitor)
+    return {name for name, uses in visitor.names.items() if uses > 0}
 
 
-def _without(node: cst.BaseStatement, gone: set[str]) -> cst.BaseStatement | None:
-    """A line of imports without the names that are no longer used; None where nothing is left of it."""
+def _remove_unused_imports(
+    node: cst.BaseStatement,
+    unused: set[str],
+) -> cst.BaseStatement | None:
+    """Return a statement without unused imports, or None if nothing is left of it."""
     if not isinstance(node, cst.SimpleStatementLine) or len(node.body) != 1:
         return node
     part = node.body[0]
-    if not isinstance(part, (cst.Import, cst.ImportFrom)) or isinstance(part.names, cst.ImportStar):
+    if not isinstance(part, (cst.Import, cst.ImportFrom)):
         return node
-    kept = [alias for alias in part.names if _bound(alias) not in gone]
+    if isinstance(part.names, cst.ImportStar):
+        return node
+    kept = [alias for alias in part.names if _get_bound_name(alias) not in unused]
     if len(kept) == len(part.names):
         return node
     if not kept:
@@ -105,40 +120,60 @@ def _without(node: cst.BaseStatement, gone: set[str]) -> cst.BaseStatement | Non
     return node.with_changes(body=[part.with_changes(names=kept)])
 
 
-def _bound(alias: cst.ImportAlias) -> str:
+def _get_bound_name(alias: cst.ImportAlias) -> str:
     name = get_dotted_name(alias.asname.name if alias.asname else alias.name) or ""
+    # `import a.b` binds `a`.
     return name.partition(".")[0]
 
 
-def _with_reply(body: Sequence[cst.BaseStatement]) -> list[cst.BaseStatement]:
-    """Import `Reply` behind the last import of the file's top, among the first of another package's if it sorts so."""
-    line = statement("from llm_mock import Reply")
-    places = [number for number, node in enumerate(body) if _is_import(node)]
-    for number in places:
-        node = body[number]
-        part = node.body[0] if isinstance(node, cst.SimpleStatementLine) else None
-        if isinstance(part, cst.ImportFrom) and part.module and get_dotted_name(part.module) == "llm_mock":
-            if isinstance(part.names, cst.ImportStar):
-                return list(body)
-            last = part.names[-1].with_changes(comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
-            changed = part.with_changes(names=[*part.names[:-1], last, cst.ImportAlias(cst.Name("Reply"))])
-            return [*body[:number], node.with_changes(body=[changed]), *body[number + 1 :]]
-    if not places:
-        return [*body[:1], line, *body[1:]] if body and "import" not in collect_names(body[0]) else [line, *body]
-    after = places[-1]
-    for number in reversed(places):
-        if _module_of(body[number]) <= "llm_mock":
-            after = number
-            break
-    return [*body[: after + 1], line, *body[after + 1 :]]
+def _add_reply_import(body: list[cst.BaseStatement]) -> list[cst.BaseStatement]:
+    """Import `Reply`: in an import of `llm_mock`, or in a line of its own in sorted order."""
+    for number, node in enumerate(body):
+        extended = _extend_import(node)
+        if extended is not None:
+            return [*body[:number], extended, *body[number + 1 :]]
+    line = parse_statement("from llm_mock import Reply")
+    position = _find_import_position(body)
+    return [*body[:position], line, *body[position:]]
 
 
-def _is_import(node: cst.BaseStatement) -> bool:
-    return isinstance(node, cst.SimpleStatementLine) and isinstance(node.body[0], (cst.Import, cst.ImportFrom))
+def _extend_import(node: cst.BaseStatement) -> cst.BaseStatement | None:
+    """Add `Reply` to `from llm_mock import …`; None for any other statement."""
+    part = _get_import(node)
+    if not isinstance(part, cst.ImportFrom) or part.module is None:
+        return None
+    if get_dotted_name(part.module) != "llm_mock":
+        return None
+    if isinstance(part.names, cst.ImportStar):
+        return node
+    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    names = list(part.names)
+    names[-1] = names[-1].with_changes(comma=comma)
+    names.append(cst.ImportAlias(cst.Name("Reply")))
+    return node.with_changes(body=[part.with_changes(names=names)])
 
 
-def _module_of(node: cst.BaseStatement) -> str:
+def _find_import_position(body: list[cst.BaseStatement]) -> int:
+    imports = [number for number, node in enumerate(body) if _get_import(node)]
+    if not imports:
+        # Behind the docstring.
+        return 1 if body and "import" not in collect_names(body[0]) else 0
+    for number in reversed(imports):
+        if _get_module_name(body[number]) <= "llm_mock":
+            return number + 1
+    return imports[-1] + 1
+
+
+def _get_import(node: cst.BaseStatement) -> cst.Import | cst.ImportFrom | None:
     part = node.body[0] if isinstance(node, cst.SimpleStatementLine) else None
+    return part if isinstance(part, (cst.Import, cst.ImportFrom)) else None
+
+
+def _get_module_name(node: cst.BaseStatement) -> str:
+    part = _get_import(node)
     if isinstance(part, cst.ImportFrom):
-        return (get_dotted_name(part.module) if part.module else ".") or ""
-    return get_dotted_name(part.names[0].name) or "" if isinstance(part, cst.Import) else ""
+        # A relative import sorts before all others.
+        name = get_dotted_name(part.module) if part.module else "."
+    else:
+        name = get_dotted_name(part.names[0].name) if part else None
+    return name or ""

@@ -1,59 +1,98 @@
-"""Knows the mock that the first specification describes: `create_mock_get_model`, `set_response`, `call_history`."""
+"""Recognize a project's own mock: `create_mock_get_model`, `set_response`, `call_history`."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import libcst as cst
 import libcst.matchers as m
 
 from llm_mock.migrate.doubles import LegacyMock
 from llm_mock.migrate.manual_changes import CannotRewrite
-from llm_mock.migrate.syntax import code, get_arguments
+from llm_mock.migrate.syntax import get_arguments, to_source
 
-MAKER = "create_mock_get_model"
+FACTORY = "create_mock_get_model"
+# Names that projects give to the fixture of such a mock.
 FIXTURES = ("mock_llm_calls", "mock_llm_responses", "mock_llm", "mock_get_model")
-"""What fixtures are called that give such a mock."""
 
 
 def new_legacy_mock(node: cst.Call) -> LegacyMock:
-    """What `create_mock_get_model({"gpt-4o": reply}, side_effect=error)` makes."""
-    given = get_arguments(node)
-    if given is None or len(given[0]) > 1 or given[1].keys() - {"responses", "side_effect"}:
-        raise CannotRewrite(f"the arguments of {code(node)} are not known", node=node)
-    responses = given[0][0] if given[0] else given[1].get("responses", cst.Dict([]))
-    if not isinstance(responses, cst.Dict) or not all(isinstance(part, cst.DictElement) for part in responses.elements):
-        raise CannotRewrite(f"the replies of {code(node)} are not written out", node=node)
-    statements = [
-        f"mock_llm_responses.set({code(part.key)}, {code(part.value)})"
-        for part in responses.elements
-        if isinstance(part, cst.DictElement)
-    ]
-    if (error := given[1].get("side_effect")) is not None and code(error) != "None":
-        statements.append(f'mock_llm_responses.set_error("*", {code(error)})')
-    return LegacyMock(grows=False, statements=tuple(statements))
+    """Evaluate `create_mock_get_model({"gpt-4o": reply}, side_effect=error)`.
+
+    Raises:
+        CannotRewrite: its arguments are unknown.
+    """
+    arguments = get_arguments(node)
+    if arguments is None:
+        raise _unknown_arguments(node)
+    positional, keywords = arguments
+    if len(positional) > 1 or keywords.keys() - {"responses", "side_effect"}:
+        raise _unknown_arguments(node)
+    responses = positional[0] if positional else keywords.get("responses", cst.Dict([]))
+    statements = _convert_responses(node, responses)
+    error = keywords.get("side_effect")
+    if error is not None and to_source(error) != "None":
+        statements.append(f'mock_llm_responses.set_error("*", {to_source(error)})')
+    return LegacyMock(has_any_attribute=False, statements=tuple(statements))
+
+
+def _convert_responses(call: cst.Call, responses: cst.BaseExpression) -> list[str]:
+    elements = responses.elements if isinstance(responses, cst.Dict) else [None]
+    statements = []
+    for element in elements:
+        if not isinstance(element, cst.DictElement):
+            raise CannotRewrite(f"the replies of {to_source(call)} are not literal", node=call)
+        model = to_source(element.key)
+        reply = to_source(element.value)
+        statements.append(f"mock_llm_responses.set({model}, {reply})")
+    return statements
+
+
+def _unknown_arguments(node: cst.Call) -> CannotRewrite:
+    return CannotRewrite(f"the arguments of {to_source(node)} are unknown", node=node)
 
 
 def find_legacy_fixture(function: cst.FunctionDef) -> str | None:
-    """The parameter of a test that is such a mock, as its use shows."""
+    """Return the parameter of a test that is such a mock, judged by its use."""
     for parameter in function.params.params:
         name = parameter.name.value
+        if name not in FIXTURES:
+            continue
+        # Our fixtures share two of the names, but have no call_history and another set_response.
         history = m.Attribute(m.Name(name), m.Name("call_history"))
-        three = m.Call(m.Attribute(m.Name(name), m.Name("set_response")), [m.Arg(), m.Arg(), m.Arg()])
-        if name in FIXTURES and (m.findall(function.body, history) or m.findall(function.body, three)):
+        setter = m.Attribute(m.Name(name), m.Name("set_response"))
+        call = m.Call(setter, [m.Arg(), m.Arg(), m.Arg()])
+        if m.findall(function.body, history) or m.findall(function.body, call):
             return name
     return None
 
 
 def convert_set_response(node: cst.Call) -> str:
-    """`set` for `set_response(model, schema, response)`, or for `set_response(model, response)`."""
-    given = get_arguments(node)
-    names = ["model", "schema", "response"]
-    if given is None or len(given[0]) + len(given[1]) not in (2, 3):
-        raise CannotRewrite(f"the arguments of {code(node)} are not known", node=node)
-    if len(given[0]) == 2 and not given[1]:
-        names.remove("schema")
-    values = dict(zip(names, given[0], strict=False)) | given[1]
-    if values.keys() - {"model", "schema", "response"} or not {"model", "response"} <= values.keys():
-        raise CannotRewrite(f"the arguments of {code(node)} are not known", node=node)
+    """Convert `set_response(model, schema, response)`, whose schema may be missing.
+
+    Raises:
+        CannotRewrite: its arguments are unknown.
+    """
+    values = _bind_set_response(node)
+    required = {"model", "response"}
+    if not required <= values.keys() <= {*required, "schema"}:
+        raise _unknown_arguments(node)
+    model = to_source(values["model"])
+    arguments = [model, to_source(values["response"])]
     schema = values.get("schema")
-    more = "" if schema is None or code(schema) == "None" else f", schema={code(schema)}"
-    return f"mock_llm_responses.set({code(values['model'])}, {code(values['response'])}{more})"
+    if schema is not None and to_source(schema) != "None":
+        arguments.append(f"schema={to_source(schema)}")
+    return f"mock_llm_responses.set({', '.join(arguments)})"
+
+
+def _bind_set_response(node: cst.Call) -> Mapping[str, cst.BaseExpression]:
+    arguments = get_arguments(node)
+    if arguments is None:
+        raise _unknown_arguments(node)
+    positional, keywords = arguments
+    if len(positional) + len(keywords) not in (2, 3):
+        raise _unknown_arguments(node)
+    names = ["model", "schema", "response"]
+    if len(positional) == 2 and not keywords:
+        names.remove("schema")
+    return {**dict(zip(names, positional, strict=False)), **keywords}

@@ -1,4 +1,4 @@
-"""What a person has to know or do about a test."""
+"""Describe the changes that are left to a person."""
 
 from __future__ import annotations
 
@@ -11,34 +11,37 @@ from llm_mock.support.text import shown_path
 if TYPE_CHECKING:
     import libcst as cst
 
-BY_HAND = "The chapters of MIGRATION_GUIDE.md show this test the old and the new way."
+SEE_GUIDE = "MIGRATION_GUIDE.md shows such tests before and after."
 
 
 class CannotRewrite(Exception):
-    """A test means something that is not known for sure, so it is left as it is.
+    """The meaning of a test is uncertain, so the test is left as it is.
 
     Args:
-        why: what is not known, without a full stop at its end.
-        instead: what to write instead.
-        node: where it stands; by default where the test begins.
+        reason: what is uncertain, without a final full stop.
+        advice: what to write instead.
+        node: the node to report; by default the statement or the test.
     """
 
-    def __init__(self, why: str, instead: str = BY_HAND, node: cst.CSTNode | None = None) -> None:
-        super().__init__(why)
-        self.why = why
-        self.instead = instead
+    def __init__(
+        self, reason: str, advice: str = SEE_GUIDE, node: cst.CSTNode | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.advice = advice
         self.node = node
 
 
 @dataclass(frozen=True)
 class ManualChange:
-    """What is left to a person: where, why, and what to write instead."""
+    """A place that a person must change: file, line, test, reason and advice."""
 
     path: Path
     line: int
     name: str
-    why: str
-    instead: str
+    reason: str
+    advice: str
 
     def __str__(self) -> str:
-        return f"{shown_path(self.path)}:{self.line}: {self.name}: {self.why}. {self.instead}"
+        place = f"{shown_path(self.path)}:{self.line}"
+        return f"{place}: {self.name}: {self.reason}. {self.advice}"

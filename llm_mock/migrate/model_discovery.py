@@ -1,4 +1,4 @@
-"""Runs old tests once, to see which models they ask for: that is not in their source."""
+"""Run old tests once to discover which models they request, which their source may not show."""
 
 from __future__ import annotations
 
@@ -7,59 +7,95 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 PLUGIN = "llm_mock.plugin.learned_models"
 FILE_VARIABLE = "LLM_MOCK_LEARNED"
-"""Names the file to which each test adds lines, one for each patch: `{"path", "test", "target", "models"}`."""
+"""The variable that names the file to which the plugin appends a JSON line for each patch.
+
+The keys of a line are `path`, `test`, `target` and `models`.
+"""
+
+
+class PatchedTarget(NamedTuple):
+    """A target that a test patches."""
+
+    path: str
+    test: str
+    target: str
 
 
 class DiscoveredModels:
-    """The models that tests asked their old mocks for, in order.
+    """The models that tests requested from their old mocks, in order.
 
     Attributes:
-        problem: why nothing, or not everything, was learned; None where the tests passed.
+        problem: why discovery is incomplete; None if all tests passed.
     """
 
-    def __init__(self, models: dict[tuple[str, str, str], list[str]] | None = None, problem: str | None = None) -> None:
+    def __init__(
+        self,
+        models: Mapping[PatchedTarget, list[str]] | None = None,
+        problem: str | None = None,
+    ) -> None:
         self._models = models or {}
         self.problem = problem
 
-    def ids_of(self, path: Path, test: str, target: str) -> Sequence[str]:
-        """What a test asked a patched target for, such as `app.get_model`; nothing where that is not known."""
+    def get_requested_models(self, path: Path, test: str, target: str) -> Sequence[str]:
+        """Return the models that a test requested from a target such as `app.get_model`."""
+        in_test = {
+            key.target: models
+            for key, models in self._models.items()
+            if (key.path, key.test) == (str(path), test)
+        }
+        if not in_test:
+            return self._get_fixture_models(path, target)
+        if target in in_test:
+            return in_test[target]
+        # The source may name the module otherwise than its __name__.
         getter = target.rpartition(".")[2]
-        found = [
-            models
-            for (file, name, patched), models in self._models.items()
-            if (file, name) == (str(path), test) and (patched == target or patched.rpartition(".")[2] == getter)
+        candidates = [
+            models for patched, models in in_test.items() if patched.rpartition(".")[2] == getter
         ]
-        if not any((file, name) == (str(path), test) for file, name, _ in self._models):
-            return self._ids_of_fixture(path, target)
-        exact = self._models.get((str(path), test, target))
-        return exact if exact is not None else found[0] if len(found) == 1 else ()
+        return candidates[0] if len(candidates) == 1 else ()
 
-    def _ids_of_fixture(self, path: Path, target: str) -> Sequence[str]:
-        """What the tests of a file asked a target for, where it is one model: a fixture may have patched it."""
-        asked: set[str] = set()
-        for (file, _, patched), models in self._models.items():
-            asked |= set(models) if (file, patched) == (str(path), target) else set()
-        return tuple(asked) if len(asked) == 1 else ()
+    def _get_fixture_models(self, path: Path, target: str) -> Sequence[str]:
+        """Return the one model that all tests of a file request from a fixture's patch."""
+        requested: set[str] = set()
+        for key, models in self._models.items():
+            if (key.path, key.target) == (str(path), target):
+                requested |= set(models)
+        return tuple(requested) if len(requested) == 1 else ()
 
 
 def discover_models(paths: Sequence[Path]) -> DiscoveredModels:
-    """Run the tests of some files with pytest, and remember what they ask for."""
+    """Run the tests of some files with pytest and return the models that they request."""
     with tempfile.TemporaryDirectory(prefix="llm-mock-") as folder:
         file = Path(folder) / "learned"
         file.touch()
-        command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", PLUGIN, *map(str, paths)]
+        # In a process of its own: the tests may change or end it.
         process = subprocess.run(
-            command, env={**os.environ, FILE_VARIABLE: str(file)}, capture_output=True, text=True, check=False
+            [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", PLUGIN, *map(str, paths)],
+            env={**os.environ, FILE_VARIABLE: str(file)},
+            capture_output=True,
+            text=True,
+            check=False,
         )
-        models: dict[tuple[str, str, str], list[str]] = {}
-        for line in file.read_text(encoding="utf-8").splitlines():
-            entry = json.loads(line)
-            models.setdefault((entry["path"], entry["test"], entry["target"]), []).extend(entry["models"])
-    last = (process.stdout.strip() or process.stderr.strip() or "no output").splitlines()[-1]
-    problem = f"pytest ended with exit code {process.returncode}: {last}" if process.returncode else None
-    return DiscoveredModels({key: list(dict.fromkeys(names)) for key, names in models.items()}, problem)
+        models = _read_models(file)
+    if process.returncode == 0:
+        return DiscoveredModels(models)
+    output = process.stdout.strip() or process.stderr.strip() or "no output"
+    last_line = output.splitlines()[-1]
+    problem = f"pytest ended with exit code {process.returncode}: {last_line}"
+    return DiscoveredModels(models, problem)
+
+
+def _read_models(file: Path) -> dict[PatchedTarget, list[str]]:
+    models: dict[PatchedTarget, list[str]] = {}
+    for line in file.read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        key = PatchedTarget(entry["path"], entry["test"], entry["target"])
+        requested = models.setdefault(key, [])
+        requested += [model for model in entry["models"] if model not in requested]
+    return models

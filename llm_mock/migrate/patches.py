@@ -1,4 +1,4 @@
-"""Recognises the patches of `llm` that a test makes."""
+"""Recognize the patches of `llm` that a test makes."""
 
 from __future__ import annotations
 
@@ -9,23 +9,14 @@ from pathlib import Path
 import libcst as cst
 
 from llm_mock.migrate.doubles import Argument, PatchedGetter, TestDouble, Value
-from llm_mock.migrate.manual_changes import BY_HAND, CannotRewrite
+from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.symbol_table import SymbolTable, configure
-from llm_mock.migrate.syntax import code, get_arguments, get_string
+from llm_mock.migrate.syntax import get_arguments, get_string, to_source
 from llm_mock.migrate.targets import GETTERS, LIBRARY, resolve_target
 
-
-@dataclass(frozen=True)
-class Patch:
-    """One patch: what it gives the test, and which functions of `llm` it replaces."""
-
-    value: TestDouble
-    getters: tuple[PatchedGetter, ...]
-    gives_argument: bool
-    """Whether a decorator hands the mock to the test."""
-
-
-_OF_MODELS = re.compile(r"Model|Response|Conversation|\.get_\w+$|\.execute$|\.prompt$")
+# Other parts of `llm` through which a test may replace a model.
+_MODEL_PARTS = re.compile(r"Model|Response|Conversation|\.get_\w+$|\.execute$|\.prompt$")
+# `mp` is the usual name in `with MonkeyPatch.context() as mp`.
 _METHODS = {
     "monkeypatch.setattr": "setattr",
     "mp.setattr": "setattr",
@@ -34,142 +25,211 @@ _METHODS = {
 }
 
 
+@dataclass(frozen=True)
+class Patch:
+    """A patch of `llm`.
+
+    Attributes:
+        value: the replacement, which the test is given.
+        getters: the functions of `llm` that it replaces.
+    """
+
+    value: TestDouble
+    getters: tuple[PatchedGetter, ...]
+
+
 class CannotRewritePatch(CannotRewrite):
-    """A patch that is one of `llm`, or may be."""
+    """A patch that replaces `llm`, or may replace it, cannot be rewritten."""
 
 
-def parse_patch(node: cst.BaseExpression, frame: SymbolTable, path: Path) -> Patch | None:
-    """What `patch(…)`, `patch.object(…)`, `mocker.patch(…)` or `monkeypatch.setattr(…)` does to `llm`.
+def parse_patch(node: cst.BaseExpression, table: SymbolTable, path: Path) -> Patch | None:
+    """Parse `patch(…)`, `patch.object(…)`, `mocker.patch(…)` or `monkeypatch.setattr(…)`.
 
-    None where an expression is something else, or patches something else.
+    Returns:
+        The patch, or None if the expression is no patch of `llm`.
 
     Raises:
-        CannotRewritePatch: it is not known.
+        CannotRewritePatch: its meaning is uncertain.
     """
     if not isinstance(node, cst.Call):
         return None
-    kind = frame.scope.patcher(node.func)
-    if (method := _METHODS.get(frame.scope.meaning(node.func))) is not None:
-        kind = method
-    given = get_arguments(node)
-    if kind is None or given is None or not given[0]:
+    kind = _METHODS.get(table.scope.qualify(node.func)) or table.scope.get_patcher(node.func)
+    arguments = get_arguments(node)
+    if kind is None or arguments is None or not arguments[0]:
         return None
-    positional, named = list(given[0]), dict(given[1])
-    if kind not in ("patch", "patch.object", "setattr"):
-        _refuse_many(kind, node, positional, named, frame)
-        return None
-    target = _patched(kind, positional, named, frame)
-    try:
-        found = None if target is None else resolve_target(target, path)
-        if found is None:
-            _refuse_other_parts(target, node)
-            return None
-        return _patch(node, target or "", found[1], kind, positional, named, frame)
-    except CannotRewrite as unsure:
-        raise CannotRewritePatch(unsure.why, unsure.instead, unsure.node or node) from None
-
-
-def _refuse_many(
-    kind: str,
-    node: cst.Call,
-    positional: list[cst.BaseExpression],
-    named: dict[str, cst.BaseExpression],
-    frame: SymbolTable,
-) -> None:
-    """What replaces a whole module, or several names at once, is left to a person, if `llm` is among them."""
+    call = _PatchCall(node, kind, arguments[0], arguments[1], table)
     if kind == "patch.multiple":
-        if found := sorted(named.keys() & GETTERS.keys()):
-            raise CannotRewritePatch(f"patch.multiple replaces {found[0]}", BY_HAND, node)
-        return
-    if (get_string(positional[0]) or frame.scope.meaning(positional[0])) != "sys.modules" or len(positional) < 2:
-        return
-    names = [get_string(positional[1])]
-    if isinstance(positional[1], cst.Dict):
-        names = [get_string(part.key) for part in positional[1].elements if isinstance(part, cst.DictElement)]
-    if LIBRARY in names:
-        raise CannotRewritePatch(
-            f"the module {LIBRARY} is replaced as a whole",
-            "Take that out: the application imports the real one, and mock_llm_responses.set(model, reply) answers.",
-            node,
+        call.refuse_getters()
+    elif kind in ("patch.dict", "setitem"):
+        call.refuse_module()
+    else:
+        return call.parse(path)
+    return None
+
+
+class _PatchCall:
+    """The call of a patcher.
+
+    Args:
+        node: the call.
+        kind: the patcher, such as `patch` or `setattr`.
+        positional: its positional arguments.
+        keywords: its keyword arguments.
+        table: the values of the names around it.
+    """
+
+    def __init__(
+        self,
+        node: cst.Call,
+        kind: str,
+        positional: list[cst.BaseExpression],
+        keywords: dict[str, cst.BaseExpression],
+        table: SymbolTable,
+    ) -> None:
+        self.node = node
+        self.kind = kind
+        self.positional = positional
+        self.keywords = keywords
+        self.table = table
+
+    def refuse_getters(self) -> None:
+        """Refuse `patch.multiple` of a function of `llm`."""
+        getters = sorted(self.keywords.keys() & GETTERS.keys())
+        if getters:
+            raise CannotRewritePatch(f"patch.multiple replaces {getters[0]}", node=self.node)
+
+    def refuse_module(self) -> None:
+        """Refuse an entry of `sys.modules` that replaces `llm`."""
+        mapping = get_string(self.positional[0]) or self.table.scope.qualify(self.positional[0])
+        if mapping != "sys.modules" or len(self.positional) < 2:
+            return
+        # setitem has the key, patch.dict a dict of entries.
+        keys: list[cst.CSTNode] = [self.positional[1]]
+        if isinstance(self.positional[1], cst.Dict):
+            elements = self.positional[1].elements
+            keys = [part.key for part in elements if isinstance(part, cst.DictElement)]
+        if LIBRARY in map(get_string, keys):
+            raise CannotRewritePatch(
+                f"the module {LIBRARY} is replaced as a whole",
+                "Remove that: the application imports the real one, and "
+                "mock_llm_responses.set(model, reply) answers.",
+                self.node,
+            )
+
+    def parse(self, path: Path) -> Patch | None:
+        target = self._take_target()
+        if target is None:
+            return None
+        try:
+            resolved = resolve_target(target, path)
+            if resolved is not None:
+                return self._new_patch(target, resolved[1])
+            self._refuse_other_parts(target)
+        except CannotRewrite as error:
+            node = error.node or self.node
+            raise CannotRewritePatch(error.reason, error.advice, node) from None
+        return None
+
+    def _take_target(self) -> str | None:
+        """Remove the target from the arguments and return its dotted path."""
+        first = self.positional.pop(0)
+        # setattr("app.get_model", new), as opposed to setattr(app, "get_model", new).
+        has_only_value = len(self.positional) == 1 and "value" not in self.keywords
+        if self.kind == "patch" or (self.kind == "setattr" and has_only_value):
+            return _evaluate_string(first, self.table)
+        if not self.positional:
+            return None
+        owner = self.table.scope.qualify(first)
+        name = _evaluate_string(self.positional.pop(0), self.table)
+        return f"{owner}.{name}" if owner and name else None
+
+    def _refuse_other_parts(self, target: str) -> None:
+        if target.startswith(f"{LIBRARY}.") and _MODEL_PARTS.search(target):
+            raise CannotRewrite(
+                f"{target} is patched; only get_model and get_async_model can be rewritten",
+                "Remove the patch and configure the reply: mock_llm_responses.set(model, reply).",
+                self.node,
+            )
+
+    def _new_patch(self, target: str, name: str) -> Patch:
+        new = self._take_replacement()
+        double = TestDouble() if new is None else self._evaluate_replacement(target, new)
+        configure(double, self.keywords, self.table)
+        if name:
+            return Patch(double, (PatchedGetter(target, double, GETTERS[name]),))
+        if double.attributes or not double.is_unconfigured:
+            source = to_source(new or self.node)
+            raise CannotRewrite(
+                f"{target}, the whole library, is replaced by {source}",
+                node=self.node,
+            )
+        double.has_any_attribute = False
+        getters = []
+        for getter, returns_async_models in GETTERS.items():
+            part = TestDouble()
+            double.attributes[getter] = part
+            getters.append(PatchedGetter(f"{target}.{getter}", part, returns_async_models))
+        return Patch(double, tuple(getters))
+
+    def _take_replacement(self) -> cst.BaseExpression | None:
+        """Remove the replacement from the arguments and return it; None is a new mock."""
+        self.keywords.pop("raising", None)
+        factory = self.keywords.get("new_callable", cst.Name("None"))
+        # Much like the default of patch(); configure() refuses any other factory.
+        if self.table.scope.get_mock_class(factory) in ("Mock", "MagicMock"):
+            del self.keywords["new_callable"]
+        if self.positional:
+            return self.positional[0]
+        keyword = "value" if self.kind == "setattr" else "new"
+        return self.keywords.pop(keyword, None)
+
+    def _evaluate_replacement(self, target: str, node: cst.BaseExpression) -> TestDouble:
+        value = _evaluate_new(node, self.table)
+        if isinstance(value, TestDouble):
+            return value
+        raise CannotRewrite(
+            f"{target} is replaced by {to_source(node)}, whose value is unknown",
+            node=self.node,
         )
 
 
-def _patched(
-    kind: str, positional: list[cst.BaseExpression], named: dict[str, cst.BaseExpression], frame: SymbolTable
-) -> str | None:
-    """The dotted path of what is patched; what is left of the arguments says by what."""
-    first = positional.pop(0)
-    if kind == "patch" or (kind == "setattr" and len(positional) == 1 and "value" not in named):
-        return _text(first, frame)
-    name = _text(positional.pop(0), frame) if positional else None
-    owner = frame.scope.meaning(first)
-    return f"{owner}.{name}" if owner and name else None
+def _evaluate_new(node: cst.BaseExpression, table: SymbolTable) -> Value:
+    """Evaluate a replacement of `get_model`: a mock, a function, or a class of fake models."""
+    is_name = isinstance(node, cst.Name) and node.value not in table.values
+    if is_name and to_source(node) in table.scope.classes:
+        # The application calls the class with the model name.
+        name = "model_name"
+        values = {**table.values, name: Argument(name)}
+        inner = SymbolTable(table.scope, values, table.depth + 1)
+        call = cst.Call(node, [cst.Arg(cst.Name(name))])
+        return TestDouble(has_any_attribute=False, return_value=inner.evaluate(call))
+    return table.evaluate(node)
 
 
-def _text(node: cst.BaseExpression, frame: SymbolTable) -> str | None:
-    """A text that is written out, or made of constants of the file."""
+def _evaluate_string(node: cst.BaseExpression, table: SymbolTable) -> str | None:
+    """Return the value of a string that is literal or made of constants of the file."""
     if isinstance(node, cst.Name):
-        constant = frame.scope.constant(node.value)
+        constant = table.scope.constants.get(node.value)
         return None if constant is None else get_string(constant)
     if isinstance(node, cst.FormattedString):
-        parts = [
-            part.value if isinstance(part, cst.FormattedStringText) else _text(part.expression, frame)
-            for part in node.parts
-            if isinstance(part, (cst.FormattedStringText, cst.FormattedStringExpression))
-        ]
-        return None if None in parts else "".join(map(str, parts))
+        return _join([_evaluate_string_part(part, table) for part in node.parts])
     if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
-        left, right = _text(node.left, frame), _text(node.right, frame)
-        return None if left is None or right is None else left + right
+        operands = (node.left, node.right)
+        return _join([_evaluate_string(operand, table) for operand in operands])
     return get_string(node)
 
 
-def _refuse_other_parts(target: str | None, node: cst.Call) -> None:
-    """A patch of something else in `llm` is one to be looked at by a person."""
-    if target is not None and target.startswith(f"{LIBRARY}.") and _OF_MODELS.search(target):
-        raise CannotRewrite(
-            f"{target} is patched, and only get_model and get_async_model are rewritten",
-            "Take out the patch and say what the model answers: mock_llm_responses.set(model, reply).",
-            node,
-        )
+def _evaluate_string_part(
+    part: cst.BaseFormattedStringContent,
+    table: SymbolTable,
+) -> str | None:
+    if isinstance(part, cst.FormattedStringText):
+        return part.value
+    if isinstance(part, cst.FormattedStringExpression):
+        return _evaluate_string(part.expression, table)
+    return None
 
 
-def _patch(
-    node: cst.Call,
-    target: str,
-    name: str,
-    kind: str,
-    positional: list[cst.BaseExpression],
-    named: dict[str, cst.BaseExpression],
-    frame: SymbolTable,
-) -> Patch:
-    named.pop("raising", None)
-    if (maker := named.get("new_callable")) is not None and frame.scope.mock_class(maker) in ("Mock", "MagicMock"):
-        del named["new_callable"]
-    new = positional[0] if positional else named.pop("value" if kind == "setattr" else "new", None)
-    double = TestDouble()
-    if new is not None:
-        value = _replacement(new, frame)
-        if not isinstance(value, TestDouble):
-            raise CannotRewrite(f"{target} is replaced by {code(new)}, and what that is is not known", node=node)
-        double = value
-    configure(double, named, frame)
-    if name:
-        getters: tuple[PatchedGetter, ...] = (PatchedGetter(target, double, GETTERS[name]),)
-    else:
-        parts = {getter: TestDouble() for getter in GETTERS}
-        if double.attributes or not double.is_blank:
-            raise CannotRewrite(f"{target}, the whole library, is replaced by {code(new or node)}", node=node)
-        double.grows = False
-        double.attributes.update(parts)
-        getters = tuple(PatchedGetter(f"{target}.{part}", each, GETTERS[part]) for part, each in parts.items())
-    return Patch(double, getters, new is None)
-
-
-def _replacement(node: cst.BaseExpression, frame: SymbolTable) -> Value:
-    """What stands in the place of `get_model`: a mock, a function, or a class whose objects are models."""
-    if isinstance(node, cst.Name) and node.value in frame.scope.classes and node.value not in frame.names:
-        name = "model_name"
-        inner = SymbolTable(frame.scope, {**frame.names, name: Argument(name)}, frame.depth + 1)
-        return TestDouble(grows=False, result=inner.value(cst.Call(node, [cst.Arg(cst.Name(name))])))
-    return frame.value(node)
+def _join(parts: list[str | None]) -> str | None:
+    known = [part for part in parts if part is not None]
+    return "".join(known) if len(known) == len(parts) else None

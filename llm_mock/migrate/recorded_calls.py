@@ -1,349 +1,490 @@
-"""Rewrites what a test reads from its mocks (counts, arguments) to the calls that `llm_mock` recorded."""
+"""Rewrite reads of mocks (counts, arguments) into reads of recorded calls."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import libcst as cst
 import libcst.matchers as m
 
 from llm_mock.migrate.doubles import LegacyMock, PatchedGetter, TestDouble, Value
 from llm_mock.migrate.manual_changes import CannotRewrite
-from llm_mock.migrate.replies import ANY_MODEL, LEARN, find_models, find_prompt_methods, model_argument
+from llm_mock.migrate.replies import (
+    ANY_MODEL,
+    LEARN,
+    find_models,
+    find_prompt_methods,
+    quote_model,
+)
 from llm_mock.migrate.symbol_table import SymbolTable
-from llm_mock.migrate.syntax import code, collect_names, expression, get_index, get_int, get_string
+from llm_mock.migrate.syntax import (
+    collect_names,
+    get_index,
+    get_int,
+    get_string,
+    parse_expression,
+    to_source,
+)
 
 ALL = "mock_llm_calls"
 LAST_CALL = f"{ALL}.last_call"
-ALL_MODELS = "mock_llm_calls.models"
-PRIVATE_CALLS = "mock_llm_responses.calls"
-"""The same calls, where a project may have a fixture `mock_llm_calls` of its own."""
-RECORDED = "What was asked is in mock_llm_calls.calls: prompt, model_id, kwargs (system, schema, tools), options."
-IN_KWARGS = ("system", "schema")
-UNKNOWN_KEYWORDS = ("tools", "attachments", "fragments", "system_fragments", "stream", "key", "messages", "response")
+ALL_MODELS = f"{ALL}.models"
+# The same calls: a project may have a fixture `mock_llm_calls` of its own.
+LEGACY_CALLS = "mock_llm_responses.calls"
+SEE_CALLS = (
+    "mock_llm_calls.calls has every call: prompt, model_id, "
+    "kwargs (system, schema, tools), options."
+)
+SEE_MODELS = f"{ALL_MODELS} has the models that were requested, {ALL}.calls every call of one."
+# The other keyword arguments of a call are its options.
+KWARGS = ("system", "schema")
+UNSUPPORTED_KEYWORDS = (
+    "tools",
+    "attachments",
+    "fragments",
+    "system_fragments",
+    "stream",
+    "key",
+    "messages",
+    "response",
+)
+CALL_ATTRIBUTES = ("call_count", "called", "call_args", "call_args_list", "mock_calls")
 
 
 @dataclass(frozen=True)
 class CallList:
-    """The recorded calls, as an expression; `private` where they are those of the first specification's mock."""
+    """An expression for a list of recorded calls.
+
+    Attributes:
+        source: the expression.
+        is_legacy: whether the old test reads records of its own mock.
+    """
 
     source: str
-    private: bool = False
+    is_legacy: bool = False
 
 
 @dataclass(frozen=True)
 class SingleCall:
-    """One recorded call, as an expression; `of_getter` where it is a call of `get_model` itself."""
+    """An expression for one recorded call.
+
+    Attributes:
+        source: the expression.
+        is_of_getter: whether the old test reads a call of `get_model` itself.
+        is_legacy: whether the old test reads a record of its own mock.
+    """
 
     source: str
-    of_getter: bool = False
-    private: bool = False
+    is_of_getter: bool = False
+    is_legacy: bool = False
 
 
 @dataclass(frozen=True)
 class PositionalArguments:
-    """The arguments of a call by position."""
+    """The positional arguments of a call."""
 
     call: SingleCall
 
 
 @dataclass(frozen=True)
 class KeywordArguments:
-    """The arguments of a call by name."""
+    """The keyword arguments of a call."""
 
     call: SingleCall
 
 
-Read = CallList | SingleCall | PositionalArguments | KeywordArguments
+CallValue = CallList | SingleCall | PositionalArguments | KeywordArguments
+"""A value that is read from calls and has no expression of its own."""
+
+
+class MockRole(NamedTuple):
+    """The part of `llm` that a mock replaces: `get_model` itself, or the prompt of a model."""
+
+    is_getter: bool
+    getter: PatchedGetter
+    model: str
 
 
 class CallReader:
-    """Knows what the mocks of one test were for.
+    """Rewrites the reads of the mocks in one test.
 
     Args:
-        frame: the names of the test.
-        getters: what was patched so far; it may grow.
-        id_of: the model id that a name stands for.
+        table: the values of the test's names.
+        getters: the patches so far; the list may grow.
+        resolve_model: returns the model id for a name or alias.
     """
 
-    def __init__(self, frame: SymbolTable, getters: list[PatchedGetter], id_of: Callable[[str], str]) -> None:
-        self.frame = frame
+    def __init__(
+        self,
+        table: SymbolTable,
+        getters: list[PatchedGetter],
+        resolve_model: Callable[[str], str],
+    ) -> None:
+        self.table = table
         self.getters = getters
-        self.names: dict[str, Read] = {}
-        """Names that stand for recorded calls."""
-        self.loops: set[str] = set()
-        """Those of them that stay, because they are variables of loops over calls."""
-        self.counted = False
-        """Whether the test says how often something was called."""
-        self.seen: dict[str, list[str]] = {}
-        """The names of models that assertions on each patched target have in them."""
-        self.id_of = id_of
+        self.names: dict[str, CallValue] = {}
+        """The names that stand for values read from calls."""
+        self.loop_variables: set[str] = set()
+        """The variables of loops over calls, which stay in the new test."""
+        self.checks_calls = False
+        """Whether the test reads or asserts anything about calls."""
+        self.asserted_models: dict[str, list[str]] = {}
+        """The models that assertions name, by patched target."""
+        self._resolve_model = resolve_model
 
-    def role(self, double: Value) -> tuple[str, PatchedGetter, str] | None:
-        """What a mock is: `getter` or `asked`, of which patch, and for which model."""
+    def find_role(self, double: Value) -> MockRole | None:
+        """Return the part of `llm` that a mock replaces, or None."""
         for getter in self.getters:
             if double is getter.double:
-                return "getter", getter, ANY_MODEL
+                return MockRole(True, getter, ANY_MODEL)
             if isinstance(getter.double, LegacyMock):
                 continue
-            for model, each in find_models(getter):
-                if any(double is asked for asked in find_prompt_methods(each)):
-                    return "asked", getter, model
+            for model, model_double in find_models(getter):
+                methods = find_prompt_methods(model_double)
+                if any(double is method for method in methods):
+                    return MockRole(False, getter, model)
         return None
 
-    def owner_of(self, getter: PatchedGetter, model: str) -> str:
-        """The expression for what has the calls of what was asked: the mock for all models, or one model."""
-        shared = sum(not each.double.is_blank for each in self.getters) > 1 or len(find_models(getter)) > 1
-        if not shared:
+    def find_call_owner(self, role: MockRole) -> str:
+        """Return the expression that has the calls of a role: all models, or one of them."""
+        configured = [each for each in self.getters if not each.double.is_unconfigured]
+        if len(configured) <= 1 and len(find_models(role.getter)) <= 1:
             return ALL
-        others = [each for each in self.getters if each is not getter and not each.double.is_blank]
-        if any(model in each.ids for each in others):
+        for other in configured:
+            if other is not role.getter and role.model in other.requested_models:
+                raise CannotRewrite(
+                    f"two patches stand for {role.model}, and the test counts the calls of one",
+                    "Split the test, or count the calls of both: mock_llm_calls.calls.",
+                )
+        if role.model == ANY_MODEL:
             raise CannotRewrite(
-                f"two patches stand for {model}, and how often it was called is asked of one of them",
-                "Make two tests of it, or count the calls of both: mock_llm_calls.calls.",
+                "several mocks stand for models whose ids are not in the source",
+                LEARN,
             )
-        if model == ANY_MODEL:
-            raise CannotRewrite("several mocks stand for models whose ids are not in the source", LEARN)
-        return f"mock_llm_calls.get_model({model_argument(model)})"
+        return f"{ALL}.get_model({quote_model(role.model)})"
 
-    def rewritten(self, node: cst.BaseExpression) -> cst.BaseExpression:
-        """An expression in which nothing is read from a mock any more.
+    def rewrite(self, node: cst.BaseExpression) -> cst.BaseExpression:
+        """Rewrite an expression so that it reads no mock.
 
         Raises:
-            CannotRewrite: something is read that is not known.
+            CannotRewrite: it reads something unknown.
         """
-        result = node.visit(_Rewriting(self))
+        result = self.rewrite_node(node)
         assert isinstance(result, cst.BaseExpression)
         return result
 
-    def rewritten_node(self, node: cst.CSTNode) -> cst.CSTNode:
-        """The same of a statement."""
-        result = node.visit(_Rewriting(self))
+    def rewrite_node(self, node: cst.CSTNode) -> cst.CSTNode:
+        """Rewrite a statement so that it reads no mock."""
+        result = node.visit(_ReadRewriter(self))
         assert isinstance(result, cst.CSTNode)
         return result
 
-    def left(self, node: cst.CSTNode) -> set[str]:
-        """The names of mocks, or of what was read from them, that a node still has."""
+    def find_reads(self, node: cst.CSTNode) -> set[str]:
+        """Return the names in a node that stand for mocks or for values read from calls."""
         names = collect_names(node)
-        loops = {name for name in self.loops & names if not _is_record(name, node)}
-        return self.frame.mentions(node) | (names & self.names.keys() - self.loops) | loops
+        found = self.table.find_mocks(node)
+        for name in names & (self.names.keys() | self.loop_variables):
+            # A loop variable that is used as a record is valid in the new test.
+            if name not in self.loop_variables or not _is_used_as_record(name, node):
+                found.add(name)
+        return found
 
-    def looped(self, node: cst.For | cst.CompFor) -> None:
-        """Remember the variable of a loop over calls."""
+    def add_loop(self, node: cst.For | cst.CompFor) -> None:
+        """Register the variable of a loop over calls."""
         calls = self.read(node.iter)
         if not isinstance(calls, CallList) or not isinstance(node.target, cst.Name):
             return
         name = node.target.value
-        if name in self.names and name not in self.loops:
+        if name in self.names and name not in self.loop_variables:
             raise CannotRewrite(
-                f"the name {name} stands for two things", "Rename one of them, then run this again.", node
+                f"the name {name} has two meanings",
+                "Rename one of them, then run this again.",
+                node,
             )
-        self.names[name] = SingleCall(name, private=calls.private)
-        self.loops.add(name)
+        self.names[name] = SingleCall(name, is_legacy=calls.is_legacy)
+        self.loop_variables.add(name)
 
-    def read(self, node: cst.BaseExpression) -> Read | cst.BaseExpression | None:
-        """What an expression reads from a mock; None where it reads nothing that is known."""
+    def read(self, node: cst.BaseExpression) -> CallValue | cst.BaseExpression | None:
+        """Return the value that an expression reads from a mock.
+
+        Returns:
+            A value of a call, the new expression, or None if it reads nothing known.
+        """
         if isinstance(node, cst.Name):
             return self.names.get(node.value)
-        if not self.left(node):
+        if not self.find_reads(node):
             return None
         if isinstance(node, cst.Attribute):
-            return self._attribute(node)
+            return self._read_attribute(node)
         if isinstance(node, cst.Subscript):
-            return self._subscript(node)
+            return self._read_subscript(node)
         if isinstance(node, cst.Call):
-            return self._call(node)
+            return self._read_call(node)
         if isinstance(node, cst.Comparison):
-            return self._comparison(node)
+            return self._read_comparison(node)
         return None
 
-    def _attribute(self, node: cst.Attribute) -> Read | cst.BaseExpression | None:
+    def _read_attribute(self, node: cst.Attribute) -> CallValue | cst.BaseExpression | None:
         name = node.attr.value
-        base = self.read(node.value)
-        if isinstance(base, SingleCall):
-            return PositionalArguments(base) if name == "args" else KeywordArguments(base) if name == "kwargs" else None
-        if base is not None or not self.frame.mentions(node.value):
+        owner = self.read(node.value)
+        if isinstance(owner, SingleCall):
+            if name == "args":
+                return PositionalArguments(owner)
+            return KeywordArguments(owner) if name == "kwargs" else None
+        if owner is not None or not self.table.find_mocks(node.value):
             return None
-        double = self.frame.value(node.value)
+        double = self.table.evaluate(node.value)
         if isinstance(double, LegacyMock) and name == "call_history":
-            self.counted = True
-            return CallList(PRIVATE_CALLS, private=True)
+            self.checks_calls = True
+            return CallList(LEGACY_CALLS, is_legacy=True)
+        # An AsyncMock counts awaits as well.
         name = name.replace("await_", "call_").replace("awaited", "called")
-        known = ("call_count", "called", "call_args", "call_args_list", "mock_calls")
-        if not isinstance(double, TestDouble) or name not in known:
+        if not isinstance(double, TestDouble) or name not in CALL_ATTRIBUTES:
             return None
-        role = self.role(double)
+        return self._read_calls(double, name, node)
+
+    def _read_calls(
+        self,
+        double: TestDouble,
+        name: str,
+        node: cst.BaseExpression,
+    ) -> CallValue | cst.BaseExpression:
+        role = self.find_role(double)
         if role is None:
             raise CannotRewrite(
-                f"{code(node)} counts calls of something that llm_mock does not replace", RECORDED, node
+                f"{to_source(node)} counts calls of an object that llm_mock does not replace",
+                SEE_CALLS,
+                node,
             )
-        kind, getter, model = role
-        self.counted = True
-        if kind == "getter":
-            return self._of_getter(name, node)
-        owner = self.owner_of(getter, model)
-        calls = f"{owner}.{'calls' if owner == ALL else 'call_history'}"
+        self.checks_calls = True
+        if role.is_getter:
+            return _read_getter_calls(name, node)
+        owner = self.find_call_owner(role)
+        calls = history_of(owner)
         if name == "call_count":
-            return expression(f"len({calls})")
+            return parse_expression(f"len({calls})")
         if name == "called":
-            return expression(f"bool({calls})")
-        return SingleCall(f"{owner}.last_call") if name == "call_args" else CallList(calls)
-
-    def _of_getter(self, name: str, node: cst.BaseExpression) -> Read | cst.BaseExpression:
-        if name == "called":
-            return expression(f"bool({ALL_MODELS})")
+            return parse_expression(f"bool({calls})")
         if name == "call_args":
-            return SingleCall(LAST_CALL, of_getter=True)
-        raise CannotRewrite(
-            f"{code(node)}: how often a model is obtained is not recorded",
-            f"{ALL_MODELS} has the models that were asked for, {ALL}.calls every call of one.",
-            node,
-        )
+            return SingleCall(f"{owner}.last_call")
+        return CallList(calls)
 
-    def _subscript(self, node: cst.Subscript) -> Read | cst.BaseExpression | None:
-        base, index = self.read(node.value), get_index(node)
+    def _read_subscript(self, node: cst.Subscript) -> CallValue | cst.BaseExpression | None:
+        owner = self.read(node.value)
+        index = get_index(node)
         if index is None:
             return None
         number = get_int(index)
-        if isinstance(base, CallList) and number is not None:
-            return SingleCall(f"{base.source}[{number}]", private=base.private)
-        if isinstance(base, SingleCall) and base.private:
-            name = get_string(index)
-            return None if name is None else self._field(base, name)
-        if isinstance(base, SingleCall) and number in (0, 1):
-            return KeywordArguments(base) if number else PositionalArguments(base)
-        if isinstance(base, PositionalArguments) and number == 0:
-            return expression(f'{base.call.source}["{"model_id" if base.call.of_getter else "prompt"}"]')
-        if isinstance(base, KeywordArguments) and (name := get_string(index)):
-            return self._keyword(base, name, node)
+        name = get_string(index)
+        if isinstance(owner, CallList) and number is not None:
+            return SingleCall(f"{owner.source}[{number}]", is_legacy=owner.is_legacy)
+        if isinstance(owner, SingleCall):
+            return _read_call_item(owner, number, name)
+        if isinstance(owner, PositionalArguments) and number == 0:
+            key = "model_id" if owner.call.is_of_getter else "prompt"
+            return parse_expression(f'{owner.call.source}["{key}"]')
+        if isinstance(owner, KeywordArguments) and name:
+            return _read_keyword(owner, name, node)
         return None
 
-    def _field(self, call: SingleCall, name: str) -> cst.BaseExpression:
-        """What a record of the first specification's mock has, in a record of `llm_mock`."""
-        if name in ("model", "model_name", "model_id"):
-            return expression(f'{call.source}["model_id"]')
-        if name in ("prompt", "response"):
-            return expression(f'{call.source}["{name}"]')
-        return expression(f'{call.source}["{"kwargs" if name in IN_KWARGS else "options"}"]["{name}"]')
-
-    def _keyword(
-        self, keywords: KeywordArguments, name: str, node: cst.BaseExpression, get: bool = False
-    ) -> cst.BaseExpression:
-        call = keywords.call.source
-        if keywords.call.of_getter or name in UNKNOWN_KEYWORDS:
-            raise CannotRewrite(f"{code(node)} has no counterpart of the same form", RECORDED, node)
-        if name == "prompt":
-            return expression(f'{call}["prompt"]')
-        where = f'{call}["{"kwargs" if name in IN_KWARGS else "options"}"]'
-        return expression(f'{where}.get("{name}")' if get and name != "schema" else f'{where}["{name}"]')
-
-    def _call(self, node: cst.Call) -> Read | cst.BaseExpression | None:
+    def _read_call(self, node: cst.Call) -> cst.BaseExpression | None:
+        """Read `len(calls)` or `kwargs.get(name)`."""
         function = node.func
-        if isinstance(function, cst.Name) and function.value == "len" and len(node.args) == 1:
-            counted = self.read(node.args[0].value)
-            return expression(f"len({counted.source})") if isinstance(counted, CallList) else None
-        if isinstance(function, cst.Attribute) and function.attr.value == "get" and node.args:
-            base, name = self.read(function.value), get_string(node.args[0].value)
-            none = len(node.args) == 1 or code(node.args[1].value) == "None"
-            if isinstance(base, KeywordArguments) and name is not None and none:
-                return self._keyword(base, name, node, get=True)
+        if m.matches(node, m.Call(m.Name("len"), [m.Arg()])):
+            calls = self.read(node.args[0].value)
+            if isinstance(calls, CallList):
+                return parse_expression(f"len({calls.source})")
+        elif isinstance(function, cst.Attribute) and function.attr.value == "get" and node.args:
+            owner = self.read(function.value)
+            name = get_string(node.args[0].value)
+            defaults = [to_source(argument.value) for argument in node.args[1:]]
+            if isinstance(owner, KeywordArguments) and name and defaults[:1] in ([], ["None"]):
+                return _read_keyword(owner, name, node, uses_get=True)
         return None
 
-    def _comparison(self, node: cst.Comparison) -> cst.BaseExpression | None:
+    def _read_comparison(self, node: cst.Comparison) -> cst.BaseExpression | None:
         if len(node.comparisons) != 1:
             return None
         [target] = node.comparisons
-        left, right = node.left, target.comparator
-        if isinstance(target.operator, (cst.In, cst.NotIn)) and isinstance(
-            inside := self.read(right), KeywordArguments
-        ):
-            name = get_string(left)
-            if name is None or name == "schema" or name in UNKNOWN_KEYWORDS or inside.call.of_getter:
-                raise CannotRewrite(f"{code(node)} has no counterpart of the same form", RECORDED, node)
-            where = "kwargs" if name in IN_KWARGS else "options"
-            return node.with_changes(
-                comparisons=[target.with_changes(comparator=expression(f'{inside.call.source}["{where}"]'))]
-            )
-        if self._is_schema(left):
-            return self._schema(node, left, target, right)
-        if self._is_model(left) and (name := get_string(right)) is not None:
-            return node.with_changes(
-                left=self.rewritten(left),
-                comparisons=[target.with_changes(comparator=expression(model_argument(self.known(name, left))))],
-            )
+        if isinstance(target.operator, (cst.In, cst.NotIn)):
+            keywords = self.read(target.comparator)
+            if isinstance(keywords, KeywordArguments):
+                return _read_membership(node, keywords)
+        left = self.read(node.left)
+        if not isinstance(left, cst.BaseExpression):
+            return None
+        if to_source(left).endswith('["kwargs"]["schema"]'):
+            return self._rewrite_schema_comparison(node)
+        model = get_string(target.comparator)
+        if to_source(left).endswith('["model_id"]') and model is not None:
+            model_id = quote_model(self.add_asserted_model(model))
+            new_target = target.with_changes(comparator=parse_expression(model_id))
+            return node.with_changes(left=self.rewrite(node.left), comparisons=[new_target])
         return None
 
-    def known(self, name: str, node: cst.BaseExpression) -> str:
-        """The id of a model that an assertion names, which is then known to be asked for."""
+    def add_asserted_model(self, name: str) -> str:
+        """Register the model that an assertion names, and return its id."""
         for getter in self.getters:
-            self.seen.setdefault(getter.target, []).append(name)
-        return self.id_of(name)
+            self.asserted_models.setdefault(getter.target, []).append(name)
+        return self._resolve_model(name)
 
-    def _is_schema(self, node: cst.BaseExpression) -> bool:
-        read = self.read(node)
-        return isinstance(read, cst.BaseExpression) and code(read).endswith('["kwargs"]["schema"]')
-
-    def _is_model(self, node: cst.BaseExpression) -> bool:
-        read = self.read(node)
-        return isinstance(read, cst.BaseExpression) and code(read).endswith('["model_id"]')
-
-    def _schema(
-        self, node: cst.Comparison, left: cst.BaseExpression, target: cst.ComparisonTarget, right: cst.BaseExpression
-    ) -> cst.BaseExpression:
-        if code(right) == "None":
-            return node.with_changes(left=self.rewritten(left))
-        operators: dict[type[cst.BaseCompOp], cst.BaseCompOp] = {cst.Is: cst.Equal(), cst.IsNot: cst.NotEqual()}
-        operator = operators.get(type(target.operator), target.operator)
-        return node.with_changes(
-            left=self.rewritten(left), comparisons=[cst.ComparisonTarget(operator, get_schema_name(right))]
-        )
+    def _rewrite_schema_comparison(self, node: cst.Comparison) -> cst.BaseExpression:
+        """Compare the recorded schema, which is a name, with the name of the class."""
+        [target] = node.comparisons
+        left = self.rewrite(node.left)
+        if to_source(target.comparator) == "None":
+            return node.with_changes(left=left)
+        operator = target.operator
+        # Names are equal but not identical.
+        if isinstance(operator, cst.Is):
+            operator = cst.Equal()
+        elif isinstance(operator, cst.IsNot):
+            operator = cst.NotEqual()
+        new_target = cst.ComparisonTarget(operator, get_schema_name(target.comparator))
+        return node.with_changes(left=left, comparisons=[new_target])
 
 
-def _is_record(name: str, node: cst.CSTNode) -> bool:
-    """Whether the variable of a loop is only used as a record is: `call["prompt"]`."""
-    every = m.findall(node, m.Name(name))
+def history_of(owner: str) -> str:
+    """Return the expression for the calls of the fixture or of one model."""
+    attribute = "calls" if owner == ALL else "call_history"
+    return f"{owner}.{attribute}"
+
+
+def _read_getter_calls(name: str, node: cst.BaseExpression) -> CallValue | cst.BaseExpression:
+    if name == "called":
+        return parse_expression(f"bool({ALL_MODELS})")
+    if name == "call_args":
+        return SingleCall(LAST_CALL, is_of_getter=True)
+    raise CannotRewrite(
+        f"{to_source(node)}: the number of calls of get_model is not recorded",
+        SEE_MODELS,
+        node,
+    )
+
+
+def _read_call_item(
+    call: SingleCall,
+    number: int | None,
+    name: str | None,
+) -> CallValue | cst.BaseExpression | None:
+    if call.is_legacy:
+        return None if name is None else _read_legacy_field(call, name)
+    # A call of unittest.mock is the pair (args, kwargs).
+    if number == 0:
+        return PositionalArguments(call)
+    return KeywordArguments(call) if number == 1 else None
+
+
+def _read_legacy_field(call: SingleCall, name: str) -> cst.BaseExpression:
+    """Return the expression for a field of a legacy record in our record."""
+    if name in ("model", "model_name", "model_id"):
+        return parse_expression(f'{call.source}["model_id"]')
+    if name in ("prompt", "response"):
+        return parse_expression(f'{call.source}["{name}"]')
+    return parse_expression(f'{call.source}["{_section_of(name)}"]["{name}"]')
+
+
+def _section_of(keyword: str) -> str:
+    """Return the key of a record under which it has a keyword argument."""
+    return "kwargs" if keyword in KWARGS else "options"
+
+
+def _read_keyword(
+    keywords: KeywordArguments,
+    name: str,
+    node: cst.BaseExpression,
+    *,
+    uses_get: bool = False,
+) -> cst.BaseExpression:
+    call = keywords.call
+    if call.is_of_getter or name in UNSUPPORTED_KEYWORDS:
+        raise no_equivalent(node)
+    if name == "prompt":
+        return parse_expression(f'{call.source}["prompt"]')
+    section = f'{call.source}["{_section_of(name)}"]'
+    # A record always has a schema, if only None.
+    if uses_get and name != "schema":
+        return parse_expression(f'{section}.get("{name}")')
+    return parse_expression(f'{section}["{name}"]')
+
+
+def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.BaseExpression:
+    """Rewrite `"system" in kwargs`."""
+    [target] = node.comparisons
+    call = keywords.call
+    name = get_string(node.left)
+    # A record always has a schema, so `in` says nothing about it.
+    if name is None or name == "schema" or name in UNSUPPORTED_KEYWORDS or call.is_of_getter:
+        raise no_equivalent(node)
+    section = parse_expression(f'{call.source}["{_section_of(name)}"]')
+    return node.with_changes(comparisons=[target.with_changes(comparator=section)])
+
+
+def no_equivalent(node: cst.BaseExpression, advice: str = SEE_CALLS) -> CannotRewrite:
+    """Return the error for an expression that llm_mock cannot express in the same form."""
+    return CannotRewrite(f"{to_source(node)} has no equivalent", advice, node)
+
+
+def _is_used_as_record(name: str, node: cst.CSTNode) -> bool:
+    """Return whether a loop variable is only used like `call["prompt"]`."""
     key = m.SubscriptElement(m.Index(m.SimpleString()))
-    records = [
-        found.value for found in m.findall(node, m.Subscript(m.Name(name), [key])) if isinstance(found, cst.Subscript)
-    ]
-    targets = [
-        found.target for found in m.findall(node, m.CompFor() | m.For()) if isinstance(found, (cst.CompFor, cst.For))
-    ]
-    return all(any(each is known for known in [*records, *targets]) for each in every)
+    allowed: list[cst.CSTNode] = []
+    for found in m.findall(node, m.Subscript(m.Name(name), [key])):
+        allowed.append(cst.ensure_type(found, cst.Subscript).value)
+    for found in m.findall(node, m.CompFor() | m.For()):
+        if isinstance(found, (cst.CompFor, cst.For)):
+            allowed.append(found.target)
+    # Nodes compare by identity.
+    return all(any(use is node for node in allowed) for use in m.findall(node, m.Name(name)))
 
 
 def get_schema_name(node: cst.BaseExpression) -> cst.BaseExpression:
-    """The name by which a record has a schema, of the class that a test names.
+    """Return the expression for the name of a schema class, which records have.
 
     Raises:
-        CannotRewrite: it is no class.
+        CannotRewrite: the expression may not be a class.
     """
     name = node.attr.value if isinstance(node, cst.Attribute) else getattr(node, "value", "")
-    if not isinstance(node, (cst.Name, cst.Attribute)) or not name[:1].isupper() or name.isupper():
+    is_name = isinstance(node, (cst.Name, cst.Attribute))
+    # Upper case alone is a constant, such as a JSON schema.
+    if not is_name or not name[:1].isupper() or name.isupper():
         raise CannotRewrite(
-            f"whether {code(node)} is a class is not known", 'The record of a call has its name: ["kwargs"]["schema"].'
+            f"{to_source(node)} may not be a class",
+            'A record has the name of the schema: ["kwargs"]["schema"].',
         )
-    return expression(f"{code(node)}.__name__")
+    return parse_expression(f"{to_source(node)}.__name__")
 
 
-class _Rewriting(cst.CSTTransformer):
+class _ReadRewriter(cst.CSTTransformer):
     def __init__(self, reader: CallReader) -> None:
         self.reader = reader
 
-    def on_leave(self, original_node: cst.CSTNodeT, updated_node: cst.CSTNodeT) -> object:  # type: ignore[override]
+    def on_leave(  # type: ignore[override]
+        self,
+        original_node: cst.CSTNodeT,
+        updated_node: cst.CSTNodeT,
+    ) -> object:
         if isinstance(original_node, (cst.Attribute, cst.Subscript, cst.Call, cst.Comparison)):
-            read = self.reader.read(original_node)
-            if isinstance(read, cst.BaseExpression):
-                return read
+            value = self.reader.read(original_node)
+            if isinstance(value, cst.BaseExpression):
+                return value
         return super().on_leave(original_node, updated_node)
 
+    # The element of a comprehension is visited before its loop.
     def visit_ListComp(self, node: cst.ListComp) -> None:
-        self.reader.looped(node.for_in)
+        self.reader.add_loop(node.for_in)
 
     def visit_GeneratorExp(self, node: cst.GeneratorExp) -> None:
-        self.reader.looped(node.for_in)
+        self.reader.add_loop(node.for_in)
 
-    def leave_CompFor(self, original_node: cst.CompFor, updated_node: cst.CompFor) -> cst.CompFor:
+    def leave_CompFor(
+        self,
+        original_node: cst.CompFor,
+        updated_node: cst.CompFor,
+    ) -> cst.CompFor:
         calls = self.reader.read(original_node.iter)
-        return updated_node.with_changes(iter=expression(calls.source)) if isinstance(calls, CallList) else updated_node
+        if isinstance(calls, CallList):
+            return updated_node.with_changes(iter=parse_expression(calls.source))
+        return updated_node

@@ -1,4 +1,4 @@
-"""Turns what a mock was told into replies for `llm_mock`."""
+"""Convert the behaviour of mocks into statements that configure replies of `llm_mock`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 import libcst as cst
+import libcst.matchers as m
 
 from llm_mock.migrate.doubles import (
     LegacyMock,
@@ -19,348 +20,505 @@ from llm_mock.migrate.doubles import (
 )
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.symbol_table import SymbolTable
-from llm_mock.migrate.syntax import code, get_dotted_name
+from llm_mock.migrate.syntax import get_dotted_name, to_source
 from llm_mock.migrate.value_types import is_data, is_error, is_text
 
 ANY_MODEL = "*"
-LEARN = "Run `llm-mock migrate --learn`, which runs the old test once to see which models it asks for."
+LEARN = (
+    "Run `llm-mock migrate --learn`, which runs the old test once to see which models it requests."
+)
 PROMPT_METHODS = ("prompt", "chain")
-"""The methods of a model, and of a conversation, that ask."""
+"""The methods of a model, and of a conversation, that send a prompt."""
 
 
 @dataclass(frozen=True)
 class ConfiguredReply:
-    """What one model answers: the statements that say so."""
+    """The reply of a model and the statements that configure it.
+
+    Attributes:
+        model: the model name, or `"*"`.
+        kind: `set`, `queue`, `error`, `unknown` or `legacy`.
+        statements: the source of the statements.
+    """
 
     model: str
     kind: str
     statements: tuple[str, ...]
 
 
-def model_argument(model: str) -> str:
-    """A model id as an argument."""
-    return '"' + model.replace("\\", "\\\\").replace('"', '\\"') + '"'
+def quote_model(model: str) -> str:
+    """Return a model id as a string literal with double quotes."""
+    escaped = model.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def find_models(getter: PatchedGetter) -> list[tuple[str, TestDouble]]:
-    """The models that a patched `get_model` gives, by the names for which it gives them.
+    """Return the models that a patched `get_model` returns, by name.
 
     Raises:
-        CannotRewrite: it is not known.
+        CannotRewrite: they are unknown.
     """
-    known = getter.ids[0] if len(set(getter.ids)) == 1 else ANY_MODEL
     double = getter.double
-    source: Value | None = double.result
-    if double.unknown is not None:
-        raise double.unknown
-    if isinstance(double.effect, TestDouble):
-        if double.effect.unknown is not None:
-            raise double.effect.unknown
-        source = double.effect.result
-    elif isinstance(double.effect, SideEffectList):
-        return _in_order(double.effect, getter.ids)
+    _raise_problem(double)
+    source = double.return_value
+    # As in unittest.mock, a side effect has precedence over the return value.
+    if isinstance(double.side_effect, SideEffectList):
+        return _pair_in_order(double.side_effect, getter.requested_models)
+    if isinstance(double.side_effect, TestDouble):
+        _raise_problem(double.side_effect)
+        source = double.side_effect.return_value
     if isinstance(source, ReturnByName):
-        return [(name, _as_double(value)) for name, value in source.values]
-    return [] if source is None else [(known, _as_double(source))]
+        return [(name, _require_double(value)) for name, value in source.values]
+    if source is None:
+        return []
+    return [(getter.only_model or ANY_MODEL, _require_double(source))]
 
 
-def _in_order(models: SideEffectList, ids: tuple[str, ...]) -> list[tuple[str, TestDouble]]:
-    if len(ids) != len(models.values) or len(set(ids)) != len(ids):
+def _raise_problem(double: TestDouble) -> None:
+    if double.problem is not None:
+        raise double.problem
+
+
+def _pair_in_order(
+    models: SideEffectList,
+    names: tuple[str, ...],
+) -> list[tuple[str, TestDouble]]:
+    is_one_to_one = len(names) == len(models.values) == len(set(names))
+    if not is_one_to_one:
         raise CannotRewrite(
-            "get_model gives one mock after the other, and which model each of them stands for is not in the source",
+            "get_model returns one mock after the other, and the source does not show "
+            "which model each of them stands for",
             LEARN,
         )
-    return [(name, _as_double(value)) for name, value in zip(ids, models.values, strict=True)]
+    pairs = zip(names, models.values, strict=True)
+    return [(name, _require_double(value)) for name, value in pairs]
 
 
-def _as_double(value: Value) -> TestDouble:
+def _require_double(value: Value) -> TestDouble:
     if isinstance(value, TestDouble):
         return value
-    raise CannotRewrite("what get_model gives is no mock that is made in this file")
+    raise CannotRewrite("get_model returns an object that is not a mock made in this file")
 
 
-def collect_replies(getter: PatchedGetter, frame: SymbolTable) -> list[ConfiguredReply]:
-    """What the models of a patched `get_model` answer; of those that nothing is said about, nothing.
+def collect_replies(getter: PatchedGetter, table: SymbolTable) -> list[ConfiguredReply]:
+    """Return the replies of the models that a patched `get_model` returns.
+
+    Models without a configured reply are left out.
 
     Raises:
-        CannotRewrite: that is not known.
+        CannotRewrite: a reply is unknown.
     """
     if isinstance(getter.double, LegacyMock):
         statements = getter.double.statements
-        return [ConfiguredReply(ANY_MODEL, "private", statements)] if statements else []
-    if isinstance(getter.double.effect, PlainCode):
-        node = getter.double.effect.node
-        if not (get_dotted_name(node.func if isinstance(node, cst.Call) else node) or "").endswith("UnknownModelError"):
-            raise CannotRewrite(
-                f"{getter.target} itself raises {code(node)}",
-                "llm.get_model raises nothing but llm.UnknownModelError: set_unknown(model). What a call raises is "
-                "set_error(model, error).",
-                node,
-            )
-        model = getter.ids[0] if len(set(getter.ids)) == 1 else ANY_MODEL
-        return [ConfiguredReply(model, "unknown", (f"mock_llm_responses.set_unknown({model_argument(model)})",))]
-    answers = []
+        return [ConfiguredReply(ANY_MODEL, "legacy", statements)] if statements else []
+    if isinstance(getter.double.side_effect, PlainCode):
+        return [_convert_getter_error(getter, getter.double.side_effect.node)]
+    replies = []
     for model, double in find_models(getter):
-        found = _answer_of(model, double, getter, frame)
-        answers += [] if found is None else [found]
-    return answers
+        reply = _collect_model_reply(model, double, getter, table)
+        if reply is not None:
+            replies.append(reply)
+    return replies
 
 
-def _answer_of(model: str, double: TestDouble, getter: PatchedGetter, frame: SymbolTable) -> ConfiguredReply | None:
-    if double.unknown is not None:
-        raise double.unknown
-    _check_model(double, model)
-    found = []
-    for asked in find_prompt_methods(double):
-        if not asked.is_blank and (answer := _Asked(model, asked, getter, frame).answer()):
-            found.append(answer)
-    if any(answer != found[0] for answer in found):
+def _convert_getter_error(getter: PatchedGetter, node: cst.BaseExpression) -> ConfiguredReply:
+    error_class = node.func if isinstance(node, cst.Call) else node
+    if not (get_dotted_name(error_class) or "").endswith("UnknownModelError"):
         raise CannotRewrite(
-            "prompts, chains and conversations are answered differently", "Use add(…, turn=…) or matchers."
+            f"{getter.target} itself raises {to_source(node)}",
+            "llm.get_model raises nothing but llm.UnknownModelError: set_unknown(model). "
+            "For an error of a call: set_error(model, error).",
+            node,
         )
-    return found[0] if found else None
+    model = getter.only_model or ANY_MODEL
+    statement = f"mock_llm_responses.set_unknown({quote_model(model)})"
+    return ConfiguredReply(model, "unknown", (statement,))
+
+
+def _collect_model_reply(
+    model: str,
+    double: TestDouble,
+    getter: PatchedGetter,
+    table: SymbolTable,
+) -> ConfiguredReply | None:
+    _raise_problem(double)
+    _check_model_attributes(double, model)
+    replies = []
+    for method in find_prompt_methods(double):
+        if method.is_unconfigured:
+            continue
+        reply = _PromptMethod(model, method, getter.returns_async_models, table).convert()
+        if reply is not None:
+            replies.append(reply)
+    if any(reply != replies[0] for reply in replies):
+        raise CannotRewrite(
+            "prompts, chains and conversations have different replies",
+            "Use add(…, turn=…) or matchers.",
+        )
+    return replies[0] if replies else None
 
 
 def find_prompt_methods(model: TestDouble) -> list[TestDouble]:
-    """The methods of a model that ask it, as far as the test mentions them."""
+    """Return the doubles of the methods that send prompts, as far as the test has them."""
     owners = [model]
-    conversation = model.attributes.get("conversation")
-    if isinstance(conversation, TestDouble) and isinstance(conversation.result, TestDouble):
-        owners.append(conversation.result)
-    found = [owner.attributes.get(name) for owner in owners for name in PROMPT_METHODS]
-    return [each for each in found if isinstance(each, TestDouble)]
+    start = model.attributes.get("conversation")
+    conversation = start.return_value if isinstance(start, TestDouble) else None
+    if isinstance(conversation, TestDouble):
+        owners.append(conversation)
+    methods = []
+    for owner in owners:
+        for name in PROMPT_METHODS:
+            method = owner.attributes.get(name)
+            if isinstance(method, TestDouble):
+                methods.append(method)
+    return methods
 
 
-def _check_model(model: TestDouble, name: str) -> None:
-    """Only what is known may be said of a model."""
+def _check_model_attributes(model: TestDouble, name: str) -> None:
+    """Refuse attributes of a model for which there is no reply."""
     for attribute, value in model.attributes.items():
-        if attribute in (*PROMPT_METHODS, "conversation") or attribute.startswith("_") or _is_blank(value):
+        if attribute in (*PROMPT_METHODS, "conversation") or attribute.startswith("_"):
+            continue
+        if _is_unconfigured(value):
             continue
         if attribute == "model_id" and isinstance(value, PlainCode):
-            if code(value.node).strip("\"'") == name:
-                continue
+            _check_model_id(value.node, name)
+        elif model.has_any_attribute:
             raise CannotRewrite(
-                f"the mock has a model_id of its own ({code(value.node)}), and which id is asked for is not known",
-                f"With llm_mock it is the id that is asked for. {LEARN}",
-                value.node,
-            )
-        if model.grows:
-            raise CannotRewrite(
-                f"the mock of a model has {attribute}",
-                "Models of llm_mock are models of llm, with the attributes of the real one: take it out.",
-                value.node if isinstance(value, PlainCode) else None,
+                f"the mock of a model has the attribute {attribute}",
+                "Models of llm_mock have the attributes of the real model in llm: remove it.",
+                _get_node(value),
             )
 
 
-def _is_blank(value: Value) -> bool:
-    return isinstance(value, TestDouble) and value.is_blank and all(map(_is_blank, value.attributes.values()))
-
-
-class _Asked:
-    """A method that asks, and what it was told to give."""
-
-    def __init__(self, model: str, asked: TestDouble, getter: PatchedGetter, frame: SymbolTable) -> None:
-        self.model = model_argument(model)
-        self.id = model
-        self.asked = asked
-        self.is_async = getter.of_async_models
-        self.frame = frame
-
-    def answer(self) -> ConfiguredReply | None:
-        asked, effect = self.asked, self.asked.effect
-        if asked.unknown is not None:
-            raise asked.unknown
-        if asked.is_async and not self.is_async:
-            raise CannotRewrite(
-                "prompt() of a model that is not async is awaited", "Patch llm.get_async_model's users."
-            )
-        if isinstance(effect, TestDouble):
-            if effect.unknown is not None:
-                raise effect.unknown
-            return self._standing(effect.result)
-        if isinstance(effect, SideEffectList):
-            return self._queued(effect.values)
-        if isinstance(effect, PlainCode):
-            if isinstance(effect.node, (cst.List, cst.Tuple)):
-                return self._queued([PlainCode(element.value) for element in effect.node.elements])
-            if not is_error(effect.node, self.frame):
-                raise CannotRewrite(
-                    f"whether {code(effect.node)} is an error is not known",
-                    f"If it is: mock_llm_responses.set_error({self.model}, …); a function of the prompt: set(…).",
-                    effect.node,
-                )
-            text = code(effect.node)
-            return ConfiguredReply(self.id, "error", (f"mock_llm_responses.set_error({self.model}, {text})",))
-        return None if asked.result is None else self._standing(asked.result)
-
-    def _standing(self, value: Value | None) -> ConfiguredReply | None:
-        reply = None if value is None else self._reply(value)
-        return (
-            None
-            if reply is None
-            else ConfiguredReply(self.id, "set", (f"mock_llm_responses.set({self.model}, {reply})",))
+def _check_model_id(node: cst.BaseExpression, name: str) -> None:
+    source = to_source(node)
+    if source.strip("\"'") != name:
+        raise CannotRewrite(
+            f"the mock has a model_id of its own ({source}), and the requested id is unknown",
+            f"The model_id of llm_mock is the id that is requested. {LEARN}",
+            node,
         )
 
-    def _queued(self, values: Sequence[Value]) -> ConfiguredReply:
-        replies: list[str] = []
-        for value in values:
-            if isinstance(value, PlainCode) and is_error(value.node, self.frame):
-                reply: str | None = code(value.node)
-            else:
-                reply = self._reply(value)
-            if reply is None:
-                raise CannotRewrite(
-                    "one of the replies in side_effect says nothing", "Write add(model, reply) for each."
-                )
-            replies.append(reply)
+
+def _get_node(value: Value) -> cst.BaseExpression | None:
+    return value.node if isinstance(value, PlainCode) else None
+
+
+def _is_unconfigured(value: Value) -> bool:
+    if not isinstance(value, TestDouble) or not value.is_unconfigured:
+        return False
+    return all(map(_is_unconfigured, value.attributes.values()))
+
+
+class _PromptMethod:
+    """Converts the double of a prompt method.
+
+    Args:
+        model: the model name, or `"*"`.
+        method: the double.
+        is_async: whether the model is asynchronous.
+        table: the values of the test's names.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        method: TestDouble,
+        is_async: bool,
+        table: SymbolTable,
+    ) -> None:
+        self.model = model
+        self.method = method
+        self.is_async = is_async
+        self.table = table
+        self.quoted_model = quote_model(model)
+
+    def convert(self) -> ConfiguredReply | None:
+        """Return the configured reply, or None if the test configures none."""
+        method = self.method
+        _raise_problem(method)
+        if method.is_async and not self.is_async:
+            raise CannotRewrite(
+                "prompt() of a synchronous model is awaited",
+                "Patch llm.get_async_model's users.",
+            )
+        effect = method.side_effect
+        if isinstance(effect, TestDouble):
+            _raise_problem(effect)
+            return self._convert_standing(effect.return_value)
+        if isinstance(effect, SideEffectList):
+            return self._convert_queue(effect.values)
+        if isinstance(effect, PlainCode):
+            return self._convert_side_effect(effect.node)
+        return self._convert_standing(method.return_value)
+
+    def _convert_side_effect(self, node: cst.BaseExpression) -> ConfiguredReply:
+        if isinstance(node, (cst.List, cst.Tuple)):
+            return self._convert_queue([PlainCode(element.value) for element in node.elements])
+        error = to_source(node)
+        if not is_error(node, self.table):
+            raise CannotRewrite(
+                f"the side effect {error} may not be an error",
+                f"If it is: mock_llm_responses.set_error({self.quoted_model}, …); "
+                "for a function of the prompt: set(…).",
+                node,
+            )
+        statement = f"mock_llm_responses.set_error({self.quoted_model}, {error})"
+        return ConfiguredReply(self.model, "error", (statement,))
+
+    def _convert_standing(self, value: Value | None) -> ConfiguredReply | None:
+        reply = None if value is None else self._convert_response(value)
+        if reply is None:
+            return None
+        statement = f"mock_llm_responses.set({self.quoted_model}, {reply})"
+        return ConfiguredReply(self.model, "set", (statement,))
+
+    def _convert_queue(self, values: Sequence[Value]) -> ConfiguredReply:
+        replies = [self._convert_queued(value) for value in values]
         statements = []
         for reply, group in groupby(replies):
+            arguments = f"{self.quoted_model}, {reply}"
             times = len(list(group))
-            more = f", times={times}" if times > 1 else ""
-            statements.append(f"mock_llm_responses.add({self.model}, {reply}{more})")
-        return ConfiguredReply(self.id, "queue", tuple(statements))
+            if times > 1:
+                arguments += f", times={times}"
+            statements.append(f"mock_llm_responses.add({arguments})")
+        return ConfiguredReply(self.model, "queue", tuple(statements))
 
-    def _reply(self, value: Value) -> str | None:
-        """What one response says, as an argument of `set`."""
-        if isinstance(value, TestDouble):
-            return self._of_response(value)
-        chunks = _chunks(value)
-        if chunks is None:
+    def _convert_queued(self, value: Value) -> str:
+        if isinstance(value, PlainCode) and is_error(value.node, self.table):
+            return to_source(value.node)
+        reply = self._convert_response(value)
+        if reply is None:
             raise CannotRewrite(
-                f"the mock answers with {_shown(value)}, which is no response",
-                f"llm answers with a Response; if this is its text: mock_llm_responses.set({self.model}, …).",
-                value.node if isinstance(value, PlainCode) else None,
+                "a response in side_effect has no text and no data",
+                "Write add(model, reply) for each.",
+            )
+        return reply
+
+    def _convert_response(self, value: Value) -> str | None:
+        """Return a response as an argument of `set`, or None if it is not configured."""
+        if isinstance(value, TestDouble):
+            return _Response(value, self.quoted_model, self.is_async, self.table).convert()
+        chunks = _get_chunks(value)
+        if chunks is None:
+            node = _get_node(value)
+            source = "an unknown value" if node is None else to_source(node)
+            raise CannotRewrite(
+                f"the mock returns {source}, which is not a response",
+                "llm returns a Response; if this is its text: "
+                f"mock_llm_responses.set({self.quoted_model}, …).",
+                node,
             )
         return f"Reply(chunks={chunks})"
 
-    def _of_response(self, response: TestDouble) -> str | None:
-        if response.unknown is not None:
-            raise response.unknown
-        if response.effect is not None:
-            raise CannotRewrite("the response itself is called", "A response of llm is read by text() or json().")
-        self._check_response(response)
-        text, data = self._given(response, "text"), self._given(response, "json")
-        chunks, usage = self._streamed(response), self._usage(response)
-        if text is not None and not is_text(text, self.frame):
-            raise CannotRewrite(
-                f"whether {code(text)} is a text is not known",
-                f"If it is: mock_llm_responses.set({self.model}, {code(text)}).",
-                text,
-            )
-        if data is not None and not is_data(data, self.frame):
-            raise CannotRewrite(
-                f"whether {code(data)} is a dict or a list is not known",
-                f"If it is: mock_llm_responses.set({self.model}, {code(data)}).",
-                data,
-            )
-        return self._written(text, data, chunks, usage)
 
-    def _written(
-        self, text: cst.BaseExpression | None, data: cst.BaseExpression | None, chunks: str | None, usage: str | None
+class _Response:
+    """Converts the double of a response.
+
+    Args:
+        double: the double.
+        model: the quoted model name, for advice.
+        is_async: whether the model is asynchronous.
+        table: the values of the test's names.
+    """
+
+    def __init__(
+        self,
+        double: TestDouble,
+        model: str,
+        is_async: bool,
+        table: SymbolTable,
+    ) -> None:
+        self.double = double
+        self.model = model
+        self.is_async = is_async
+        self.table = table
+
+    def convert(self) -> str | None:
+        """Return the source of the reply, or None if the test configures none."""
+        _raise_problem(self.double)
+        if self.double.side_effect is not None:
+            raise CannotRewrite(
+                "the response itself is called",
+                "A response of llm is read by text() or json().",
+            )
+        self._check_attributes()
+        text = self._get_result("text")
+        data = self._get_result("json")
+        chunks = self._get_streamed_chunks()
+        usage = self._get_usage()
+        if text is not None and not is_text(text, self.table):
+            raise self._unknown_type(text, "a string")
+        if data is not None and not is_data(data, self.table):
+            raise self._unknown_type(data, "a dict or a list")
+        return self._format_reply(text, data, chunks, usage)
+
+    def _unknown_type(self, node: cst.BaseExpression, expected: str) -> CannotRewrite:
+        source = to_source(node)
+        return CannotRewrite(
+            f"{source} may not be {expected}",
+            f"If it is: mock_llm_responses.set({self.model}, {source}).",
+            node,
+        )
+
+    def _format_reply(
+        self,
+        text: cst.BaseExpression | None,
+        data: cst.BaseExpression | None,
+        chunks: str | None,
+        usage: str | None,
     ) -> str | None:
-        if isinstance(text, cst.Call) and data is not None and [code(each.value) for each in text.args] == [code(data)]:
-            text = None  # text is json.dumps(data), which is what the model answers for data
-        if text is not None and chunks in (f"[{code(text)}]", f"({code(text)},)"):
-            chunks = None
-        if chunks is None and text is None and data is None:
-            return None
-        if chunks is not None and (text is not None or data is not None):
-            raise CannotRewrite(
-                "the mock streams one thing and has another as its text",
-                f"The text is what is streamed: mock_llm_responses.set({self.model}, Reply(chunks={chunks})).",
-            )
-        if chunks is None and usage is None and (text is None or data is None):
-            return code(text) if text is not None else code(data) if data is not None else None
-        parts = [f"chunks={chunks}"] if chunks is not None else []
-        parts += [code(text)] if text is not None else []
-        if data is not None:
-            parts.append(f"{'data' if text is None else 'response_json'}={code(data)}")
-        return f"Reply({', '.join([*parts, *([f'usage={usage}'] if usage else [])])})"
-
-    def _check_response(self, response: TestDouble) -> None:
-        for name, value in response.attributes.items():
-            if name in ("text", "json", "usage", "__iter__", "__aiter__") or _is_blank(value):
-                continue
-            if response.grows:
+        contents = _get_contents(text, data)
+        text_source = contents.get("text")
+        if text_source is not None:
+            chunks = _drop_single_chunk(chunks, text_source)
+        if chunks is not None:
+            if contents:
                 raise CannotRewrite(
-                    f"the mock of a response has {name}",
-                    f"Say it in a Reply: mock_llm_responses.set({self.model}, Reply(text, …)); tool_calls, reasoning "
-                    "and resolved_model are arguments of it.",
-                    value.node if isinstance(value, PlainCode) else None,
+                    "the mock streams one text and returns another",
+                    "The text is what is streamed: "
+                    f"mock_llm_responses.set({self.model}, Reply(chunks={chunks})).",
                 )
-
-    def _given(self, response: TestDouble, name: str) -> cst.BaseExpression | None:
-        """What `text()` or `json()` gives."""
-        value = response.attributes.get(name)
-        if isinstance(value, PlainCode) and not self.is_async:
-            return value.node
-        if not isinstance(value, TestDouble) or value.is_blank:
+            arguments = [f"chunks={chunks}"]
+        elif not contents:
             return None
-        if value.unknown is not None:
-            raise value.unknown
-        if isinstance(value.effect, SideEffectList) or (
-            isinstance(value.effect, PlainCode) and isinstance(value.effect.node, (cst.List, cst.Tuple))
-        ):
-            raise CannotRewrite(
-                f"{name}() gives something else each time",
-                f"A reply for each call, in order: mock_llm_responses.add_all({self.model}, [...]).",
-            )
-        if value.effect is not None:
-            raise CannotRewrite(
-                f"{name}() raises an error",
-                f"mock_llm_responses.set_error({self.model}, error) raises it in prompt(), and with ini "
-                "llm_mock_lazy = true where the response is read, as llm does.",
-            )
-        if not isinstance(value.result, PlainCode):
-            raise CannotRewrite(f"{name}() gives no value that is written out")
-        if value.is_async != self.is_async:
-            raise CannotRewrite(*_AWAITED[self.is_async])
-        return value.result.node
+        elif len(contents) == 1 and usage is None:
+            return next(iter(contents.values()))
+        elif text_source is None:
+            arguments = [f"data={contents['data']}"]
+        else:
+            arguments = [text_source]
+            if "data" in contents:
+                arguments.append(f"response_json={contents['data']}")
+        if usage is not None:
+            arguments.append(f"usage={usage}")
+        return f"Reply({', '.join(arguments)})"
 
-    def _streamed(self, response: TestDouble) -> str | None:
-        value = response.attributes.get("__aiter__" if self.is_async else "__iter__")
-        if value is None or (isinstance(value, TestDouble) and value.is_blank):
+    def _check_attributes(self) -> None:
+        supported = ("text", "json", "usage", "__iter__", "__aiter__")
+        if not self.double.has_any_attribute:
+            return
+        for name, value in self.double.attributes.items():
+            if name in supported or _is_unconfigured(value):
+                continue
+            raise CannotRewrite(
+                f"the mock of a response has the attribute {name}",
+                f"Put it into a Reply: mock_llm_responses.set({self.model}, Reply(text, …)); "
+                "tool_calls, reasoning and resolved_model are arguments of it.",
+                _get_node(value),
+            )
+
+    def _get_result(self, name: str) -> cst.BaseExpression | None:
+        """Return the expression that `text()` or `json()` returns."""
+        method = self.double.attributes.get(name)
+        # `text` of an async model is a method; here the test sets a value in its place.
+        if isinstance(method, PlainCode) and not self.is_async:
+            return method.node
+        if not isinstance(method, TestDouble) or method.is_unconfigured:
             return None
-        if isinstance(value, TestDouble) and value.unknown is not None:
-            raise value.unknown
-        chunks = _chunks(value.result) if isinstance(value, TestDouble) and value.result is not None else None
+        _raise_problem(method)
+        self._refuse_side_effect(name, method.side_effect)
+        if not isinstance(method.return_value, PlainCode):
+            raise CannotRewrite(f"the result of {name}() is not literal")
+        if method.is_async and not self.is_async:
+            raise CannotRewrite(
+                "text() of a synchronous model is awaited",
+                "Use llm.get_async_model in the application.",
+            )
+        if self.is_async and not method.is_async:
+            raise CannotRewrite(
+                "text() of an async model is not awaited",
+                "In production it is a coroutine: await it in the application, then write "
+                "set(model, text).",
+            )
+        return method.return_value.node
+
+    def _refuse_side_effect(self, name: str, effect: Value | None) -> None:
+        if effect is None:
+            return
+        node = _get_node(effect)
+        if isinstance(effect, SideEffectList) or isinstance(node, (cst.List, cst.Tuple)):
+            raise CannotRewrite(
+                f"{name}() returns another value each time",
+                f"Add a reply for each call, in order: "
+                f"mock_llm_responses.add_all({self.model}, [...]).",
+            )
+        raise CannotRewrite(
+            f"{name}() raises an error",
+            f"mock_llm_responses.set_error({self.model}, error) raises it in prompt(), and with "
+            "ini llm_mock_lazy = true where the response is read, as llm does.",
+        )
+
+    def _get_streamed_chunks(self) -> str | None:
+        method = self.double.attributes.get("__aiter__" if self.is_async else "__iter__")
+        if method is None:
+            return None
+        chunks = None
+        if isinstance(method, TestDouble):
+            if method.is_unconfigured:
+                return None
+            _raise_problem(method)
+            if method.return_value is not None:
+                chunks = _get_chunks(method.return_value)
         if chunks is None:
-            raise CannotRewrite("what the response streams is not written out as a list", "Give Reply(chunks=[…]).")
+            raise CannotRewrite(
+                "the streamed chunks are not a literal list", "Use Reply(chunks=[…])."
+            )
         return chunks
 
-    def _usage(self, response: TestDouble) -> str | None:
-        value = response.attributes.get("usage")
-        value = value.result if isinstance(value, TestDouble) else value
+    def _get_usage(self) -> str | None:
+        """Return the source of the usage: a call, or a dict of input and output tokens."""
+        value = self.double.attributes.get("usage")
+        if isinstance(value, TestDouble):
+            value = value.return_value
         if value is None:
             return None
         if isinstance(value, PlainCode) and isinstance(value.node, cst.Call):
-            return code(value.node)
+            return to_source(value.node)
         numbers = value.attributes if isinstance(value, TestDouble) else {}
-        given = {name: numbers.get(name) for name in ("input", "output")}
-        shown = [f'"{name}_tokens": {code(each.node)}' for name, each in given.items() if isinstance(each, PlainCode)]
-        if len(shown) != 2:
-            raise CannotRewrite(
-                "usage() gives no input and output that are written out", "Give Reply(text, usage={…})."
-            )
-        return f"{{{', '.join(shown)}}}"
+        items = []
+        for name in ("input", "output"):
+            number = numbers.get(name)
+            if not isinstance(number, PlainCode):
+                raise CannotRewrite(
+                    "usage() returns no literal input and output",
+                    "Use Reply(text, usage={…}).",
+                )
+            items.append(f'"{name}_tokens": {to_source(number.node)}')
+        return f"{{{', '.join(items)}}}"
 
 
-_AWAITED = {
-    True: (
-        "text() of an async model is not awaited",
-        "In production it is a coroutine: await it in the application, then write set(model, text).",
-    ),
-    False: ("text() of a model that is not async is awaited", "Take llm.get_async_model in the application."),
-}
+def _get_contents(
+    text: cst.BaseExpression | None,
+    data: cst.BaseExpression | None,
+) -> dict[str, str]:
+    """Return the source of `text` and `data`, as far as they are given and needed."""
+    contents = {}
+    # A model replies with data as JSON, so its dump follows from it.
+    if text is not None and not (data is not None and _is_dump_of(text, data)):
+        contents["text"] = to_source(text)
+    if data is not None:
+        contents["data"] = to_source(data)
+    return contents
 
 
-def _chunks(value: Value) -> str | None:
-    """A list of texts as it is written, without `iter` around it."""
-    node = value.node if isinstance(value, PlainCode) else None
-    if isinstance(node, cst.Call) and get_dotted_name(node.func) in ("iter", "list") and len(node.args) == 1:
-        node = node.args[0].value
-    return code(node) if isinstance(node, (cst.List, cst.Tuple)) else None
+def _drop_single_chunk(chunks: str | None, text: str) -> str | None:
+    """Return None for chunks that are the whole text, which is how it is streamed anyway."""
+    return None if chunks in (f"[{text}]", f"({text},)") else chunks
 
 
-def _shown(value: Value) -> str:
-    return code(value.node) if isinstance(value, PlainCode) else "something"
+def _is_dump_of(text: cst.BaseExpression, data: cst.BaseExpression) -> bool:
+    """Return whether a text is `json.dumps(data)`, or another call with the data alone."""
+    if not isinstance(text, cst.Call):
+        return False
+    arguments = [to_source(argument.value) for argument in text.args]
+    return arguments == [to_source(data)]
+
+
+def _get_chunks(value: Value) -> str | None:
+    """Return the source of a literal list of chunks, without an `iter` around it."""
+    node = _get_node(value)
+    if node is not None and m.matches(node, m.Call(m.Name("iter") | m.Name("list"), [m.Arg()])):
+        node = cst.ensure_type(node, cst.Call).args[0].value
+    return to_source(node) if isinstance(node, (cst.List, cst.Tuple)) else None

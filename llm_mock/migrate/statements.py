@@ -1,4 +1,4 @@
-"""Works out what each statement of an old test means, and what takes its place."""
+"""Rewrite the statements of a test."""
 
 from __future__ import annotations
 
@@ -8,283 +8,381 @@ from typing import cast
 import libcst as cst
 import libcst.matchers as m
 
-from llm_mock.migrate.assertions import assertion_name, assertions
-from llm_mock.migrate.body import Local, Part, Slot, assemble_body, is_empty
+from llm_mock.migrate.assertions import convert_assertion, get_assertion_name
+from llm_mock.migrate.body import LocalDefinition, Part, Slot, assemble_body, is_empty
 from llm_mock.migrate.doubles import LegacyMock, PlainCode
-from llm_mock.migrate.fakes import configures
+from llm_mock.migrate.fakes import apply_configuration
 from llm_mock.migrate.function_state import FunctionState, UnrelatedMock
 from llm_mock.migrate.legacy_mock import convert_set_response
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.patches import CannotRewritePatch, Patch, parse_patch
-from llm_mock.migrate.recorded_calls import RECORDED, CallList, KeywordArguments, PositionalArguments, Read, SingleCall
-from llm_mock.migrate.syntax import code, expression, get_dotted_name, has_call, small, statement
+from llm_mock.migrate.recorded_calls import (
+    SEE_CALLS,
+    CallList,
+    CallValue,
+    KeywordArguments,
+    PositionalArguments,
+    SingleCall,
+)
+from llm_mock.migrate.syntax import (
+    first_line,
+    get_dotted_name,
+    get_small_statement,
+    has_call,
+    is_docstring,
+    parse_expression,
+    parse_statement,
+    to_source,
+)
 
 
 class StatementRewriter:
-    """The statements of a function."""
+    """Rewrites the statements of a function in order.
+
+    Args:
+        state: the function; its values, slots and replies grow with each statement.
+    """
 
     def __init__(self, state: FunctionState) -> None:
         self.state = state
-        self.frame = state.frame
+        self.table = state.table
         self.reader = state.reader
-        self._nested = 0
+        self._nesting = 0
 
-    def rewritten(self) -> list[Part]:
+    def rewrite(self) -> list[Part]:
+        """Rewrite the body of the function."""
         body = list(self.state.function.body.body)
         parts: list[Part] = []
-        if body and m.matches(body[0], m.SimpleStatementLine([m.Expr(m.SimpleString())])):
+        if body and is_docstring(body[0]):
             parts.append(cst.ensure_type(body.pop(0), cst.SimpleStatementLine))
-        return [*parts, self.state.slots[0], *self._block(body)]
+        return [*parts, self.state.slots[0], *self._rewrite_block(body)]
 
-    def _block(self, body: Sequence[cst.CSTNode]) -> list[Part]:
+    def _rewrite_block(self, body: Sequence[cst.CSTNode]) -> list[Part]:
         parts: list[Part] = []
         for node in body:
             try:
-                self._statement(node, parts)
-            except CannotRewrite as unsure:
-                unsure.node = unsure.node or node
+                parts += self._rewrite_statement(node)
+            except CannotRewrite as error:
+                error.node = error.node or node
                 raise
         return parts
 
-    def _statement(self, node: cst.CSTNode, parts: list[Part]) -> None:
+    def _rewrite_statement(self, node: cst.CSTNode) -> list[Part]:
         if isinstance(node, cst.With):
-            self._with(node, parts)
-        elif isinstance(node, cst.FunctionDef):
-            self.frame.functions[node.name.value] = (node, self.frame)
-            parts.append(Local(node, frozenset({node.name.value})))
-        elif isinstance(node, cst.ClassDef):
-            self.frame.scope.classes[node.name.value] = node
-            parts.append(Local(node, frozenset({node.name.value})))
-        elif isinstance(node, cst.BaseCompoundStatement):
-            self._compound(node, parts)
-        elif isinstance(node, cst.SimpleStatementLine):
-            part = small(node)
-            if part is None or not self._understood(node, part, parts):
-                self._keep(node, parts)
+            return self._rewrite_with(node)
+        if isinstance(node, cst.FunctionDef):
+            self.table.functions[node.name.value] = (node, self.table)
+            return [LocalDefinition(node, frozenset({node.name.value}))]
+        if isinstance(node, cst.ClassDef):
+            self.table.scope.classes[node.name.value] = node
+            return [LocalDefinition(node, frozenset({node.name.value}))]
+        if isinstance(node, cst.BaseCompoundStatement):
+            return self._rewrite_compound(node)
+        if not isinstance(node, cst.SimpleStatementLine):
+            return []
+        part = get_small_statement(node)
+        rewritten = None if part is None else self._rewrite_mock_statement(node, part)
+        return self._rewrite_other_statement(node) if rewritten is None else rewritten
 
-    def _with(self, node: cst.With, parts: list[Part]) -> None:
-        items, slot = [], Slot.of(node)
+    def _rewrite_with(self, node: cst.With) -> list[Part]:
+        """Remove the patches of a `with`, and the `with` itself if nothing else is left."""
+        items = []
         for item in node.items:
-            patch = parse_patch(item.item, self.frame, self.state.known.path)
+            patch = self._parse_patch(item.item)
             if patch is None:
-                items.append(item.with_changes(item=self._read(item.item)))
+                items.append(item.with_changes(item=self.reader.rewrite(item.item)))
                 continue
             self._refuse_nested(node)
-            self.state.take(patch)
+            self.state.add_patch(patch)
             if item.asname is not None and isinstance(item.asname.name, cst.Name):
-                self.frame.names[item.asname.name.value] = patch.value
-        if len(items) < len(node.items):
-            parts.append(slot)
-            self.state.slots.append(slot)
+                self.table.values[item.asname.name.value] = patch.value
+        has_patches = len(items) < len(node.items)
+        parts: list[Part] = [self._add_slot(node)] if has_patches else []
         if not items:
-            parts += self._block(node.body.body)
-            return
-        self.state.said.say()
-        body = self._block(node.body.body)
-        self.state.said.say()
-        inner = assemble_body(body)
-        if is_empty(inner):
+            return parts + self._rewrite_block(node.body.body)
+        # The replies belong before the block, and those of its end into it.
+        self.state.replies.update()
+        block = self._rewrite_block(node.body.body)
+        self.state.replies.update()
+        body = assemble_body(block)
+        if is_empty(body):
             raise CannotRewrite("nothing is left of the block", node=node)
         items[-1] = items[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
-        leading = [] if len(items) < len(node.items) else node.leading_lines
-        block = cst.IndentedBlock(inner) if not isinstance(node.body, cst.IndentedBlock) else node.body
-        parts.append(node.with_changes(items=items, body=block.with_changes(body=inner), leading_lines=leading))
+        old_block = node.body
+        if not isinstance(old_block, cst.IndentedBlock):
+            old_block = cst.IndentedBlock(body)
+        changed = node.with_changes(items=items, body=old_block.with_changes(body=body))
+        if has_patches:
+            # The slot has the comments already.
+            changed = changed.with_changes(leading_lines=[])
+        return [*parts, changed]
 
-    def _compound(self, node: cst.BaseCompoundStatement, parts: list[Part]) -> None:
-        """A loop, a condition, a `try`: mocks may be looked at in it, but not be configured."""
-        self._nested += 1
+    def _parse_patch(self, node: cst.BaseExpression) -> Patch | None:
+        return parse_patch(node, self.table, self.state.context.path)
+
+    def _rewrite_compound(self, node: cst.BaseCompoundStatement) -> list[Part]:
+        """Rewrite a loop, a condition or a `try`, which may read mocks but not configure them."""
+        self._nesting += 1
         if isinstance(node, cst.For):
             calls = self.reader.read(node.iter)
-            self.reader.looped(node)
+            self.reader.add_loop(node)
             if isinstance(calls, CallList):
-                node = node.with_changes(iter=expression(calls.source))
+                node = node.with_changes(iter=parse_expression(calls.source))
         if has_call(node):
-            self.state.said.say()
-        changed = node.visit(_Lines(self))
-        self._nested -= 1
+            self.state.replies.update()
+        changed = node.visit(_NestedRewriter(self))
+        self._nesting -= 1
         assert isinstance(changed, cst.BaseCompoundStatement)
-        self._keep(changed, parts)
+        return self._rewrite_other_statement(changed)
 
-    def nested_lines(self, node: cst.SimpleStatementLine) -> list[cst.BaseStatement]:
-        """What takes the place of a line within a loop or a condition."""
-        parts: list[Part] = []
-        self._statement(node, parts)
-        return assemble_body(parts)
+    def rewrite_nested(self, node: cst.SimpleStatementLine) -> list[cst.BaseStatement]:
+        """Rewrite a line inside a loop or a condition."""
+        return assemble_body(self._rewrite_statement(node))
 
     def _refuse_nested(self, node: cst.CSTNode) -> None:
-        if self._nested:
+        if self._nesting:
             raise CannotRewrite("mocks are configured in a loop or under a condition", node=node)
 
-    def _understood(self, node: cst.SimpleStatementLine, part: cst.BaseSmallStatement, parts: list[Part]) -> bool:
-        """Do what a line does that only concerns mocks; False where it is another one."""
+    def _rewrite_mock_statement(
+        self,
+        node: cst.SimpleStatementLine,
+        part: cst.BaseSmallStatement,
+    ) -> list[Part] | None:
+        """Rewrite a statement that only concerns mocks; return None for any other."""
         if isinstance(part, (cst.Import, cst.ImportFrom)):
-            parts.append(Local(node, frozenset(self.frame.scope.imported(part))))
-            return True
-        value = getattr(part, "value", None)
-        if isinstance(part, cst.Expr) and assertion_name(part.value) and self.frame.mentions(part.value):
-            self._assertion(node, cst.ensure_type(part.value, cst.Call), parts)
-            return True
-        if isinstance(part, (cst.Expr, cst.Assign)) and (
-            patch := parse_patch(part.value, self.frame, self.state.known.path)
-        ):
-            self._patched(node, part, patch, parts)
-            return True
-        is_given = isinstance(value, cst.Yield) or isinstance(part, cst.Return)
-        if is_given and self.state.is_fixture and not self._nested:
-            given = value.value if isinstance(value, cst.Yield) else value
-            return self._give(node, cast("cst.BaseExpression | None", given), parts)
-        if isinstance(part, cst.Expr) and self._is_private_set(part.value):
-            parts.append(
-                statement(convert_set_response(cst.ensure_type(part.value, cst.Call))).with_changes(
-                    leading_lines=node.leading_lines, trailing_whitespace=node.trailing_whitespace
-                )
+            return [LocalDefinition(node, self.table.scope.add_import(part))]
+        has_yield = isinstance(getattr(part, "value", None), cst.Yield)
+        if has_yield or isinstance(part, cst.Return):
+            return self._rewrite_given_value(node, part)
+        # The order matters: an assertion or a patch is an expression too, and a value that
+        # is read from a call is not a mock to configure.
+        if isinstance(part, cst.Expr):
+            rewritten = self._rewrite_expression_statement(node, part)
+        elif isinstance(part, cst.Assign):
+            rewritten = self._rewrite_assignment(node, part)
+        else:
+            rewritten = None
+        if rewritten is not None:
+            return rewritten
+        assigned = part.value if isinstance(part, (cst.Assign, cst.AnnAssign)) else None
+        if assigned is not None and self._is_read(assigned):
+            return None
+        return self._rewrite_configuration(node, part)
+
+    def _rewrite_expression_statement(
+        self,
+        node: cst.SimpleStatementLine,
+        part: cst.Expr,
+    ) -> list[Part] | None:
+        value = part.value
+        if get_assertion_name(value) and self.table.find_mocks(value):
+            return self._rewrite_assertion(node, cst.ensure_type(value, cst.Call))
+        patch = self._parse_patch(value)
+        if patch is not None:
+            return [self._rewrite_patch(node, cst.ensure_type(value, cst.Call), patch)]
+        if not self._is_set_response(value):
+            return None
+        converted = parse_statement(convert_set_response(cst.ensure_type(value, cst.Call)))
+        return [
+            converted.with_changes(
+                leading_lines=node.leading_lines,
+                trailing_whitespace=node.trailing_whitespace,
             )
-            return True
-        if isinstance(part, cst.Assign) and self._binds_calls(part):
-            self._slot(node, parts)
-            return True
-        if isinstance(part, (cst.Assign, cst.AnnAssign)) and part.value is not None and self._is_read(part.value):
-            return False
-        if configures(part, self.frame):
-            if isinstance(part, cst.Pass):
-                return False
-            self._refuse_nested(node)
-            self._slot(node, parts)
-            return True
-        return False
+        ]
 
-    def _is_private_set(self, node: cst.BaseExpression) -> bool:
-        if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
-            return False
-        is_set = node.func.attr.value == "set_response" and self.frame.mentions(node.func)
-        return bool(is_set) and isinstance(self.frame.value(node.func.value), LegacyMock)
-
-    def _slot(self, node: cst.CSTNode, parts: list[Part]) -> None:
-        slot = Slot.of(node)
-        parts.append(slot)
-        self.state.slots.append(slot)
-
-    def _assertion(self, node: cst.SimpleStatementLine, call: cst.Call, parts: list[Part]) -> None:
-        lines = assertions(call, self.reader)
-        for number, line in enumerate(lines):
-            made = statement(line)
-            if number == 0:
-                made = made.with_changes(leading_lines=node.leading_lines)
-            if number == len(lines) - 1:
-                made = made.with_changes(trailing_whitespace=node.trailing_whitespace)
-            parts.append(made)
-
-    def _patched(
-        self, node: cst.SimpleStatementLine, part: cst.Expr | cst.Assign, patch: Patch, parts: list[Part]
-    ) -> None:
-        """`monkeypatch.setattr(…)`, or `x = mocker.patch(…)`."""
-        self._refuse_nested(node)
-        if not (get_dotted_name(cst.ensure_type(part.value, cst.Call).func) or "").startswith(
-            ("mocker.", "monkeypatch.", "mp.")
-        ):
-            raise CannotRewritePatch(
-                "a patch is started by hand", "Take it out: mocks of llm_mock need no start and stop."
-            )
-        self.state.take(patch)
-        if isinstance(part, cst.Assign):
+    def _rewrite_assignment(
+        self,
+        node: cst.SimpleStatementLine,
+        part: cst.Assign,
+    ) -> list[Part] | None:
+        patch = self._parse_patch(part.value)
+        if patch is not None:
+            slot = self._rewrite_patch(node, cst.ensure_type(part.value, cst.Call), patch)
             if len(part.targets) != 1 or not isinstance(part.targets[0].target, cst.Name):
                 raise CannotRewrite("a patch is assigned to more than a name", node=node)
-            self.frame.names[part.targets[0].target.value] = patch.value
-        self._slot(node, parts)
+            self.table.values[part.targets[0].target.value] = patch.value
+            return [slot]
+        return [self._add_slot(node)] if self._binds_call(part) else None
 
-    def _give(self, node: cst.SimpleStatementLine, given: cst.BaseExpression | None, parts: list[Part]) -> bool:
-        """What a fixture hands to its tests; it is no more needed where it is a mock."""
-        value = None if given is None else self.frame.value(given)
-        if isinstance(value, PlainCode) and code(value.node) != "None":
-            if self.state.getters:
-                raise CannotRewrite("the fixture gives something else than the mock", node=node)
+    def _rewrite_configuration(
+        self,
+        node: cst.SimpleStatementLine,
+        part: cst.BaseSmallStatement,
+    ) -> list[Part] | None:
+        if isinstance(part, cst.Pass) or not apply_configuration(part, self.table):
+            return None
+        self._refuse_nested(node)
+        return [self._add_slot(node)]
+
+    def _is_set_response(self, node: cst.BaseExpression) -> bool:
+        if not m.matches(node, m.Call(m.Attribute(attr=m.Name("set_response")))):
             return False
-        if self.state.getters or value is not None:
-            self.state.said.say()
-            self._slot(node, parts)
-            self.state.given = value
-            if isinstance(small(node), cst.Expr):
-                parts.append(statement("yield"))  # what stands behind it happens after the test
-            return True
-        return False
+        function = cst.ensure_type(cst.ensure_type(node, cst.Call).func, cst.Attribute)
+        if not self.table.find_mocks(function):
+            return False
+        return isinstance(self.table.evaluate(function.value), LegacyMock)
 
-    def _binds_calls(self, part: cst.Assign) -> bool:
-        """`call = model.prompt.call_args`, and `args, kwargs = model.prompt.call_args`."""
-        read = self.reader.read(part.value)
-        if read is None or isinstance(read, cst.BaseExpression) or len(part.targets) != 1:
+    def _add_slot(self, node: cst.CSTNode) -> Slot:
+        slot = Slot.replacing(node)
+        self.state.slots.append(slot)
+        return slot
+
+    def _rewrite_assertion(
+        self,
+        node: cst.SimpleStatementLine,
+        call: cst.Call,
+    ) -> list[Part]:
+        lines = convert_assertion(call, self.reader)
+        statements = [parse_statement(line) for line in lines]
+        statements[0] = statements[0].with_changes(leading_lines=node.leading_lines)
+        trailing = node.trailing_whitespace
+        statements[-1] = statements[-1].with_changes(trailing_whitespace=trailing)
+        return [*statements]
+
+    def _rewrite_patch(
+        self,
+        node: cst.SimpleStatementLine,
+        call: cst.Call,
+        patch: Patch,
+    ) -> Slot:
+        """Remove `monkeypatch.setattr(…)`, or the call in `x = mocker.patch(…)`."""
+        self._refuse_nested(node)
+        function = get_dotted_name(call.func) or ""
+        # Their patches end with the test; one of unittest.mock needs start() and stop().
+        if not function.startswith(("mocker.", "monkeypatch.", "mp.")):
+            raise CannotRewritePatch(
+                "a patch is started by hand",
+                "Remove it: mocks of llm_mock need no start and stop.",
+            )
+        self.state.add_patch(patch)
+        return self._add_slot(node)
+
+    def _rewrite_given_value(
+        self,
+        node: cst.SimpleStatementLine,
+        part: cst.BaseSmallStatement,
+    ) -> list[Part] | None:
+        """Remove the mock that a fixture gives to its tests, which no longer need it."""
+        if not self.state.is_fixture or self._nesting:
+            return None
+        expression = _get_given_expression(part)
+        value = None if expression is None else self.table.evaluate(expression)
+        if isinstance(value, PlainCode) and to_source(value.node) != "None":
+            if self.state.getters:
+                raise CannotRewrite("the fixture gives another value than the mock", node=node)
+            return None
+        if not self.state.getters and value is None:
+            return None
+        self.state.replies.update()
+        parts: list[Part] = [self._add_slot(node)]
+        self.state.given_value = value
+        if isinstance(part, cst.Expr):
+            # The statements behind the yield run after the test.
+            parts.append(parse_statement("yield"))
+        return parts
+
+    def _binds_call(self, part: cst.Assign) -> bool:
+        """Apply `call = prompt.call_args` or `args, kwargs = prompt.call_args`."""
+        value = self.reader.read(part.value)
+        if value is None or isinstance(value, cst.BaseExpression) or len(part.targets) != 1:
             return False
         target = part.targets[0].target
         if isinstance(target, cst.Name):
-            self.reader.names[target.value] = read
+            self.reader.names[target.value] = value
             return True
-        if isinstance(target, cst.Tuple) and isinstance(read, SingleCall) and len(target.elements) == 2:
-            names = [element.value for element in target.elements]
-            arguments: tuple[Read, Read] = (PositionalArguments(read), KeywordArguments(read))
-            for name, value in zip(names, arguments, strict=True):
-                if not isinstance(name, cst.Name):
-                    raise CannotRewrite("the arguments of a call are unpacked", node=part)
-                self.reader.names[name.value] = value
-            return True
-        return False
-
-    def _read(self, node: cst.BaseExpression) -> cst.BaseExpression:
-        return self.reader.rewritten(node)
+        if not isinstance(target, cst.Tuple) or not isinstance(value, SingleCall):
+            return False
+        if len(target.elements) != 2:
+            return False
+        arguments: tuple[CallValue, CallValue] = (
+            PositionalArguments(value),
+            KeywordArguments(value),
+        )
+        for element, argument in zip(target.elements, arguments, strict=True):
+            if not isinstance(element.value, cst.Name):
+                raise CannotRewrite("the arguments of a call are unpacked", node=part)
+            self.reader.names[element.value.value] = argument
+        return True
 
     def _is_read(self, node: cst.BaseExpression) -> bool:
-        """Whether an expression only reads what is known from mocks."""
-        return bool(self.reader.left(node)) and not self.reader.left(self._read(node))
+        """Return whether an expression reads mocks only in ways that can be rewritten."""
+        if not self.reader.find_reads(node):
+            return False
+        return not self.reader.find_reads(self.reader.rewrite(node))
 
-    def _keep(self, node: cst.BaseStatement, parts: list[Part]) -> None:
-        """A statement that stays, with what it reads from mocks rewritten."""
-        changed = self.reader.rewritten_node(node)
+    def _rewrite_other_statement(self, node: cst.BaseStatement) -> list[Part]:
+        """Keep a statement, with its reads of mocks rewritten."""
+        changed = self.reader.rewrite_node(node)
         assert isinstance(changed, cst.BaseStatement)
         self._forget_assigned(changed)
-        if left := sorted(self.reader.left(changed)):
-            self.refuse_left(left[0], node)
+        reads = sorted(self.reader.find_reads(changed))
+        if reads:
+            self.refuse_read(reads[0], node)
+        # What the application is asked now needs the replies configured so far.
         if has_call(changed):
-            self.state.said.say()
-        parts.append(_asserted_plainly(changed))
+            self.state.replies.update()
+        return [_simplify_assertion(changed)]
 
     def _forget_assigned(self, node: cst.CSTNode) -> None:
-        part = small(node)
-        if isinstance(part, cst.Assign):
-            for target in part.targets:
-                if isinstance(target.target, cst.Name):
-                    self.frame.names.pop(target.target.value, None)
-                    self.reader.names.pop(target.target.value, None)
-                    self.frame.plain.setdefault(target.target.value, []).append(part.value)
+        part = get_small_statement(node)
+        if not isinstance(part, cst.Assign):
+            return
+        for target in part.targets:
+            if isinstance(target.target, cst.Name):
+                name = target.target.value
+                self.table.values.pop(name, None)
+                self.reader.names.pop(name, None)
+                self.table.plain.setdefault(name, []).append(part.value)
 
-    def refuse_left(self, name: str, node: cst.CSTNode) -> None:
-        if name in self.frame.names and not self.state.said.is_of_llm(self.frame.names[name]):
+    def refuse_read(self, name: str, node: cst.CSTNode) -> None:
+        """Raise the error for a mock that is still used after rewriting."""
+        value = self.table.values.get(name)
+        if value is not None and not self.state.replies.replaces_llm(value):
             raise UnrelatedMock(name)
-        line = code(node).strip().splitlines()[0]
-        raise CannotRewrite(f"the mock {name} is used in a way that is not known: {line}", RECORDED, node)
+        raise CannotRewrite(
+            f"the use of the mock {name} is unknown: {first_line(node)}",
+            SEE_CALLS,
+            node,
+        )
 
 
-class _Lines(cst.CSTTransformer):
-    """Rewrites the lines within a compound statement."""
+def _get_given_expression(part: cst.BaseSmallStatement) -> cst.BaseExpression | None:
+    value = getattr(part, "value", None)
+    if isinstance(value, cst.Yield):
+        value = value.value
+    return cast("cst.BaseExpression | None", value)
+
+
+class _NestedRewriter(cst.CSTTransformer):
+    """Rewrites the lines inside a compound statement."""
 
     def __init__(self, statements: StatementRewriter) -> None:
         self.statements = statements
 
     def leave_SimpleStatementLine(
-        self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
+        self,
+        original_node: cst.SimpleStatementLine,
+        updated_node: cst.SimpleStatementLine,
     ) -> cst.FlattenSentinel[cst.BaseStatement]:
-        return cst.FlattenSentinel(self.statements.nested_lines(original_node))
+        return cst.FlattenSentinel(self.statements.rewrite_nested(original_node))
 
     def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
         return False
 
 
-def _asserted_plainly(node: cst.BaseStatement) -> cst.BaseStatement:
-    """`assert x` for `assert bool(x)`."""
-    part = small(node)
-    if isinstance(part, cst.Assert):
-        test = part.test
-        negated = isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not)
-        inner = test.expression if isinstance(test, cst.UnaryOperation) and negated else test
-        if m.matches(inner, m.Call(m.Name("bool"), [m.Arg(m.Attribute(m.Name("mock_llm_calls")))])):
-            plain = cst.ensure_type(inner, cst.Call).args[0].value
-            new = test.with_changes(expression=plain) if negated else plain
-            return node.with_changes(body=[part.with_changes(test=new)])
-    return node
+def _simplify_assertion(node: cst.BaseStatement) -> cst.BaseStatement:
+    """Replace `assert bool(x)` by `assert x`, also behind `not`."""
+    part = get_small_statement(node)
+    if not isinstance(part, cst.Assert):
+        return node
+    recorded = m.Call(m.Name("bool"), [m.Arg(m.Attribute(m.Name("mock_llm_calls")))])
+    test = part.test
+    if m.matches(test, recorded):
+        test = cst.ensure_type(test, cst.Call).args[0].value
+    elif m.matches(test, m.UnaryOperation(m.Not(), recorded)):
+        negation = cst.ensure_type(test, cst.UnaryOperation)
+        inner = cst.ensure_type(negation.expression, cst.Call).args[0].value
+        test = negation.with_changes(expression=inner)
+    else:
+        return node
+    return node.with_changes(body=[part.with_changes(test=test)])

@@ -1,17 +1,23 @@
-"""Evaluates the expressions of a test as far as they make mocks."""
+"""Evaluate the expressions of a test as far as they make mocks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import libcst as cst
 
-from llm_mock.migrate.doubles import Argument, PlainCode, ReturnByName, SideEffectList, TestDouble, Value
-from llm_mock.migrate.legacy_mock import MAKER, new_legacy_mock
+from llm_mock.migrate.doubles import (
+    Argument,
+    PlainCode,
+    ReturnByName,
+    SideEffectList,
+    TestDouble,
+    Value,
+)
+from llm_mock.migrate.legacy_mock import FACTORY, new_legacy_mock
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.syntax import (
-    code,
     collect_names,
     get_arguments,
     get_index,
@@ -19,241 +25,310 @@ from llm_mock.migrate.syntax import (
     get_parameter_names,
     get_string,
     replace_names,
+    to_source,
 )
 
-MOST_CALLS = 30
-"""How deep helpers may call each other, and how often a reply may be repeated."""
+# Bounds recursion of helpers, and the length of `[reply] * n`.
+MAX_DEPTH = 30
 
 
 class SymbolTable:
-    """What names stand for in a function.
+    """The values of the names in one function.
 
     Args:
-        scope: the file.
-        names: what is known from the start.
-        depth: how many helpers called each other to come here.
+        scope: the names of the file.
+        values: the values that are known from the start.
+        depth: the number of helper calls that led here.
     """
 
-    def __init__(self, scope: Scope, names: Mapping[str, Value] | None = None, depth: int = 0) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        values: Mapping[str, Value] | None = None,
+        depth: int = 0,
+    ) -> None:
         self.scope = scope
-        self.names: dict[str, Value] = dict(names or {})
+        self.values: dict[str, Value] = dict(values or {})
         self.functions: dict[str, tuple[cst.FunctionDef, SymbolTable]] = {}
-        """The functions that are defined in the function, and where."""
+        """The functions defined inside the function, with the table of their closure."""
         self.plain: dict[str, list[cst.BaseExpression]] = {}
-        """Expressions without mocks that were assigned to names."""
-        self.foreign: frozenset[str] = frozenset()
-        """Names of mocks that have nothing to do with `llm`, and are left alone."""
+        """The expressions without mocks that were assigned to names."""
+        self.unrelated: frozenset[str] = frozenset()
+        """The names of mocks that do not replace `llm`, which are left alone."""
         self.depth = depth
-        if depth > MOST_CALLS:
-            raise CannotRewrite("its helpers call each other without end")
+        if depth > MAX_DEPTH:
+            raise CannotRewrite("the helpers of the test call each other without end")
 
-    def mentions(self, node: cst.CSTNode) -> set[str]:
-        """The names in an expression that stand for mocks, or for what the application passes."""
-        known = self.names.keys() - {name for name, value in self.names.items() if isinstance(value, PlainCode)}
-        return collect_names(node) & known
+    def find_mocks(self, node: cst.CSTNode) -> set[str]:
+        """Return the names in a node that stand for mocks or for arguments of the application."""
+        used = collect_names(node)
+        return {name for name in used if not isinstance(self.values.get(name, _PLAIN), PlainCode)}
 
-    def value(self, node: cst.BaseExpression) -> Value:
-        """What an expression stands for.
+    def evaluate(self, node: cst.BaseExpression) -> Value:
+        """Return the value of an expression.
 
         Raises:
-            CannotRewrite: it has to do with a mock, and is not known.
+            CannotRewrite: it uses a mock in an unknown way.
         """
-        found = self._value(node)
-        if isinstance(found, PlainCode) and (mentioned := self.mentions(found.node)):
-            raise self._unknown(node, sorted(mentioned)[0])
-        return found
+        value = self._evaluate(node)
+        if isinstance(value, PlainCode):
+            mocks = sorted(self.find_mocks(value.node))
+            if mocks:
+                raise self._unknown_use(node, mocks[0])
+        return value
 
-    def _unknown(self, node: cst.BaseExpression, name: str) -> CannotRewrite:
-        if isinstance(self.names[name], Argument):
+    def _unknown_use(self, node: cst.BaseExpression, name: str) -> CannotRewrite:
+        source = to_source(node)
+        if isinstance(self.values[name], Argument):
             return CannotRewrite(
-                f"the reply depends on what is asked ({code(node)})",
-                "Give a function of the prompt: mock_llm_responses.set(model, lambda prompt: …); prompt.prompt is its "
-                "text, prompt.system the system prompt.",
+                f"the reply depends on the prompt ({source})",
+                "Give a function of the prompt: "
+                "mock_llm_responses.set(model, lambda prompt: …); prompt.prompt is its text, "
+                "prompt.system the system prompt.",
                 node,
             )
-        return CannotRewrite(f"{code(node)} makes something of the mock {name} that is not known", node=node)
+        return CannotRewrite(f"the use of the mock {name} in {source} is unknown", node=node)
 
-    def _value(self, node: cst.BaseExpression) -> Value:
-        if isinstance(node, cst.Name):
-            if node.value in self.functions:
-                return self._function(*self.functions[node.value])
-            if node.value in self.names:
-                return self.names[node.value]
-            made = self.scope.functions.get(node.value)
-            constant = self.scope.constant(node.value)
-            if made is None and constant is not None and not isinstance(self.module_value(constant), PlainCode):
-                return self.module_value(constant)
-            return (
-                PlainCode(node) if made is None else self._function(made, SymbolTable(self.scope, depth=self.depth + 1))
-            )
-        if isinstance(node, cst.Attribute):
-            return self._attribute(node)
-        if isinstance(node, cst.Call):
-            return self._call(node)
-        if isinstance(node, cst.Lambda):
-            return self._lambda(node)
-        if isinstance(node, (cst.List, cst.Tuple)):
-            return self._many(node)
-        if isinstance(node, cst.Dict):
-            return self._table(node)
-        if isinstance(node, cst.Subscript):
-            return self._chosen(node)
-        if isinstance(node, cst.BinaryOperation) and (values := self._listed(node)) is not None:
-            return SideEffectList(values)
-        return self._inlined(node)
+    def _evaluate(self, node: cst.BaseExpression) -> Value:
+        for node_type, evaluate in _EVALUATORS:
+            if isinstance(node, node_type):
+                return evaluate(self, node)
+        return self._inline(node)
 
-    def module_value(self, node: cst.BaseExpression) -> Value:
-        """What a constant of the file stands for: a new mock each time it is looked at, as every test has its own."""
+    def _evaluate_name(self, node: cst.Name) -> Value:
+        name = node.value
+        if name in self.functions:
+            function, table = self.functions[name]
+            return self._new_function_double(function, table)
+        if name in self.values:
+            return self.values[name]
+        helper = self.scope.functions.get(name)
+        if helper is not None:
+            return self._new_function_double(helper, SymbolTable(self.scope, depth=self.depth + 1))
+        constant = self.scope.constants.get(name)
+        if constant is not None:
+            value = self._evaluate_constant(constant)
+            if not isinstance(value, PlainCode):
+                return value
+        return PlainCode(node)
+
+    def _evaluate_constant(self, node: cst.BaseExpression) -> Value:
+        # Evaluated anew on each use: every test gets a mock of its own.
         try:
-            return SymbolTable(self.scope, depth=self.depth + 1).value(node)
+            return SymbolTable(self.scope, depth=self.depth + 1).evaluate(node)
         except CannotRewrite:
             return PlainCode(node)
 
-    def _listed(self, node: cst.BaseExpression) -> tuple[Value, ...] | None:
-        """The values of a list that is put together of lists; None where it is not known."""
-        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
-            left, right = self._listed(node.left), self._listed(node.right)
-            return None if left is None or right is None else left + right
-        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
-            part, times = self._listed(node.left), get_int(node.right)
-            return None if part is None or times is None or times > MOST_CALLS else part * times
-        if isinstance(node, (cst.List, cst.Tuple)) and not isinstance(self._value(node), SideEffectList):
+    def _evaluate_operation(self, node: cst.BinaryOperation) -> Value:
+        values = self._list_values(node)
+        return self._inline(node) if values is None else SideEffectList(values)
+
+    def _list_values(self, node: cst.BaseExpression) -> tuple[Value, ...] | None:
+        """Return the items of `[a] + [b]` or `[a] * 2`, or None if they are unknown."""
+        if isinstance(node, cst.BinaryOperation):
+            return self._list_operation_values(node)
+        value = self._evaluate(node)
+        if isinstance(value, SideEffectList):
+            return value.values
+        if isinstance(node, (cst.List, cst.Tuple)):
             return tuple(PlainCode(element.value) for element in node.elements)
-        listed = None if isinstance(node, cst.BinaryOperation) else self._value(node)
-        return listed.values if isinstance(listed, SideEffectList) else None
+        return None
 
-    def _inlined(self, node: cst.BaseExpression) -> PlainCode:
-        """An expression in which the parameters of a helper are replaced by what was passed."""
-        values = {name: value.node for name, value in self.names.items() if isinstance(value, PlainCode)}
-        return PlainCode(replace_names(node, values))
+    def _list_operation_values(self, node: cst.BinaryOperation) -> tuple[Value, ...] | None:
+        if isinstance(node.operator, cst.Add):
+            left = self._list_values(node.left)
+            right = self._list_values(node.right)
+            if left is not None and right is not None:
+                return left + right
+        if isinstance(node.operator, cst.Multiply):
+            values = self._list_values(node.left)
+            times = get_int(node.right)
+            if values is not None and times is not None and times <= MAX_DEPTH:
+                return values * times
+        return None
 
-    def _attribute(self, node: cst.Attribute) -> Value:
-        base = self._value(node.value)
-        if isinstance(base, TestDouble):
-            return base.attribute(node.attr.value)
-        if isinstance(base, ReturnByName) and node.attr.value in ("get", "__getitem__"):
-            return TestDouble(grows=False, result=base)
-        return self._inlined(node)
+    def _inline(self, node: cst.BaseExpression) -> PlainCode:
+        """Replace the parameters of a helper by the arguments of its call."""
+        nodes = {}
+        for name, value in self.values.items():
+            if isinstance(value, PlainCode):
+                nodes[name] = value.node
+        return PlainCode(replace_names(node, nodes))
 
-    def _call(self, node: cst.Call) -> Value:
+    def _evaluate_attribute(self, node: cst.Attribute) -> Value:
+        owner = self._evaluate(node.value)
+        name = node.attr.value
+        if isinstance(owner, TestDouble):
+            return owner.get_attribute(name)
+        if isinstance(owner, ReturnByName) and name in ("get", "__getitem__"):
+            return TestDouble(has_any_attribute=False, return_value=owner)
+        return self._inline(node)
+
+    def _evaluate_call(self, node: cst.Call) -> Value:
         function = node.func
-        kind = self.scope.mock_class(function)
-        if kind is not None and not (isinstance(function, cst.Name) and function.value in self.names):
-            return self._new_mock(node, is_async=kind == "AsyncMock")
-        if self.scope.meaning(function).rpartition(".")[2] == MAKER:
+        is_local = isinstance(function, cst.Name) and function.value in self.values
+        mock_class = self.scope.get_mock_class(function)
+        if mock_class is not None and not is_local:
+            return self._new_mock(node, is_async=mock_class == "AsyncMock")
+        qualified_name = self.scope.qualify(function)
+        if qualified_name.rpartition(".")[2] == FACTORY:
             return new_legacy_mock(node)
-        if self.scope.meaning(function) in ("types.SimpleNamespace", "SimpleNamespace"):
-            return self._namespace(node)
-        if isinstance(function, cst.Name) and function.value not in self.names:
-            if function.value in self.functions:
-                made, frame = self.functions[function.value]
-                return self._helper(made, node, frame)
-            if function.value in self.scope.functions:
-                return self._helper(self.scope.functions[function.value], node, None)
-            if function.value in self.scope.classes:
-                made_up: Value = self.scope.fakes.new_fake(self.scope.classes[function.value], node, self)
-                return made_up
-            if function.value in ("iter", "list", "tuple") and len(node.args) == 1:
-                inner = self._value(node.args[0].value)
-                return inner if isinstance(inner, SideEffectList) else self._inlined(node)
-        if isinstance(function, cst.Attribute) and function.attr.value in ("get", "__getitem__") and node.args:
-            table = self._value(function.value)
-            if isinstance(table, ReturnByName):
-                return self._by_argument(table, node.args[0].value)
-        return self._inlined(node)
+        if qualified_name in ("types.SimpleNamespace", "SimpleNamespace"):
+            return self._new_namespace(node)
+        value: Value | None = None
+        if isinstance(function, cst.Name) and not is_local:
+            value = self._call_function(function.value, node)
+        elif isinstance(function, cst.Attribute):
+            value = self._call_method(function, node)
+        return self._inline(node) if value is None else value
+
+    def _call_function(self, name: str, node: cst.Call) -> Value | None:
+        """Return the result of a helper, a fake class or `iter`, None for another function."""
+        fakes = self.scope.fakes
+        value: Value
+        if name in self.functions:
+            function, table = self.functions[name]
+            value = fakes.call_helper(function, node, self, table)
+            return value
+        helper = self.scope.functions.get(name)
+        if helper is not None:
+            if not fakes.makes_mocks(helper, self.scope):
+                return None
+            value = fakes.call_helper(helper, node, self, None)
+            return value
+        if name in self.scope.classes:
+            value = fakes.new_fake(self.scope.classes[name], node, self)
+            return value
+        if name in ("iter", "list", "tuple") and len(node.args) == 1:
+            inner = self._evaluate(node.args[0].value)
+            return inner if isinstance(inner, SideEffectList) else None
+        return None
+
+    def _call_method(self, function: cst.Attribute, node: cst.Call) -> Value | None:
+        """Return the result of `models.get(name)`, or None for another method."""
+        if function.attr.value not in ("get", "__getitem__") or not node.args:
+            return None
+        models = self._evaluate(function.value)
+        if not isinstance(models, ReturnByName):
+            return None
+        return self._choose(models, node.args[0].value)
 
     def _new_mock(self, node: cst.Call, is_async: bool) -> TestDouble:
-        given = get_arguments(node)
-        if given is None or len(given[0]) > 1:
-            raise CannotRewrite(f"the arguments of {code(node.func)} are not written out", node=node)
+        arguments = get_arguments(node)
+        # The one positional argument of Mock() is its spec.
+        if arguments is None or len(arguments[0]) > 1:
+            source = to_source(node.func)
+            raise CannotRewrite(f"the arguments of {source} are not literal", node=node)
         mock = TestDouble(is_async=is_async)
-        configure(mock, given[1], self)
+        configure(mock, arguments[1], self)
         return mock
 
-    def _namespace(self, node: cst.Call) -> TestDouble:
-        given = get_arguments(node)
-        if given is None or given[0]:
-            raise CannotRewrite("the arguments of SimpleNamespace are not written out", node=node)
-        return TestDouble(grows=False, attributes={name: self.value(value) for name, value in given[1].items()})
+    def _new_namespace(self, node: cst.Call) -> TestDouble:
+        arguments = get_arguments(node)
+        if arguments is None or arguments[0]:
+            raise CannotRewrite("the arguments of SimpleNamespace are not literal", node=node)
+        attributes = {name: self.evaluate(value) for name, value in arguments[1].items()}
+        return TestDouble(has_any_attribute=False, attributes=attributes)
 
-    def _lambda(self, node: cst.Lambda) -> TestDouble:
-        inner = SymbolTable(
-            self.scope, {**self.names, **{name: Argument(name) for name in get_parameter_names(node)}}, self.depth + 1
-        )
+    def _evaluate_lambda(self, node: cst.Lambda) -> TestDouble:
+        values = dict(self.values)
+        for name in get_parameter_names(node):
+            values[name] = Argument(name)
+        inner = SymbolTable(self.scope, values, self.depth + 1)
         inner.functions = self.functions
-        double = TestDouble(grows=False)
+        double = TestDouble(has_any_attribute=False)
         try:
-            double.result = inner.value(node.body)
-        except CannotRewrite as unsure:
-            double.unknown = unsure
+            double.return_value = inner.evaluate(node.body)
+        except CannotRewrite as error:
+            # A problem only if the application calls it.
+            double.problem = error
         return double
 
-    def _function(self, node: cst.FunctionDef, frame: SymbolTable) -> TestDouble:
-        double: TestDouble = self.scope.fakes.new_function_double(node, frame)
+    def _new_function_double(self, node: cst.FunctionDef, table: SymbolTable) -> TestDouble:
+        double: TestDouble = self.scope.fakes.new_function_double(node, table)
         return double
 
-    def _helper(self, made: cst.FunctionDef, node: cst.Call, frame: SymbolTable | None) -> Value:
-        """What a helper of the file gives for these arguments; plain code where it makes no mocks."""
-        if frame is None and not self.scope.fakes.makes_mocks(made, self.scope):
-            return self._inlined(node)
-        value: Value = self.scope.fakes.call_helper(made, node, self, frame)
-        return value
-
-    def _many(self, node: cst.List | cst.Tuple) -> Value:
+    def _evaluate_sequence(self, node: cst.List | cst.Tuple) -> Value:
         if any(isinstance(element, cst.StarredElement) for element in node.elements):
-            return self._inlined(node)
-        values = tuple(self._value(element.value) for element in node.elements)
-        plain = [value.node for value in values if isinstance(value, PlainCode)]
-        if len(plain) < len(values):
-            return SideEffectList(values)
-        pairs = zip(node.elements, plain, strict=True)
-        return PlainCode(node.with_changes(elements=[element.with_changes(value=value) for element, value in pairs]))
+            return self._inline(node)
+        values = tuple(self._evaluate(element.value) for element in node.elements)
+        elements = []
+        for element, value in zip(node.elements, values, strict=True):
+            if not isinstance(value, PlainCode):
+                return SideEffectList(values)
+            elements.append(element.with_changes(value=value.node))
+        return PlainCode(node.with_changes(elements=elements))
 
-    def _table(self, node: cst.Dict) -> Value:
-        pairs = []
+    def _evaluate_dict(self, node: cst.Dict) -> Value:
+        pairs: list[tuple[str, Value]] = []
         for element in node.elements:
-            name = get_string(element.key) if isinstance(element, cst.DictElement) else None
+            if not isinstance(element, cst.DictElement):
+                return self._inline(node)
+            name = get_string(element.key)
             if name is None:
-                return self._inlined(node)
-            pairs.append((name, self._value(element.value)))
-        return (
-            self._inlined(node)
-            if all(isinstance(value, PlainCode) for _, value in pairs)
-            else ReturnByName(tuple(pairs))
-        )
+                return self._inline(node)
+            pairs.append((name, self._evaluate(element.value)))
+        has_mocks = any(not isinstance(value, PlainCode) for _, value in pairs)
+        return ReturnByName(tuple(pairs)) if has_mocks else self._inline(node)
 
-    def _chosen(self, node: cst.Subscript) -> Value:
-        base, index = self._value(node.value), get_index(node)
-        if isinstance(base, ReturnByName) and index is not None:
-            return self._by_argument(base, index)
-        return self._inlined(node)
+    def _evaluate_subscript(self, node: cst.Subscript) -> Value:
+        owner = self._evaluate(node.value)
+        index = get_index(node)
+        if isinstance(owner, ReturnByName) and index is not None:
+            return self._choose(owner, index)
+        return self._inline(node)
 
-    def _by_argument(self, table: ReturnByName, index: cst.BaseExpression) -> Value:
+    def _choose(self, models: ReturnByName, index: cst.BaseExpression) -> Value:
         name = get_string(index)
         if name is not None:
-            return dict(table.values)[name] if name in dict(table.values) else PlainCode(index)
-        if isinstance(index, cst.Name) and isinstance(self.names.get(index.value), Argument):
-            return table
-        raise CannotRewrite(f"it is not known which mock {code(index)} chooses", node=index)
+            return dict(models.values).get(name, PlainCode(index))
+        # `lambda name: models[name]`: the application chooses.
+        if isinstance(index, cst.Name) and isinstance(self.values.get(index.value), Argument):
+            return models
+        raise CannotRewrite(f"the mock that {to_source(index)} selects is unknown", node=index)
 
 
-def configure(mock: TestDouble, given: Mapping[str, cst.BaseExpression], frame: SymbolTable) -> None:
-    """What the keywords of `Mock(…)`, `patch(…)` and `configure_mock(…)` say.
+_PLAIN = PlainCode(cst.Name("None"))
+
+_EVALUATORS: tuple[tuple[type | tuple[type, ...], Callable[..., Value]], ...] = (
+    (cst.Name, SymbolTable._evaluate_name),
+    (cst.Attribute, SymbolTable._evaluate_attribute),
+    (cst.Call, SymbolTable._evaluate_call),
+    (cst.Lambda, SymbolTable._evaluate_lambda),
+    ((cst.List, cst.Tuple), SymbolTable._evaluate_sequence),
+    (cst.Dict, SymbolTable._evaluate_dict),
+    (cst.Subscript, SymbolTable._evaluate_subscript),
+    (cst.BinaryOperation, SymbolTable._evaluate_operation),
+)
+
+# They name the mock or restrict its attributes, which changes no reply.
+_HARMLESS_KEYWORDS = ("name", "spec", "spec_set", "autospec", "unsafe")
+
+
+def configure(
+    mock: TestDouble,
+    keywords: Mapping[str, cst.BaseExpression],
+    table: SymbolTable,
+) -> None:
+    """Apply the keywords of `Mock(…)`, `patch(…)` or `configure_mock(…)` to a mock.
 
     Raises:
-        CannotRewrite: one is not known.
+        CannotRewrite: a keyword is not supported.
     """
-    for name, node in given.items():
-        if name in ("name", "spec", "spec_set", "autospec", "unsafe"):
+    for name, node in keywords.items():
+        if name in _HARMLESS_KEYWORDS:
             continue
         if name in ("wraps", "new_callable", "create"):
-            raise CannotRewrite(f"{name}= is not known", node=node)
+            raise CannotRewrite(f"{name}= is not supported", node=node)
+        # `**{"return_value.text": …}` sets an attribute of an attribute.
         *path, last = name.split(".")
         owner: Value = mock
         for step in path:
-            if not isinstance(owner, TestDouble):
-                raise CannotRewrite(f"{name} leads through something that is no mock", node=node)
-            owner = owner.attribute(step)
-        if not isinstance(owner, TestDouble):
-            raise CannotRewrite(f"{name} leads through something that is no mock", node=node)
-        owner.assign(last, frame.value(node))
+            owner = _require_double(owner, name, node).get_attribute(step)
+        _require_double(owner, name, node).set_attribute(last, table.evaluate(node))
+
+
+def _require_double(value: Value, name: str, node: cst.BaseExpression) -> TestDouble:
+    if isinstance(value, TestDouble):
+        return value
+    raise CannotRewrite(f"{name} passes through a value that is not a mock", node=node)

@@ -1,4 +1,4 @@
-"""Small questions about a syntax tree."""
+"""Helpers to read and build syntax nodes of libcst."""
 
 from __future__ import annotations
 
@@ -8,32 +8,38 @@ from typing import cast
 import libcst as cst
 import libcst.matchers as m
 
+# libcst renders a node only through a module.
 _EMPTY = cst.Module([])
 
 
-def code(node: cst.CSTNode) -> str:
-    """A node as it is written."""
+def to_source(node: cst.CSTNode) -> str:
+    """Return the source code of a node."""
     return _EMPTY.code_for_node(node)
 
 
-def expression(source: str) -> cst.BaseExpression:
-    """The node of an expression."""
+def first_line(node: cst.CSTNode) -> str:
+    """Return the first line of a node's source code."""
+    return to_source(node).strip().splitlines()[0]
+
+
+def parse_expression(source: str) -> cst.BaseExpression:
+    """Parse an expression."""
     return cst.parse_expression(source)
 
 
-def statement(source: str) -> cst.SimpleStatementLine:
-    """The node of a statement on one line."""
+def parse_statement(source: str) -> cst.SimpleStatementLine:
+    """Parse a statement that fits on one line."""
     return cst.ensure_type(cst.parse_statement(source), cst.SimpleStatementLine)
 
 
 def collect_names(node: cst.CSTNode) -> set[str]:
-    """The names that an expression or a statement reads or binds; attributes and keywords are none."""
-    found = _Names()
-    node.visit(found)
-    return found.names
+    """Return the names that a node reads or binds, without attributes and keywords."""
+    collector = _NameCollector()
+    node.visit(collector)
+    return collector.names
 
 
-class _Names(cst.CSTVisitor):
+class _NameCollector(cst.CSTVisitor):
     def __init__(self) -> None:
         self.names: set[str] = set()
 
@@ -42,25 +48,26 @@ class _Names(cst.CSTVisitor):
 
     def visit_Attribute(self, node: cst.Attribute) -> bool:
         node.value.visit(self)
-        return False
+        return False  # the attribute is a Name node too, but it is not a variable
 
     def visit_Arg(self, node: cst.Arg) -> bool:
         node.value.visit(self)
-        return False
+        return False  # the same for the keyword of an argument
 
 
 def get_dotted_name(node: cst.CSTNode) -> str | None:
-    """`a.b.c` where a node is nothing else."""
+    """Return `a.b.c` if the node is a name or a chain of attributes, else None."""
     if isinstance(node, cst.Name):
         return node.value
     if isinstance(node, cst.Attribute):
-        start = get_dotted_name(node.value)
-        return start and f"{start}.{node.attr.value}"
+        owner = get_dotted_name(node.value)
+        if owner is not None:
+            return f"{owner}.{node.attr.value}"
     return None
 
 
 def get_string(node: cst.CSTNode | None) -> str | None:
-    """The value of a literal text; None for all else."""
+    """Return the value of a string literal, else None."""
     if isinstance(node, (cst.SimpleString, cst.ConcatenatedString)):
         value = node.evaluated_value
         return value if isinstance(value, str) else None
@@ -68,7 +75,7 @@ def get_string(node: cst.CSTNode | None) -> str | None:
 
 
 def get_int(node: cst.CSTNode) -> int | None:
-    """The value of a whole number; None for all else."""
+    """Return the value of an integer literal with an optional minus, else None."""
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
         inner = get_int(node.expression)
         return None if inner is None else -inner
@@ -76,77 +83,105 @@ def get_int(node: cst.CSTNode) -> int | None:
 
 
 def get_index(node: cst.Subscript) -> cst.BaseExpression | None:
-    """The one index of `value[index]`."""
+    """Return the index of `value[index]`, or None for slices and several indices."""
     if len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index):
         return node.slice[0].slice.value
     return None
 
 
 def has_call(node: cst.CSTNode) -> bool:
-    """Whether something in a node is called or awaited, so that the application may run."""
-    return bool(m.findall(node, m.OneOf(m.Call(), m.Await(), m.With(), m.For())))
+    """Return whether a node may run code of the application."""
+    # `with` and `for` call methods of their subject without a Call node.
+    may_run = m.OneOf(m.Call(), m.Await(), m.With(), m.For())
+    return bool(m.findall(node, may_run))
 
 
-def get_arguments(call: cst.Call) -> tuple[list[cst.BaseExpression], dict[str, cst.BaseExpression]] | None:
-    """The arguments of a call by position and by name; None where `*` or `**` hides some."""
+Arguments = tuple[list[cst.BaseExpression], dict[str, cst.BaseExpression]]
+
+
+def get_arguments(call: cst.Call) -> Arguments | None:
+    """Return the positional and the keyword arguments of a call.
+
+    None if `*` or `**` hides some; `**{"name": value}` with literal keys is read.
+    """
     positional: list[cst.BaseExpression] = []
-    named: dict[str, cst.BaseExpression] = {}
+    keywords: dict[str, cst.BaseExpression] = {}
     for argument in call.args:
         if argument.star == "**" and isinstance(argument.value, cst.Dict):
             for element in argument.value.elements:
-                name = get_string(element.key) if isinstance(element, cst.DictElement) else None
+                if not isinstance(element, cst.DictElement):
+                    return None
+                name = get_string(element.key)
                 if name is None:
                     return None
-                named[name] = element.value
+                keywords[name] = element.value
         elif argument.star:
             return None
         elif argument.keyword is not None:
-            named[argument.keyword.value] = argument.value
+            keywords[argument.keyword.value] = argument.value
         else:
             positional.append(argument.value)
-    return positional, named
+    return positional, keywords
 
 
 def get_parameter_names(function: cst.FunctionDef | cst.Lambda) -> list[str]:
-    """The names of all parameters."""
+    """Return the names of all parameters, `*args` and `**kwargs` included."""
     parameters = function.params
-    every = [*parameters.posonly_params, *parameters.params, *parameters.kwonly_params]
-    stars = [star for star in (parameters.star_arg, parameters.star_kwarg) if isinstance(star, cst.Param)]
-    return [each.name.value for each in [*every, *stars]]
+    named = [*parameters.posonly_params, *parameters.params, *parameters.kwonly_params]
+    for star in (parameters.star_arg, parameters.star_kwarg):
+        # A bare `*` is a ParamStar, which has no name.
+        if isinstance(star, cst.Param):
+            named.append(star)
+    return [parameter.name.value for parameter in named]
 
 
 def get_statements(function: cst.FunctionDef | cst.ClassDef) -> list[cst.BaseStatement]:
-    """The statements of a body, without its docstring."""
-    body = [part for part in function.body.body if isinstance(part, cst.BaseStatement)]
+    """Return the statements of a body without its docstring."""
     if isinstance(function.body, cst.SimpleStatementSuite):
-        body = [cst.SimpleStatementLine([part]) for part in function.body.body]
-    is_docstring = m.matches(body[0], m.SimpleStatementLine([m.Expr(m.SimpleString())])) if body else False
-    return body[1:] if is_docstring else body
+        # `def f(): return 1` has small statements without a line of their own.
+        parts = function.body.body
+        body: list[cst.BaseStatement] = [cst.SimpleStatementLine([part]) for part in parts]
+    else:
+        body = [part for part in function.body.body if isinstance(part, cst.BaseStatement)]
+    return body[1:] if body and is_docstring(body[0]) else body
 
 
-def small(node: cst.CSTNode) -> cst.BaseSmallStatement | None:
-    """The one small statement of a line."""
+def is_docstring(node: cst.CSTNode) -> bool:
+    """Return whether a statement is a string alone."""
+    return m.matches(node, m.SimpleStatementLine([m.Expr(m.SimpleString())]))
+
+
+def get_small_statement(node: cst.CSTNode) -> cst.BaseSmallStatement | None:
+    """Return the only small statement of a line, or None."""
     if isinstance(node, cst.SimpleStatementLine) and len(node.body) == 1:
         return node.body[0]
     return None
 
 
-class _Substitution(cst.CSTTransformer):
+class _NameReplacer(cst.CSTTransformer):
     def __init__(self, values: Mapping[str, cst.BaseExpression]) -> None:
         self.values = values
 
     def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
         return self.values.get(original_node.value, updated_node)
 
-    def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.BaseExpression:
+    # Attributes and keywords are Name nodes too, which leave_Name has replaced.
+    def leave_Attribute(
+        self,
+        original_node: cst.Attribute,
+        updated_node: cst.Attribute,
+    ) -> cst.BaseExpression:
         return updated_node.with_changes(attr=original_node.attr)
 
     def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
         return updated_node.with_changes(keyword=original_node.keyword)
 
 
-def replace_names(node: cst.BaseExpression, values: Mapping[str, cst.BaseExpression]) -> cst.BaseExpression:
-    """An expression with names replaced."""
-    return (
-        cast("cst.BaseExpression", node.visit(_Substitution(values))) if collect_names(node) & values.keys() else node
-    )
+def replace_names(
+    node: cst.BaseExpression,
+    values: Mapping[str, cst.BaseExpression],
+) -> cst.BaseExpression:
+    """Return an expression with some names replaced by other expressions."""
+    if not collect_names(node) & values.keys():
+        return node
+    return cast("cst.BaseExpression", node.visit(_NameReplacer(values)))

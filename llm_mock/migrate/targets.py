@@ -1,106 +1,139 @@
-"""Finds out whether what a test replaces is `get_model` or `get_async_model` of `llm`."""
+"""Resolve a patched path to `get_model` or `get_async_model` of `llm`."""
 
 from __future__ import annotations
 
 import ast
 import functools
+from collections.abc import Iterator
 from pathlib import Path
 
 from llm_mock.migrate.manual_changes import CannotRewrite
 
 GETTERS = {"get_model": False, "get_async_model": True}
-"""The functions of `llm`, and whether they give async models."""
+"""The patched functions of `llm`, and whether they return async models."""
 LIBRARY = "llm"
-DEEPEST = 5
-"""Over how many modules an imported name is followed."""
+# Bounds modules that import a name from each other.
+MAX_MODULES = 5
 
 
 def resolve_target(path: str, test_file: Path) -> tuple[str, str] | None:
-    """What of `llm` a dotted path names: `("llm", "get_model")`, or `("llm", "")` for the whole library.
+    """Return the part of `llm` that a dotted path names, or None if it names something else.
 
-    None where it is something else.
+    Returns:
+        `("llm", "get_model")`, or `("llm", "")` for the whole library.
 
     Raises:
-        CannotRewrite: nothing shows what it is.
+        CannotRewrite: the module is not found, so the path is unknown.
     """
     if path.startswith("."):
         raise CannotRewrite(
-            f"{path} is relative, so it is not known which module it is",
+            f"the module of the relative path {path} is unknown",
             'Patch it by its full name, such as "app.get_model".',
         )
+    target = _split_qualified_name(path)
     owner, _, name = path.rpartition(".")
-    if path in (LIBRARY, *(f"{LIBRARY}.{getter}" for getter in GETTERS)):
-        return LIBRARY, name if owner else ""
-    if not owner:
-        return None
-    maybe = name in GETTERS or name == LIBRARY
-    found = _meaning(owner, name, test_file)
-    if found is not None:
-        meant_owner, _, meant = found.rpartition(".")
-        if found == LIBRARY:
-            return LIBRARY, ""
-        return (LIBRARY, meant) if meant_owner == LIBRARY and meant in GETTERS else None
-    library, _, last = owner.rpartition(".")
-    if name in GETTERS and library and _meaning(library, last, test_file) == LIBRARY:
+    if target is not None or not owner:
+        return target
+    qualified_name = _resolve_name(owner, name, test_file)
+    if qualified_name is not None:
+        return _split_qualified_name(qualified_name)
+    if name in GETTERS and _is_library(owner, test_file):
         return LIBRARY, name  # app.llm.get_model
-    if not maybe or _source_of(owner, test_file):
+    may_be_llm = name in GETTERS or name == LIBRARY
+    if not may_be_llm or _find_source(owner, test_file):
         return None
     raise CannotRewrite(
-        f"the module {owner} was not found near the test, so it is not known whether {path} is llm's",
-        "If it is, take out the patch and write mock_llm_responses.set(model, reply).",
+        f"the module {owner} was not found near the test, so {path} may or may not be llm's",
+        "If it is, remove the patch and write mock_llm_responses.set(model, reply).",
     )
 
 
-def _meaning(module: str, name: str, test_file: Path, depth: int = 0) -> str | None:
-    """The full name of what a name of a module stands for, as its imports say; None where they don't."""
-    source = _source_of(module, test_file)
-    if source is None or depth > DEEPEST:
-        return None
-    found = _imports_of(source).get(name)
-    if found is None:
-        return None
-    if found.startswith("."):
-        found = _absolute(found, module, source)
-    if found == LIBRARY or found.startswith(f"{LIBRARY}."):
-        return found
-    owner, _, last = found.rpartition(".")
-    return (_meaning(owner, last, test_file, depth + 1) if owner else None) or found
+def _split_qualified_name(qualified_name: str) -> tuple[str, str] | None:
+    if qualified_name == LIBRARY:
+        return LIBRARY, ""
+    owner, _, name = qualified_name.rpartition(".")
+    return (LIBRARY, name) if owner == LIBRARY and name in GETTERS else None
 
 
-def _absolute(name: str, module: str, source: Path) -> str:
+def _is_library(path: str, test_file: Path) -> bool:
+    module, _, name = path.rpartition(".")
+    return bool(module) and _resolve_name(module, name, test_file) == LIBRARY
+
+
+def _resolve_name(module: str, name: str, test_file: Path, depth: int = 0) -> str | None:
+    """Follow the imports of a name in a module to its qualified name, or None."""
+    source = _find_source(module, test_file)
+    if source is None or depth > MAX_MODULES:
+        return None
+    imported = _collect_imports(source).get(name)
+    if imported is None:
+        return None
+    if imported.startswith("."):
+        imported = _make_absolute(imported, module, source)
+    if imported == LIBRARY or imported.startswith(f"{LIBRARY}."):
+        return imported
+    owner, _, last = imported.rpartition(".")
+    if not owner:
+        return imported
+    return _resolve_name(owner, last, test_file, depth + 1) or imported
+
+
+def _make_absolute(name: str, module: str, source: Path) -> str:
     level = len(name) - len(name.lstrip("."))
-    parts = module.split(".") if source.name == "__init__.py" else module.split(".")[:-1]
-    return ".".join([*parts[: len(parts) - level + 1], name.lstrip(".")])
+    package = module.split(".")
+    # The first dot is the package: the module itself in __init__.py, else its parent.
+    if source.name != "__init__.py":
+        package.pop()
+    return ".".join([*package[: len(package) - level + 1], name.lstrip(".")])
 
 
 @functools.cache
-def _imports_of(source: Path) -> dict[str, str]:
+def _collect_imports(source: Path) -> dict[str, str]:
     try:
         tree = ast.parse(source.read_bytes())
     except (OSError, SyntaxError, ValueError):
         return {}
-    found = {}
+    imports: dict[str, str] = {}
+    # Imports in functions count: the application may import llm when it needs it.
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                name = alias.name if alias.asname else alias.name.partition(".")[0]
-                found[alias.asname or name] = name
-        elif isinstance(node, ast.ImportFrom):
-            start = "." * node.level + (f"{node.module}." if node.module else "")
-            found.update({alias.asname or alias.name: start + alias.name for alias in node.names})
-    for node in tree.body:  # what the module defines itself hides what it imports
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            found.pop(node.name, None)
-    return found
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            imports |= _qualify_import(node)
+    for statement in tree.body:
+        # A definition in the module hides an import of the same name.
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            imports.pop(statement.name, None)
+    return imports
+
+
+def _qualify_import(node: ast.Import | ast.ImportFrom) -> dict[str, str]:
+    """Return the qualified name behind each name that an import binds."""
+    names = {}
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            # `import a.b` binds `a`.
+            package = alias.name.partition(".")[0]
+            bound_name = alias.asname or package
+            names[bound_name] = alias.name if alias.asname else package
+        return names
+    prefix = "." * node.level
+    if node.module:
+        prefix += f"{node.module}."
+    for alias in node.names:
+        names[alias.asname or alias.name] = prefix + alias.name
+    return names
 
 
 @functools.cache
-def _source_of(module: str, test_file: Path) -> Path | None:
-    """The file of a module, looked for in the folders above the test, and in `src` there."""
-    parts = module.split(".")
-    for folder in test_file.parents:
-        for start in (folder, folder / "src"):
-            for path in (start.joinpath(*parts).with_suffix(".py"), start.joinpath(*parts, "__init__.py")):
-                if path.is_file():
-                    return path
+def _find_source(module: str, test_file: Path) -> Path | None:
+    """Find the file of a module in the folders above the test, and in their `src`."""
+    for path in _candidate_files(module.split("."), test_file):
+        if path.is_file():
+            return path
     return None
+
+
+def _candidate_files(parts: list[str], test_file: Path) -> Iterator[Path]:
+    for folder in test_file.parents:
+        for root in (folder, folder / "src"):
+            yield root.joinpath(*parts).with_suffix(".py")
+            yield root.joinpath(*parts, "__init__.py")

@@ -1,8 +1,9 @@
-"""Tells what kind of value an expression has, where that is sure: text, data, an error."""
+"""Determine the type of an expression where it is certain: text, data or error."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import libcst as cst
 
@@ -10,7 +11,9 @@ from llm_mock.migrate.doubles import PlainCode
 from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.syntax import get_dotted_name, get_string
 
-ERRORS = re.compile(r"(Error|Exception|Timeout|Interrupt|Exit|Refused|Failed|NotFound)$")
+# Exceptions are imported, so only their names tell them.
+ERROR_NAME = re.compile(r"(Error|Exception|Timeout|Interrupt|Exit|Refused|Failed|NotFound)$")
+TEXT_FUNCTIONS = ("json.dumps", "str", "textwrap.dedent", "repr")
 TEXT_METHODS = {
     "model_dump_json",
     "strip",
@@ -23,56 +26,73 @@ TEXT_METHODS = {
     "capitalize",
     "dedent",
 }
-MOST_NAMES = 5
+# Bounds `a = b; b = a`.
+MAX_NAMES = 5
 
 
-def is_text(node: cst.BaseExpression, frame: SymbolTable, depth: int = 0) -> bool:
-    """Whether an expression is a text."""
-    if get_string(node) is not None or isinstance(node, cst.FormattedString):
+def is_text(node: cst.BaseExpression, table: SymbolTable, depth: int = 0) -> bool:
+    """Return whether an expression is a string for certain."""
+    if get_string(node) is not None:
         return True
-    if isinstance(node, cst.ConcatenatedString):
+    if isinstance(node, (cst.FormattedString, cst.ConcatenatedString)):
         return True
     if isinstance(node, cst.Call):
-        meaning = frame.scope.meaning(node.func)
-        if meaning in ("json.dumps", "str", "textwrap.dedent", "repr"):
+        if table.scope.qualify(node.func) in TEXT_FUNCTIONS:
             return True
         return isinstance(node.func, cst.Attribute) and node.func.attr.value in TEXT_METHODS
-    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, (cst.Add, cst.Modulo, cst.Multiply)):
-        return is_text(node.left, frame, depth)
-    return depth < MOST_NAMES and _each(node, frame, lambda value: is_text(value, frame, depth + 1))
+    if isinstance(node, cst.BinaryOperation):
+        keeps_type = isinstance(node.operator, (cst.Add, cst.Modulo, cst.Multiply))
+        return keeps_type and is_text(node.left, table, depth)
+    return _all_values(node, table, is_text, depth)
 
 
-def is_data(node: cst.BaseExpression, frame: SymbolTable, depth: int = 0) -> bool:
-    """Whether an expression is a dict or a list."""
+def is_data(node: cst.BaseExpression, table: SymbolTable, depth: int = 0) -> bool:
+    """Return whether an expression is a dict or a list for certain."""
     if isinstance(node, (cst.Dict, cst.List, cst.DictComp, cst.ListComp)):
         return True
     if isinstance(node, cst.Call):
         name = get_dotted_name(node.func) or ""
         return name == "dict" or name.endswith(".model_dump")
-    return depth < MOST_NAMES and _each(node, frame, lambda value: is_data(value, frame, depth + 1))
+    return _all_values(node, table, is_data, depth)
 
 
-def is_error(node: cst.BaseExpression, frame: SymbolTable, depth: int = 0) -> bool:
-    """Whether an expression is an exception or its class."""
-    named = node.func if isinstance(node, cst.Call) else node
-    name = get_dotted_name(named)
+def is_error(node: cst.BaseExpression, table: SymbolTable, depth: int = 0) -> bool:
+    """Return whether an expression is an exception or its class, judged by its name."""
+    error_class = node.func if isinstance(node, cst.Call) else node
+    name = get_dotted_name(error_class)
     if name is None:
         return False
-    made = frame.scope.classes.get(name)
-    if made is not None:
-        return any(ERRORS.search(get_dotted_name(base.value) or "") for base in made.bases)
-    if ERRORS.search(frame.scope.meaning(named)) or name in ("StopIteration", "StopAsyncIteration"):
+    definition = table.scope.classes.get(name)
+    if definition is not None:
+        bases = [get_dotted_name(base.value) or "" for base in definition.bases]
+        return any(ERROR_NAME.search(base) for base in bases)
+    if ERROR_NAME.search(table.scope.qualify(error_class)):
         return True
-    return depth < MOST_NAMES and _each(node, frame, lambda value: is_error(value, frame, depth + 1))
+    if name in ("StopIteration", "StopAsyncIteration"):
+        return True
+    return _all_values(node, table, is_error, depth)
 
 
-def _each(node: cst.BaseExpression, frame: SymbolTable, condition: object) -> bool:
-    """Whether a condition holds of every value that a name is known to have."""
-    if not isinstance(node, cst.Name):
+def _all_values(
+    node: cst.BaseExpression,
+    table: SymbolTable,
+    condition: Callable[[cst.BaseExpression, SymbolTable, int], bool],
+    depth: int,
+) -> bool:
+    """Return whether a condition holds for every known value of a name."""
+    if depth >= MAX_NAMES or not isinstance(node, cst.Name):
         return False
-    values = list(frame.plain.get(node.value, ()))
-    if not values and isinstance(known := frame.names.get(node.value), PlainCode):
-        values = [known.node] if known.node is not node else []
-    if not values and (constant := frame.scope.constant(node.value)) is not None:
-        values = [constant]
-    return bool(values) and all(condition(value) for value in values)  # type: ignore[operator]
+    values = _find_values(node, table)
+    return bool(values) and all(condition(value, table, depth + 1) for value in values)
+
+
+def _find_values(node: cst.Name, table: SymbolTable) -> list[cst.BaseExpression]:
+    assigned = table.plain.get(node.value)
+    if assigned:
+        return assigned
+    value = table.values.get(node.value)
+    # A helper's parameter may be bound to the name itself.
+    if isinstance(value, PlainCode) and value.node is not node:
+        return [value.node]
+    constant = table.scope.constants.get(node.value)
+    return [] if constant is None else [constant]

@@ -87,7 +87,7 @@ def test_a_check_says_what_is_to_do_and_fails(folder: Path) -> None:
     code, output = run("--check", ".")
     assert code == 1
     assert "test_app.py: test_greeting can be rewritten.\n" in output
-    assert "test_by_hand.py:6: test_by_hand: the reply depends on what is asked" in output
+    assert "test_by_hand.py:6: test_by_hand: the reply depends on the prompt" in output
     assert "Give a function of the prompt: mock_llm_responses.set(model, lambda prompt: …)" in output
     assert "To rewrite: 1 test in 1 file, 1 left to you.\n" in output
     path.unlink()
@@ -98,8 +98,8 @@ def test_a_check_says_what_is_to_do_and_fails(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"import llm; def test(:\n    pass\n", "test_bad.py:1: this is no Python"),
-        (b"# -*- coding: utf-8 -*-\nllm = '\xff'\n", "test_bad.py: it is no text in its encoding"),
+        (b"import llm; def test(:\n    pass\n", "test_bad.py:1: invalid Python"),
+        (b"# -*- coding: utf-8 -*-\nllm = '\xff'\n", "test_bad.py: the file cannot be decoded"),
     ],
 )
 def test_a_file_that_is_wrong_is_one_line_and_the_others_go_on(folder: Path, content: bytes, message: str) -> None:
@@ -161,7 +161,7 @@ def test_in_order(get_model):
     assert (ask("gpt-4o"), ask()) == ("First", "Second")
 """
     )
-    assert "which model each of them stands for is not in the source" in run("--check", ".")[1]
+    assert "does not show which model each of them stands for" in run("--check", ".")[1]
     code, output = run("--learn", "--write", ".")
     assert (code, "Warning" in output) == (0, False)
     text = (folder / "test_app.py").read_text()

@@ -1,4 +1,4 @@
-"""What is not sure is left as it is, with the line, the reason, and what to write instead."""
+"""Uncertain tests are left as they are, with the line, the reason and what to write instead."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ UNSURE = {
                     get_model.return_value.prompt.return_value.text.return_value = "Hi"
                     app.ask()
         """,
-        "a method of unittest.TestCase takes no fixtures. Have an autouse fixture of the class keep it",
+        "a method of unittest.TestCase takes no fixtures. Let an autouse fixture of the class keep it",
     ),
     "a patch that is started": (
         """
@@ -65,7 +65,7 @@ UNSURE = {
                 get_model.return_value.prompt.side_effect = lambda text, **more: Mock(text=lambda: text.upper())
                 app.ask()
         """,
-        "the reply depends on what is asked (text.upper()). Give a function of the prompt",
+        "the reply depends on the prompt (text.upper()). Give a function of the prompt",
     ),
     "no answer": (
         """
@@ -73,7 +73,7 @@ UNSURE = {
             with patch("app.get_model"):
                 app.ask()
         """,
-        "nothing says what the model answers, so its answer is another Mock",
+        "no reply is configured, so the model replies with another Mock",
     ),
     "an unknown value": (
         """
@@ -82,7 +82,7 @@ UNSURE = {
                 get_model.return_value.prompt.return_value.text.return_value = answer
                 app.ask()
         """,
-        'test_old.py:8: test_it: whether answer is a text is not known. If it is: mock_llm_responses.set("*", answer).',
+        'test_old.py:8: test_it: answer may not be a string. If it is: mock_llm_responses.set("*", answer).',
     ),
     "another part of llm": (
         """
@@ -91,7 +91,7 @@ UNSURE = {
                 prompt.return_value.text.return_value = "Hi"
                 app.ask()
         """,
-        "llm.Model.prompt is patched, and only get_model and get_async_model are rewritten",
+        "llm.Model.prompt is patched; only get_model and get_async_model can be rewritten",
     ),
     "a module that is not there": (
         """
@@ -109,7 +109,7 @@ UNSURE = {
                 get_model.return_value.prompt.return_value.text.return_value = "Hi"
                 app.ask()
         """,
-        "the mock of a model has needs_key",
+        "the mock of a model has the attribute needs_key",
     ),
     "tool calls": (
         """
@@ -120,7 +120,7 @@ UNSURE = {
                 response.tool_calls.return_value = []
                 app.ask()
         """,
-        "the mock of a response has tool_calls",
+        "the mock of a response has the attribute tool_calls",
     ),
     "an error of text()": (
         """
@@ -138,7 +138,7 @@ UNSURE = {
                 get_model.return_value.prompt.return_value.text.side_effect = ["one", "two"]
                 app.ask()
         """,
-        'gives something else each time. A reply for each call, in order: mock_llm_responses.add_all("*", [...]).',
+        'returns another value each time. Add a reply for each call, in order: mock_llm_responses.add_all("*", [...]).',
     ),
     "a fixture of a class": (
         """
@@ -180,7 +180,7 @@ UNSURE = {
                 get_model.return_value.prompt.return_value.text.return_value = "Hi"
                 app.ask(get_model.return_value)
         """,
-        "test_old.py:9: test_it: the mock get_model is used in a way that is not known",
+        "test_old.py:9: test_it: the use of the mock get_model is unknown",
     ),
     "the number of models obtained": (
         """
@@ -190,7 +190,7 @@ UNSURE = {
                 app.ask()
                 assert get_model.call_count == 2
         """,
-        "how often a model is obtained is not recorded",
+        "the number of calls of get_model is not recorded",
     ),
     "a call as text": (
         """
@@ -200,7 +200,7 @@ UNSURE = {
                 app.ask()
                 assert "Hi" in str(get_model.return_value.prompt.call_args)
         """,
-        "What was asked is in mock_llm_calls.calls: prompt, model_id, kwargs (system, schema, tools), options.",
+        "mock_llm_calls.calls has every call: prompt, model_id, kwargs (system, schema, tools), options.",
     ),
     "two patches after each other": (
         """
@@ -214,7 +214,7 @@ UNSURE = {
                 get_model.assert_called_once_with("gpt-4o")
                 get_model.return_value.prompt.assert_called_once()
         """,
-        "two patches stand for gpt-4o, and how often it was called is asked of one of them",
+        "two patches stand for gpt-4o, and the test counts the calls of one",
     ),
     "a module that is replaced": (
         """
@@ -265,7 +265,7 @@ UNSURE = {
             app.ask()
             model.prompt.assert_called_once()
         """,
-        "test_sure: it uses the fixture model, which is not rewritten. Rewrite that one first, then run this again.",
+        "test_sure: it uses the fixture model, which cannot be rewritten. Rewrite that one first, then run this again.",
     ),
 }
 
