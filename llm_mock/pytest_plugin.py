@@ -24,8 +24,8 @@ if not any(getattr(finder, "__qualname__", "") == "_OwnModules" for finder in sy
     sys.meta_path.insert(0, _OwnModules)
 
 # ruff: noqa: E402, F401 (the names that pytest finds here are hooks and fixtures)
+from llm_mock.boundaries.threads import follow
 from llm_mock.cassettes.record_modes import RECORD_MODES
-from llm_mock.core.threads import remember_tests
 from llm_mock.plugin import markers
 from llm_mock.plugin.fixtures import (
     EveryTest,
@@ -88,8 +88,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         run.user_environment = config.workerinput["llm_mock_environment"]
     config.pluginmanager.register(EveryTest() if run.pending else OnRequest(), "llm_mock_fixtures")
-    if config.getoption("--llm-mock-live"):
-        config.add_cleanup(remember_tests())
+    config.add_cleanup(follow())
     if config.getoption("--llm-mock-report") or config.getoption("xmlpath", None):
         from llm_mock.plugin import report as plugins
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.core.threads import refuse_if_left_over
+from llm_mock.core.ownership import RunningTest, other_test
 from llm_mock.errors import LLMMockError, RealModelCall
 
 if TYPE_CHECKING:
@@ -105,15 +105,33 @@ def active() -> Any:
     Raises:
         RealModelCall: they are left alone for a live test, and this thread is of another one.
     """
+    __tracebackhide__ = True
+    other = other_test()
+    if other is not None:
+        return _mock_of(other)
     if _State.live:
-        refuse_if_left_over()
         return None
     mock = _State.mock
     return mock.mock() if isinstance(mock, Pending) else mock
 
 
+def _mock_of(other: RunningTest) -> Any:
+    """Return the mock of a test that this thread belongs to, and that is not the running one."""
+    __tracebackhide__ = True
+    if not _State.live:
+        return other.mock()
+    raise RealModelCall(
+        f"The thread {threading.current_thread().name!r} was started in {other.name}, which is mocked, and asks for a "
+        "model in a later test that is marked llm_live: it would reach a real one. Have the first test wait for its "
+        "threads and tasks to end."
+    )
+
+
 def active_if_made() -> Any:
     """The same, but None where nobody has asked for the mock yet."""
+    other = other_test()
+    if other is not None and not _State.live:
+        return other.mock()
     mock = None if _State.live else _State.mock
     return mock.made if isinstance(mock, Pending) else mock
 
@@ -125,7 +143,7 @@ def pointer() -> Any:
 
 def is_mocked() -> bool:
     """Whether a mock answers at this moment."""
-    return not _State.live and _State.mock is not None
+    return not _State.live and (_State.mock is not None or other_test() is not None)
 
 
 def activate(mock: Mock | Pending | None) -> Any:

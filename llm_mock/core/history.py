@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import copy
+import sys
+import threading
+from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from llm_mock.core.ownership import running_test
 from llm_mock.core.records import CallRecord, Totals, add_call, new_record
 from llm_mock.core.reply import Reply, ReplyFunction, as_answer
 from llm_mock.support.locks import Lock
@@ -14,6 +18,17 @@ if TYPE_CHECKING:
     from llm_mock.core.call_log import CallLog, Details
     from llm_mock.core.request import Request
     from llm_mock.core.script import StandingReply
+
+
+class LateCall(NamedTuple):
+    """A call that was made after its test had ended."""
+
+    test: str
+    model_id: str
+    caller: str
+    """The thread or task that made it."""
+    running: str
+    """The test that was running meanwhile; empty for none."""
 
 
 class ModelState:
@@ -41,6 +56,8 @@ class History:
         """Of each model: the sums over the tests that ended, where the mock serves the whole run."""
         self.answered_by_default: dict[str, int] = {}
         """How many calls of each test that ended were answered by default, where the mock serves the whole run."""
+        self.late_calls: Counter[LateCall] = Counter()
+        """The calls that threads and tasks of ended tests made, where the mock serves the whole run."""
         self.log: CallLog | None = None if parent is None or parent.log is None else parent.log.another()
         """Every call with its details, where a report was asked for."""
         self.answered_by: dict[int, StandingReply] = {}
@@ -124,12 +141,30 @@ class History:
             self.answered_by.clear()
             self._last_number = 0
 
+    def note_late_call(self, test: str, model_id: str) -> None:
+        """Note, for the whole run, that a thread or task of an ended test asks a model."""
+        if self._parent is not None:
+            self._parent.note_late_call(test, model_id)
+            return
+        with self._lock:
+            self.late_calls[LateCall(test, model_id, _caller(), running_test())] += 1
+
     def add_totals(self, calls: Iterable[CallRecord], test: str) -> None:
         """Add the calls of a test to `totals`."""
         for call in calls:
             add_call(self.totals, call)
             if not call["configured"]:
                 self.answered_by_default[test] = self.answered_by_default.get(test, 0) + 1
+
+
+def _caller() -> str:
+    """Return the name of the asyncio task, or of the thread, that runs here."""
+    asyncio = sys.modules.get("asyncio")
+    try:
+        task = None if asyncio is None else asyncio.current_task()
+    except RuntimeError:  # no event loop is running
+        task = None
+    return f"the thread {threading.current_thread().name!r}" if task is None else f"the task {task.get_name()!r}"
 
 
 def _message(error: BaseException) -> str:

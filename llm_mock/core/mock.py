@@ -62,6 +62,8 @@ class Mock:
         self.folder: SharedFolder | None = None
         """What is shared with other processes, where there are any."""
         self.parent = parent
+        self.ended_test: str | None = None
+        """The test of this mock, once it has ended and a thread or task of it goes on."""
         self._behaviour = behaviour
         self._problems: list[str] = []
         self._embedding_states: dict[str, EmbeddingState] = {}
@@ -237,6 +239,8 @@ class Mock:
     def _begin(self, request: Request) -> CallRecord:
         self._receive()
         self._note_model(request.model_id)
+        if self.ended_test is not None:
+            self.history.note_late_call(self.ended_test, request.model_id)
         return self.history.begin(request)
 
     def _note_model(self, model_id: str) -> None:

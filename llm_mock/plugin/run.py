@@ -16,8 +16,8 @@ from llm_mock.boundaries.http import placeholder_keys
 from llm_mock.boundaries.http.wanted import MODES, set_wanted
 from llm_mock.boundaries.llm import user_folder
 from llm_mock.boundaries.llm.attach import attach
-from llm_mock.core.active import Pending, activate, is_live, pointer, set_live, set_passthrough, set_refusal
-from llm_mock.core.threads import set_test
+from llm_mock.core.active import Pending, activate, pointer, set_live, set_passthrough, set_refusal
+from llm_mock.core.ownership import begin_test
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.options import boolean, choice, settings_of
 from llm_mock.support.environment import set_environment
@@ -169,17 +169,18 @@ def mock_of_test() -> Iterator[Pending]:
     pending = Pending(lambda: _new_mock(parent=parent.mock() if isinstance(parent, Pending) else parent))
     activate(pending)
     test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
-    set_test(None if is_live() else test)
+    end_test = begin_test(test, pending.mock)
     try:
         yield pending
     finally:
         activate(parent)
-        set_test(None)
+        end_test()
         mock = pending.made
         if mock is not None and mock.calls and mock.parent is not None:
             mock.parent.history.add_totals(mock.calls, test)
         if mock is not None and mock.folder is not None:
-            mock.folder.remove()
+            folder, mock.folder = mock.folder, None  # a thread that is left over may still call
+            folder.remove()
 
 
 def _new_mock(**settings: Any) -> MockGetModel:

@@ -38,6 +38,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         mock.history.add_totals(mock.calls, OUTSIDE_TESTS)
         if output is not None:
             output["llm_mock_totals"] = mock.history.totals, mock.history.answered_by_default
+            if mock.history.late_calls:
+                from llm_mock.plugin.late_calls import to_worker_output
+
+                output["llm_mock_late_calls"] = to_worker_output(mock.history.late_calls)
     if output is not None:
         output["llm_mock_unused"] = session.config.stash.get(UNUSED_RECORDINGS, [])
         output["llm_mock_recorded"] = session.config.stash.get(RECORDINGS, {})
@@ -56,6 +60,10 @@ def pytest_testnodedown(node: Any) -> None:
         for test, number in by_default.items():
             of_run = run.mock.history.answered_by_default
             of_run[test] = of_run.get(test, 0) + number
+    if "llm_mock_late_calls" in output and run.mock is not None:
+        from llm_mock.plugin.late_calls import from_worker_output
+
+        run.mock.history.late_calls.update(from_worker_output(output["llm_mock_late_calls"]))
     if agents := output.get("llm_mock_agents"):
         from llm_mock.agents.summary import add
 
@@ -80,6 +88,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.section("Repeated cases")
         terminalreporter.write_line("\n".join(rates))
     _write_repeats(terminalreporter, config)
+    _write_late_calls(terminalreporter, config)
     if (agents := config.stash[RUN].agents) and config.get_verbosity() >= 0:
         from llm_mock.agents.leaderboard import tables
 
@@ -107,6 +116,16 @@ def _write_repeats(terminalreporter: pytest.TerminalReporter, config: pytest.Con
         terminalreporter.write_line(table(repeats))
     elif not repeats and (config.getoption("--llm-mock-repeat") or 1) > 1:
         terminalreporter.write_line("--llm-mock-repeat: no test that ran is marked llm_mock_repeat; none was repeated.")
+
+
+def _write_late_calls(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Write which calls were made after the end of their test."""
+    mock = config.stash[RUN].mock_if_made
+    if mock is not None and mock.history.late_calls:
+        from llm_mock.plugin.late_calls import TITLE, late_calls_text
+
+        terminalreporter.section(TITLE)
+        terminalreporter.write_line(late_calls_text(mock.history.late_calls))
 
 
 def _write_totals(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -1,0 +1,122 @@
+"""Follow which test starts a thread, and which one submits work to a pool of threads."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from llm_mock.boundaries.patching import when_imported
+from llm_mock.core.ownership import RunningTest, note_thread, submitting_test, working_for
+
+POOLS = frozenset(
+    {
+        "anyio._backends._asyncio",
+        "concurrent.futures.thread",
+        "multiprocessing.dummy",
+        "multiprocessing.pool",
+        "trio._core._thread_cache",
+    }
+)
+"""Modules whose threads work for whoever submits the work, not for the test that happens to start them."""
+POOL_METHODS = ("apply_async", "imap", "imap_unordered", "map", "map_async", "starmap", "starmap_async")
+
+
+class _State:
+    """What was replaced, to be put back; None while nothing is followed."""
+
+    undo: list[Callable[[], None]] | None = None
+
+
+class _Work:
+    """A function that was submitted by a test."""
+
+    __slots__ = ("_function", "_test")
+
+    def __init__(self, test: RunningTest, function: Callable[..., Any]) -> None:
+        self._test = test
+        self._function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        with working_for(self._test):
+            return self._function(*args, **kwargs)
+
+
+def follow() -> Callable[[], None]:
+    """Follow threads and pools from now on.
+
+    Returns:
+        A function that ends this. A method that somebody else has wrapped since then stays as it is.
+    """
+    if _State.undo is not None:  # a run within a run
+        return lambda: None
+    _State.undo = [_replace(threading.Thread, "start", _start)]
+    when_imported("concurrent.futures.thread", _follow_executor)
+    when_imported("multiprocessing.pool", _follow_pool)
+    return _end
+
+
+def _end() -> None:
+    undo, _State.undo = _State.undo, None
+    for put_back in undo or ():
+        put_back()
+
+
+def _follow_executor(module: ModuleType) -> None:
+    if _State.undo is not None:
+        _State.undo.append(_replace(module.ThreadPoolExecutor, "submit", _submit))
+
+
+def _follow_pool(module: ModuleType) -> None:
+    if _State.undo is not None:
+        _State.undo += [_replace(module.ThreadPool, name, _submit) for name in POOL_METHODS]
+
+
+def _replace(owner: type, name: str, replacement: Callable[..., Any]) -> Callable[[], None]:
+    """Replace a method; returns what puts it back."""
+    inherited, original = name not in vars(owner), getattr(owner, name)
+
+    @functools.wraps(original)
+    def replaced(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        if _State.undo is None:
+            return original(*args, **kwargs)
+        return replacement(original, *args, **kwargs)
+
+    def put_back() -> None:
+        if vars(owner).get(name) is not replaced:
+            return
+        if inherited:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, original)
+
+    setattr(owner, name, replaced)
+    return put_back
+
+
+def _start(original: Callable[..., None], thread: threading.Thread, *args: Any, **kwargs: Any) -> None:
+    __tracebackhide__ = True
+    starting_module = sys._getframe(2).f_globals.get("__name__")
+    if starting_module not in POOLS:
+        note_thread(thread)
+    original(thread, *args, **kwargs)
+
+
+def _submit(original: Callable[..., Any], pool: Any, *args: Any, **kwargs: Any) -> Any:
+    __tracebackhide__ = True
+    if args and callable(args[0]) and not _is_of_interpreters(pool):
+        test = submitting_test()
+        if test is not None:
+            args = (_Work(test, args[0]), *args[1:])
+    return original(pool, *args, **kwargs)
+
+
+def _is_of_interpreters(pool: Any) -> bool:
+    """Return whether a pool pickles what it is given, for interpreters of its own (from Python 3.14 on)."""
+    module = sys.modules.get("concurrent.futures.interpreter")
+    return module is not None and isinstance(pool, module.InterpreterPoolExecutor)

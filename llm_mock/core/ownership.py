@@ -1,0 +1,171 @@
+"""Attribute each call to the test whose thread or task makes it.
+
+The running test is known to the thread that pytest runs in, by a context variable. Contexts are
+copied into tasks by every event loop, and into worker threads by anyio and trio. Threads start with
+an empty context, so `boundaries.threads` notes which test started each, and in which test work was
+submitted to a pool.
+
+What belongs to nobody, such as a server that a session fixture started, works for the running test.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+RUNNER_TASK = "_run_tests_and_fixtures"
+"""The function of anyio's pytest plugin in whose task all tests and fixtures of an event loop run."""
+
+
+class RunningTest:
+    """A test, and the mock that answers its calls, also those that it makes after its end.
+
+    Args:
+        name: the node id.
+        mock: gives the mock.
+    """
+
+    __slots__ = ("_mock", "has_ended", "name")
+
+    def __init__(self, name: str, mock: Callable[[], Any]) -> None:
+        self.name = name
+        self.has_ended = False
+        self._mock = mock
+
+    def mock(self) -> Any:
+        """Return the mock; once the test has ended, its calls are noted as late."""
+        mock = self._mock()
+        if self.has_ended:
+            mock.ended_test = self.name
+        return mock
+
+
+_owner: ContextVar[RunningTest | None] = ContextVar("llm_mock_test", default=None)
+
+
+class _State:
+    """The running test, the thread that pytest runs it in, and which test started which thread."""
+
+    running: RunningTest | None = None
+    thread: int | None = None
+    threads: dict[int, tuple[weakref.ref[threading.Thread], RunningTest]] = {}  # noqa: RUF012 (not of instances)
+
+
+def begin_test(name: str, mock: Callable[[], Any]) -> Callable[[], None]:
+    """Attribute calls of this context to a test from now on.
+
+    Args:
+        name: the node id of the test.
+        mock: gives the mock of the test.
+
+    Returns:
+        A function that ends the test.
+    """
+    test = RunningTest(name, mock)
+    previous_owner, previous_test, previous_thread = _owner.get(), _State.running, _State.thread
+    _owner.set(test)
+    _State.running, _State.thread = test, threading.get_ident()
+
+    def end() -> None:
+        test.has_ended = True
+        _owner.set(previous_owner)
+        _State.running, _State.thread = previous_test, previous_thread or threading.get_ident()
+
+    return end
+
+
+def running_test() -> str:
+    """Return the node id of the running test; empty where none is running."""
+    return _State.running.name if _State.running is not None else ""
+
+
+def other_test() -> RunningTest | None:
+    """Return the test that this thread or task belongs to, if that is not the running one."""
+    test = _owner.get()
+    if test is _State.running and test is not None:
+        return None
+    if test is None and _State.threads:
+        test = _test_of_thread()
+    if test is None or test is _State.running:
+        return None
+    if threading.get_ident() == _State.thread and _is_awaited_by_pytest():
+        _owner.set(_State.running)  # for the tasks that start here
+        return None
+    return test
+
+
+def submitting_test() -> RunningTest | None:
+    """Return the test that starts a thread or submits work at this moment; None for nobody."""
+    other = other_test()
+    if other is not None:
+        return other
+    on_pytest_thread = threading.get_ident() == _State.thread
+    if on_pytest_thread and _is_in_shared_fixture():
+        return None
+    is_running = on_pytest_thread or _owner.get() is not None or _test_of_thread() is not None
+    return _State.running if is_running else None
+
+
+def note_thread(thread: threading.Thread) -> None:
+    """Note that the current test starts a thread.
+
+    Nothing is set on the thread itself, which may be compared, copied or shown by the application.
+    """
+    test, key, threads = submitting_test(), id(thread), _State.threads
+    if test is not None and key not in threads:
+        threads[key] = weakref.ref(thread, lambda _: threads.pop(key, None)), test
+
+
+def _test_of_thread() -> RunningTest | None:
+    noted = _State.threads.get(id(threading.current_thread()))
+    return None if noted is None else noted[1]
+
+
+@contextmanager
+def working_for(test: RunningTest) -> Iterator[None]:
+    """Attribute the calls of this context to a test for a while."""
+    token = _owner.set(test)
+    try:
+        yield
+    finally:
+        _owner.reset(token)
+
+
+def _is_awaited_by_pytest() -> bool:
+    """Return whether the running test or its fixture, and no task beside it, runs in this thread of pytest.
+
+    A context does not tell: an `asyncio.Runner` and the task in which anyio runs all tests keep the context in which
+    they were made.
+    """
+    asyncio = sys.modules.get("asyncio")
+    try:
+        task = None if asyncio is None else asyncio.current_task()
+    except RuntimeError:
+        return True  # no event loop is running: this is the code of the test itself
+    frame = sys._getframe(1)
+    while asyncio is not None and frame.f_back is not None:
+        name = frame.f_code.co_name
+        if name == RUNNER_TASK:
+            return True
+        if name == "run_until_complete":
+            return task is not None and any(value is task for value in frame.f_locals.values())
+        frame = frame.f_back
+    return asyncio is None
+
+
+def _is_in_shared_fixture() -> bool:
+    """Return whether pytest sets up a fixture for several tests: its threads work for each of them."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        name = frame.f_code.co_name
+        if name == "pytest_fixture_setup" and "fixturedef" in frame.f_locals:
+            return bool(frame.f_locals["fixturedef"].scope != "function")
+        if name in ("pytest_pyfunc_call", "pytest_runtest_protocol"):
+            return False
+        frame = frame.f_back
+    return False
