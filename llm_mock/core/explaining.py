@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.records import call_head
-from llm_mock.support.text import error_text, shorten_name
+from llm_mock.support.text import error_text, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
@@ -40,6 +40,16 @@ def unexpected_text(mock: Any, call: CallRecord) -> str:
         lines.append("No reply was configured before this call.")
     lines.append(HOW_TO_CONFIGURE)
     return "\n".join(lines)
+
+
+def unexpected_embedding_text(model_id: str, item: str | bytes) -> str:
+    """Explain that an embedding model has no vector for an item."""
+    shown = shorten(item) if isinstance(item, str) else f"{len(item)} bytes"
+    return (
+        f"No vector was configured for what the embedding model {model_id!r} was asked to embed: {shown}. Set it by "
+        f"get_embedding_model({model_id!r}).set(…, [0.1, …]), or assign to the model's dimensions to have vectors made "
+        "of what it embeds."
+    )
 
 
 def configured_text(mock: Any, calls: Sequence[CallRecord]) -> str:

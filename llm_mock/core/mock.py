@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from llm_mock.core.answer import Answer
 from llm_mock.core.checks import check_reply
 from llm_mock.core.configurator import PlainNames, ResponseConfigurator, checked_name
-from llm_mock.core.explaining import unexpected_text, unused_text
+from llm_mock.core.explaining import unexpected_embedding_text, unexpected_text, unused_text
 from llm_mock.core.history import History
 from llm_mock.core.model_names import fits
 from llm_mock.core.records import CallRecord, call_line, calls_made
@@ -20,6 +20,8 @@ from llm_mock.errors import EndlessToolCalls, ReplyNotSent, UnexpectedCall, Unus
 from llm_mock.support.locks import Lock
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from llm_mock.core.call_log import LoggedCall
     from llm_mock.core.latency import Latency
     from llm_mock.core.protocols import Behaviour, Misbehaviour, Names, RealCall, Recorded, SharedFolder
@@ -172,6 +174,21 @@ class Mock:
             parent = self.parent.embedding_state(model_id) if self.parent else None
             self._embedding_states.setdefault(model_id, EmbeddingState(parent))
         return self._embedding_states[model_id]
+
+    def check_embedded(self, model_id: str, items: Iterable[str | bytes], dimensions: int | None = None) -> None:
+        """Check, where calls are checked strictly, that a vector is configured for each item.
+
+        Raises:
+            UnexpectedCall: one has none.
+        """
+        if not self.settings.strict:
+            return
+        state = self.embedding_state(model_id)
+        item = next((item for item in items if not state.is_configured(item, dimensions)), None)
+        if item is not None:
+            message = unexpected_embedding_text(model_id, item)
+            self.note_problem(message)
+            raise UnexpectedCall(message)
 
     def is_unknown(self, model_id: str) -> bool:
         """Whether the model was made unknown by `set_unknown`, here or in a parent."""

@@ -37,8 +37,26 @@ class EmbeddingState:
         self.calls: list[EmbeddingRecord] = []
         self.vectors: dict[str | bytes, list[float]] = {}
         self.error: BaseException | type[BaseException] | None = None
-        self.dimensions: int = parent.dimensions if parent else 64
+        self.makes_vectors: bool = parent.makes_vectors if parent else False
+        """Whether the application under test is known to embed texts that no vector is set for."""
+        self._dimensions: int = parent.dimensions if parent else 64
         self._parent = parent
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has. Assigning configures the model: vectors are made of what it embeds."""
+        return self._dimensions
+
+    @dimensions.setter
+    def dimensions(self, dimensions: int) -> None:
+        self._dimensions, self.makes_vectors = dimensions, True
+
+    def is_configured(self, item: str | bytes, dimensions: int | None = None) -> bool:
+        """Return whether an error, a vector of the item, or the number of dimensions was set."""
+        if self.makes_vectors or self.error is not None:
+            return True
+        known = len(self.vectors.get(item, ())) == (dimensions or self.dimensions)
+        return known or (self._parent is not None and self._parent.is_configured(item, dimensions))
 
     def embed(self, item: str | bytes, dimensions: int | None = None) -> list[float]:
         """The vector for one item, a new list; raises the configured error.

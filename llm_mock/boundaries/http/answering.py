@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from llm_mock.behaviour.pacing import SlowStart
 from llm_mock.behaviour.provider_errors import StreamEnds, StreamStalls
 from llm_mock.boundaries import NO_KEY
+from llm_mock.boundaries.http.error_formats import format_of
 from llm_mock.boundaries.http.errors import NOT_TO_BE_RETRIED, ConnectionFails, WireError, on_the_wire
 from llm_mock.boundaries.http.pieces import Exchange, collected
 from llm_mock.boundaries.http.providers import provider_of
-from llm_mock.boundaries.http.routing import error_response, failed, protocol_of, words_of
+from llm_mock.boundaries.http.routing import error_response, failed, protocol_of
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, event_stream, json_response
 from llm_mock.core.answer import Answer
 from llm_mock.core.events import RealWait, Silence, Wait
@@ -52,7 +53,7 @@ def read(sent: WireRequest, provider: str, mock: Mock, served: bool = False) -> 
     try:
         return Asked(protocol, protocol.read(sent), sent)
     except WireError as error:
-        return error_response(protocol, error)
+        return error_response(protocol.errors, error)
 
 
 def respond(asked: Asked, mock: Mock) -> WireResponse | WireRecording:
@@ -68,7 +69,7 @@ def respond(asked: Asked, mock: Mock) -> WireResponse | WireRecording:
         _check_is_known(asked, mock)
         return _response(asked, mock.answer(asked.request))
     except Exception as error:
-        return failed(asked.protocol, error, asked.request.provider)
+        return failed(asked.protocol.errors, error, asked.request.provider)
 
 
 async def respond_async(asked: Asked, mock: Mock) -> WireResponse | WireRecording:
@@ -77,7 +78,7 @@ async def respond_async(asked: Asked, mock: Mock) -> WireResponse | WireRecordin
         _check_is_known(asked, mock)
         return _response(asked, await mock.answer_async(asked.request))
     except Exception as error:
-        return failed(asked.protocol, error, asked.request.provider)
+        return failed(asked.protocol.errors, error, asked.request.provider)
 
 
 def _check_is_known(asked: Asked, mock: Mock) -> None:
@@ -95,7 +96,7 @@ def refuse(sent: WireRequest, asked: Asked, mock: Mock) -> WireResponse:
         "@pytest.mark.llm_live."
     )
     mock.note_problem(message)
-    return error_response(asked.protocol, cast("WireError", on_the_wire(RealModelCall(message))))
+    return error_response(asked.protocol.errors, cast("WireError", on_the_wire(RealModelCall(message))))
 
 
 def drop(sent: WireRequest) -> WireResponse:
@@ -113,7 +114,7 @@ def _unknown_path(sent: WireRequest, provider: str, mock: Mock, served: bool) ->
     else:
         message += "nothing was sent. To reach the provider, mark the test with @pytest.mark.llm_live."
     mock.note_problem(message)
-    return error_response(words_of(provider), WireError(404, message, headers=NOT_TO_BE_RETRIED))
+    return error_response(format_of(provider), WireError(404, message, headers=NOT_TO_BE_RETRIED))
 
 
 def _response(asked: Asked, answered: Answer | RealCall) -> WireResponse | WireRecording:

@@ -53,6 +53,7 @@ class WireError(Exception):
         message: what the provider says.
         type: the provider's word for it; None is that of the status.
         code: a further word, where the provider has one.
+        param: the field of the request that is at fault, for providers that name it.
         headers: further headers.
         body: the whole JSON body, where an error of an SDK brought one.
     """
@@ -64,6 +65,7 @@ class WireError(Exception):
         *,
         type: str | None = None,
         code: str | None = None,
+        param: str | None = None,
         headers: Mapping[str, str] | None = None,
         body: Any = None,
     ) -> None:
@@ -72,6 +74,8 @@ class WireError(Exception):
         self.message = message
         self.type = type
         self.code = code
+        self.param = param
+        self.request_id: str | None = None
         self.headers = dict(headers or {})
         self.body = body
 

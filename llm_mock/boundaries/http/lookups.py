@@ -8,10 +8,15 @@ import struct
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
+from urllib.parse import unquote
 
 from llm_mock.behaviour.provider_errors import raised_for
+from llm_mock.boundaries.http.body_types import EMBEDDINGS, GEMINI_EMBEDDINGS
+from llm_mock.boundaries.http.error_formats import GOOGLE, MISTRAL, OPENAI, format_of
+from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.gemini import camel_case
-from llm_mock.boundaries.http.routing import failed, protocol_module, words_of
+from llm_mock.boundaries.http.protocols.protocol import checked
+from llm_mock.boundaries.http.routing import failed, protocol_module
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.mock import Mock
@@ -19,18 +24,25 @@ from llm_mock.core.model_names import is_glob
 from llm_mock.core.tokens import estimate_tokens, input_tokens
 from llm_mock.core.vectors import EmbeddingRecord
 
+MOST_DIMENSIONS = 100_000
 CREATED = 1_700_000_000
 """When models were made, in seconds, where an API says so."""
 MODEL_OF_PATH = re.compile(r"/models/([^/:]+)")
+MODEL_THAT_IS_ASKED_FOR = re.compile(r"/models/(.+)$")
+"""Ids have slashes and colons in them: `ft:gpt-4o:acme::9f`, `meta-llama/llama-4:free`."""
 
 
 def embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     """`POST …/embeddings` of OpenAI and Mistral."""
-    body = sent.json()
-    given = body.get("input", body.get("inputs"))
+    errors = MISTRAL if provider == "mistral" else OPENAI
+    body = checked(sent.json(), EMBEDDINGS, errors, "model")
+    given = body.get("inputs") if body.get("input") is None else body["input"]
+    if not given:
+        raise errors.missing("input")
     items = given if isinstance(given, list) and not _is_tokens(given) else [given]
-    model = str(body.get("model"))
-    vectors = _embed(sent, provider, mock, model, [_embeddable(item) for item in items], body.get("dimensions"))
+    model = body["model"]
+    size = _dimensions(body.get("dimensions"), "dimensions")
+    vectors = _embed(sent, provider, mock, model, [_embeddable(item) for item in items], size)
     data = [
         {"object": "embedding", "index": index, "embedding": _encoded(vector, body.get("encoding_format"))}
         for index, vector in enumerate(vectors)
@@ -43,18 +55,20 @@ def embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
 
 def gemini_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     """`POST …/models/MODEL:embedContent` and `:batchEmbedContents` of Google."""
-    body = camel_case(sent.json())
-    requests = body.get("requests") if "requests" in body else [body]
+    body = checked(camel_case(sent.json()), GEMINI_EMBEDDINGS, GOOGLE)
+    batch = body.get("requests")
+    requests = [body] if batch is None else batch
     model = _model_in(sent.path)
-    texts = [_gemini_text(request.get("content")) for request in requests or ()]
-    first = (requests or [{}])[0]
+    texts = [_gemini_text(request.get("content")) for request in requests]
+    first = requests[0] if requests else {}
     size = first.get("outputDimensionality") or (first.get("embedContentConfig") or {}).get("outputDimensionality")
-    values = [{"values": vector} for vector in _embed(sent, provider, mock, model, texts, size)]
-    return json_response({"embeddings": values} if "requests" in body else {"embedding": values[0]})
+    vectors = _embed(sent, provider, mock, model, texts, _dimensions(size, "outputDimensionality"))
+    values = [{"values": vector} for vector in vectors]
+    return json_response({"embedding": values[0]} if batch is None else {"embeddings": values})
 
 
 def _embed(
-    sent: WireRequest, provider: str, mock: Mock, model: str, items: list[str], dimensions: Any
+    sent: WireRequest, provider: str, mock: Mock, model: str, items: list[str], dimensions: int | None
 ) -> list[list[float]]:
     """The vectors of a batch, which is recorded as one of `llm` is."""
     state = mock.embedding_state(mock.responses.model_id_of(model))
@@ -62,11 +76,25 @@ def _embed(
     record = EmbeddingRecord(timestamp=datetime.now().isoformat(), model_id=model, items=items, key=key, error=None)
     state.calls.append(record)
     try:
-        return [state.embed(item, dimensions if isinstance(dimensions, int) else None) for item in items]
+        mock.check_embedded(mock.responses.model_id_of(model), items, dimensions)
+        return [state.embed(item, dimensions) for item in items]
     except Exception as configured:
         error = raised_for(configured, model, provider if provider in ("google", "mistral") else "openai")
         record["error"] = str(error) or type(error).__name__
         raise error from None
+
+
+def _dimensions(given: Any, name: str) -> int | None:
+    """Return the number of dimensions that is asked for; None for that of the model.
+
+    Raises:
+        WireError: no model has so many.
+    """
+    if given is None:
+        return None
+    if type(given) is not int or not 0 < given <= MOST_DIMENSIONS:
+        raise WireError(400, f"Invalid value for '{name}' = {given}. Must be between 1 and {MOST_DIMENSIONS}.")
+    return given
 
 
 def _is_tokens(given: list[Any]) -> bool:
@@ -87,6 +115,7 @@ def _gemini_text(content: Any) -> str:
     if isinstance(content, str):
         return content
     parts = content.get("parts") if isinstance(content, dict) else content
+    parts = [parts] if isinstance(parts, dict) else parts
     return "\n".join(str(part.get("text", "")) for part in parts or () if isinstance(part, dict))
 
 
@@ -114,8 +143,8 @@ def models(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     """`GET …/models` and `GET …/models/MODEL`: those that replies are configured for, and those that were asked."""
     named = {name for name in mock.named() if not is_glob(name)}
     known = sorted({*named, *(call["model_id"] for call in mock.calls)})
-    if found := MODEL_OF_PATH.search(sent.path):
-        return json_response(_model(provider, found[1]))
+    if found := MODEL_THAT_IS_ASKED_FOR.search(sent.path):
+        return json_response(_model(provider, unquote(found[1])))
     listed = [_model(provider, model) for model in known]
     if provider == "google":
         return json_response({"models": listed})
@@ -132,7 +161,9 @@ def _model(provider: str, model: str) -> dict[str, Any]:
         created = datetime.fromtimestamp(CREATED).astimezone().isoformat()
         return {"type": "model", "id": model, "display_name": model, "created_at": created, "lifecycle": "active"}
     described = {"id": model, "object": "model", "created": CREATED, "owned_by": "llm-mock"}
-    return {**described, "capabilities": {"completion_chat": True}} if provider == "mistral" else described
+    if provider == "mistral":
+        return {**described, "type": "base", "capabilities": {"completion_chat": True}}
+    return described
 
 
 LOOKUPS: tuple[tuple[str, re.Pattern[str], Callable[[WireRequest, str, Mock], WireResponse]], ...] = (
@@ -141,7 +172,7 @@ LOOKUPS: tuple[tuple[str, re.Pattern[str], Callable[[WireRequest, str, Mock], Wi
     ("POST", re.compile(r"(/messages/count_tokens|:countTokens|/responses/input_tokens)$"), count_tokens),
     ("POST", re.compile(r"/v1/traces/ingest$"), accepted),
     ("GET", re.compile(r"/v1/tcp_warming$"), accepted),
-    ("GET", re.compile(r"/models(/[^/:]+)?$"), models),
+    ("GET", re.compile(r"/models(/.+)?$"), models),
 )
 """The method and the path of each."""
 
@@ -157,5 +188,5 @@ def look_up(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None
             try:
                 return function(sent, provider, mock)
             except Exception as error:
-                return failed(words_of(provider), error)
+                return failed(format_of(provider), error)
     return None

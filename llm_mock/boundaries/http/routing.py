@@ -7,6 +7,7 @@ import importlib
 import re
 from typing import TYPE_CHECKING, Any, cast
 
+from llm_mock.boundaries.http.error_formats import ErrorFormat, next_request_id
 from llm_mock.boundaries.http.errors import ConnectionFails, WireError, on_the_wire, with_fast_retries
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
 
@@ -30,8 +31,6 @@ READERS = {
     "generate_content": "gemini",
 }
 """The modules of `readers` by the API."""
-ERRORS = {"anthropic": "anthropic_messages", "google": "gemini", "mistral": "mistral_chat"}
-"""Whose words a provider uses for an error, where no API says so; otherwise OpenAI's."""
 
 
 def protocol_of(sent: WireRequest, provider: str) -> Protocol | None:
@@ -62,21 +61,17 @@ def reader_of(api: str) -> Reader:
     return cast("Reader", module.READER())
 
 
-def words_of(provider: str) -> Protocol:
-    """The protocol in whose words a provider says what went wrong."""
-    return protocol_module(ERRORS.get(provider, "openai_chat"))
+def error_response(errors: ErrorFormat, error: WireError) -> WireResponse:
+    """Return an error as the provider words it."""
+    error.request_id = next_request_id()
+    return json_response(errors.body(error), error.status, errors.headers(error))
 
 
-def error_response(protocol: Protocol, error: WireError) -> WireResponse:
-    """An error as the provider words it."""
-    return json_response(protocol.error_body(error), error.status, error.headers)
-
-
-def failed(protocol: Protocol, error: Exception, provider: str | None = None) -> WireResponse:
-    """The response that an exception is.
+def failed(errors: ErrorFormat, error: Exception, provider: str | None = None) -> WireResponse:
+    """Return the response that an exception is.
 
     Args:
-        protocol: in whose words.
+        errors: how the provider tells what went wrong.
         error: the exception.
         provider: whose API was asked for an answer; None where it was something else.
 
@@ -87,4 +82,4 @@ def failed(protocol: Protocol, error: Exception, provider: str | None = None) ->
     if isinstance(wire_error, ConnectionFails):
         raise wire_error from None
     wire_error.headers = with_fast_retries(wire_error.headers, provider)
-    return error_response(protocol, wire_error)
+    return error_response(errors, wire_error)

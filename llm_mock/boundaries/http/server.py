@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from llm_mock.boundaries.http.answering import Asked, read, respond_async
 from llm_mock.boundaries.http.connection import Answering, Connection
 from llm_mock.boundaries.http.dialects import addressed, environment_of
+from llm_mock.boundaries.http.error_formats import format_of
 from llm_mock.boundaries.http.errors import ConnectionFails, WireError
 from llm_mock.boundaries.http.forwarding import forward
 from llm_mock.boundaries.http.http1 import Head
-from llm_mock.boundaries.http.routing import error_response, failed, words_of
+from llm_mock.boundaries.http.routing import error_response, failed
 from llm_mock.boundaries.http.wire import WireResponse, json_response
 
 if TYPE_CHECKING:
@@ -154,9 +155,9 @@ class MockServer:
         except ConnectionFails:
             raise
         except Exception as error:
-            return failed(words_of(provider), error)
+            return failed(format_of(provider), error)
 
 
 def _refused(head: Head | None, error: WireError) -> WireResponse:
     provider = "openai" if head is None else addressed(head, b"")[1]
-    return error_response(words_of(provider), error)
+    return error_response(format_of(provider), error)

@@ -54,7 +54,7 @@ class WireRequest(NamedTuple):
             WireError: it is none; with what the providers answer then.
         """
         try:
-            value = from_json(self.body)
+            value = from_json(self.body, allow_inf_nan=False)
         except ValueError:
             value = None
         if not isinstance(value, dict):

@@ -139,6 +139,8 @@ class MockEmbeddingModel(StandsFor, llm.EmbeddingModel):  # type: ignore[name-de
         record = EmbeddingRecord(timestamp=now, model_id=self.model_id, items=shown, key=passed, error=None)
         state.calls.append(record)
         try:
+            if (mock := self.mock()) is not None:
+                mock.check_embedded(self.model_id, items)
             vectors = [state.embed(item) for item in items]
         except ProviderError as configured:
             error = raised_for(configured, self.model_id)

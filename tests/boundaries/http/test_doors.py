@@ -17,9 +17,13 @@ import openai
 import pytest
 import requests
 import trio
+from google import genai
+from mistralai.client import Mistral
 
 from llm_mock import Latency, MockGetModel, Reply
 
+# google-genai derives from a class of aiohttp that does not want to be derived from.
+pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
 CHAT = "https://api.openai.com/v1/chat/completions"
 QUESTION = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello"}]}
 
@@ -122,7 +126,11 @@ def test_latency_in_real_time_is_waited_for(mock_llm_responses: MockGetModel) ->
         (b"no JSON", 400, "could not parse the JSON body"),
         (b"[]", 400, "could not parse the JSON body"),
         (b'{"model": "gpt-4o"}', 400, "Missing required parameter: 'messages'"),
-        (b'{"model": "gpt-4o", "messages": "Hello"}', 400, "Invalid type for: 'messages'"),
+        (
+            b'{"model": "gpt-4o", "messages": "Hello"}',
+            400,
+            "Invalid type for 'messages': expected an array of objects, but got a string instead.",
+        ),
         (b'{"model": "gpt-4o", "messages": []}', 400, "empty array"),
         (b'{"messages": [{"role": "user", "content": "Hello"}]}', 400, "Missing required parameter: 'model'"),
     ],
@@ -173,3 +181,72 @@ def test_tokens_are_counted(mock_llm_calls: MockGetModel) -> None:
     messages: Any = [{"role": "user", "content": "x" * 400}]
     assert anthropic.Anthropic().messages.count_tokens(model="claude", messages=messages).input_tokens >= 100
     assert mock_llm_calls.calls == []
+
+
+def test_each_sdk_lists_and_retrieves_the_models(mock_llm_responses: MockGetModel) -> None:
+    mock_llm_responses.set("ft:gpt-4o:acme::9f", "Hi!")
+    mock_llm_responses.set("meta-llama/llama-4:free", "Hi!")
+    ids = ["ft:gpt-4o:acme::9f", "meta-llama/llama-4:free"]
+    with Mistral(api_key="any") as mistral:
+        listed = mistral.models.list().data or []
+        assert [model.id for model in listed] == ids
+        assert [mistral.models.retrieve(model_id=name).id for name in ids] == ids
+    openais = openai.OpenAI()
+    assert [model.id for model in openais.models.list()] == ids
+    assert [openais.models.retrieve(name).id for name in ids] == ids
+    google = genai.Client()
+    assert [model.name for model in google.models.list()] == [f"models/{name}" for name in ids]
+    assert google.models.get(model="gemini-3-pro").name == "models/gemini-3-pro"
+    anthropics = anthropic.Anthropic()
+    assert [model.id for model in anthropics.models.list()] == ids
+    assert anthropics.models.retrieve(ids[0]).id == ids[0]
+
+
+def test_each_sdk_embeds_and_counts_tokens(mock_llm_calls: MockGetModel) -> None:
+    with Mistral(api_key="any") as mistral:
+        answered = mistral.embeddings.create(model="mistral-embed", inputs=["a", "b"])
+        assert [len(item.embedding or []) for item in answered.data] == [64, 64]
+    google = genai.Client()
+    embedded = google.models.embed_content(model="gemini-embedding-001", contents=["a", "b"]).embeddings or []
+    assert [len(item.values or []) for item in embedded] == [64, 64]
+    assert google.models.count_tokens(model="gemini-3-pro", contents="x" * 400).total_tokens == 100
+    assert mock_llm_calls.calls == []
+
+
+@pytest.mark.parametrize(
+    ("configured", "passes"),
+    [
+        ("pass", False),
+        ("model.set('another', [1.0] * 64)", False),
+        ("model.set('a', [1.0] * 64)", True),
+        ("model.dimensions = 8", True),
+    ],
+)
+@pytest.mark.parametrize("way", ["http", "llm"])
+def test_an_embedding_that_was_not_configured_fails_a_strict_test(
+    way: str, configured: str, passes: bool, pytester: pytest.Pytester
+) -> None:
+    asks = {
+        "http": "openai.OpenAI(max_retries=0).embeddings.create(model='e', input='a')",
+        "llm": "llm.get_embedding_model('e').embed('a')",
+    }
+    pytester.makepyfile(
+        f"""
+        import llm, openai, pytest
+
+        @pytest.mark.llm_mock_strict
+        def test_it(mock_llm_calls):
+            model = mock_llm_calls.get_embedding_model("e")
+            {configured}
+            try:
+                {asks[way]}
+            except Exception:
+                pass
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(passed=passes, failed=not passes)
+    if not passes:
+        result.stdout.fnmatch_lines(
+            ["*No vector was configured for what the embedding model 'e' was asked to embed: *"]
+        )

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from llm_mock.boundaries.http.body_types import MESSAGES
+from llm_mock.boundaries.http.error_formats import ANTHROPIC
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.pieces import Exchange, Whole
 from llm_mock.boundaries.http.protocols.protocol import (
     attachment_part,
+    checked,
     from_base64,
     from_url,
     json_or_text,
     rest,
     text_part,
     titled,
-    wanted,
 )
 from llm_mock.boundaries.http.request import (
     HTTPRequest,
@@ -27,16 +29,6 @@ from llm_mock.boundaries.http.request import (
 from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
 from llm_mock.core.events import Event, Wait
 
-ERROR_TYPES = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    403: "permission_error",
-    404: "not_found_error",
-    413: "request_too_large",
-    429: "rate_limit_error",
-    504: "timeout_error",
-    529: "overloaded_error",
-}
 STOP_REASONS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "content_filter": "refusal"}
 """Anthropic's words for those of Chat Completions; other words are given on as they are."""
 SIGNATURE = "bW9jaw=="
@@ -50,22 +42,23 @@ KNOWN = (
 class AnthropicMessages:
     """`POST …/v1/messages`."""
 
+    errors = ANTHROPIC
+
     def read(self, sent: WireRequest) -> HTTPRequest:
         """What is asked."""
-        body = sent.json()
-        said = [message for message in wanted(body, "messages", list) if isinstance(message, dict)]
+        body = checked(sent.json(), MESSAGES, self.errors, "model", "messages")
+        said: list[dict[str, Any]] = body["messages"]
         if not said:
             raise WireError(400, "messages: at least one message is required")
-        tools = [tool for tool in body.get("tools") or () if isinstance(tool, dict)]
         return HTTPRequest(
-            wanted(body, "model", str),
+            body["model"],
             [message for given in said for message in _messages(given)],
             api="messages",
             system="\n".join(part["text"] for part in _content(body.get("system")) if part["type"] == "text"),
             tools=[
                 Tool(str(tool.get("name")), tool.get("description"), tool["input_schema"])
-                for tool in tools
-                if "input_schema" in tool  # others are run by the provider itself
+                for tool in body.get("tools") or ()
+                if tool.get("input_schema") is not None  # others are run by the provider itself
             ],
             schema=_schema(body),
             options=rest(body, *KNOWN),
@@ -119,20 +112,13 @@ class AnthropicMessages:
         yield _event("message_delta", delta=delta, usage={"output_tokens": exchange.output_tokens})
         yield MESSAGE_STOP
 
-    def error_body(self, error: WireError) -> dict[str, Any]:
-        """The body of an error."""
-        if isinstance(error.body, dict) and error.body.get("type") == "error":
-            return error.body
-        kind = error.type if error.type in ERROR_TYPES.values() else ERROR_TYPES.get(error.status, "api_error")
-        return {"type": "error", "error": {"type": kind, "message": error.message}, "request_id": "req_mock"}
-
     def unknown_model(self, model_id: str) -> WireError:
         """What is answered where there is no such model."""
         return WireError(404, f"model: {model_id}")
 
     def error_event(self, error: WireError, number: int) -> bytes:
         """An error within a stream."""
-        return server_sent_event(self.error_body(error), "error")
+        return server_sent_event(self.errors.body(error), "error")
 
 
 PROTOCOL = AnthropicMessages()

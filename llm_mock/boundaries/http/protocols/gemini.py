@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from llm_mock.boundaries.http.body_types import GEMINI
+from llm_mock.boundaries.http.error_formats import GOOGLE
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.pieces import Exchange, ToolCallsInPieces, Whole
 from llm_mock.boundaries.http.protocols.protocol import (
+    checked,
     from_base64,
     from_url,
     json_or_text,
     rest,
     text_part,
     titled,
-    wanted,
 )
 from llm_mock.boundaries.http.request import (
     HTTPRequest,
@@ -29,16 +31,6 @@ from llm_mock.boundaries.http.request import (
 from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
 from llm_mock.core.events import Wait
 
-STATUSES = {
-    400: "INVALID_ARGUMENT",
-    401: "UNAUTHENTICATED",
-    403: "PERMISSION_DENIED",
-    404: "NOT_FOUND",
-    429: "RESOURCE_EXHAUSTED",
-    500: "INTERNAL",
-    503: "UNAVAILABLE",
-    504: "DEADLINE_EXCEEDED",
-}
 FINISH_REASONS = {"stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY"}
 """Gemini's words for those of Chat Completions; other words are given on as they are."""
 CHOICES = {"ANY": "required", "AUTO": "auto", "NONE": "none", "VALIDATED": "auto"}
@@ -50,21 +42,20 @@ NAMED_BY_THE_APPLICATION = frozenset(
 class Gemini:
     """`POST …/models/MODEL:generateContent` and `:streamGenerateContent`."""
 
+    errors = GOOGLE
+
     def read(self, sent: WireRequest) -> HTTPRequest:
         """What is asked."""
-        body = camel_case(sent.json())
+        body = checked(camel_case(sent.json()), GEMINI, self.errors, "contents")
         model, _, method = sent.path.rpartition("/")[2].partition(":")
-        contents = [content for content in wanted(body, "contents", list) if isinstance(content, dict)]
         config = body.get("generationConfig") or {}
         declared = [
-            declaration
-            for tool in body.get("tools") or ()
-            for declaration in (tool.get("functionDeclarations") or () if isinstance(tool, dict) else ())
+            declaration for tool in body.get("tools") or () for declaration in tool.get("functionDeclarations") or ()
         ]
         schema = config.get("responseJsonSchema") or json_schema(config.get("responseSchema"))
         return HTTPRequest(
             model,
-            [message for content in contents for message in _messages(content)],
+            [message for content in body["contents"] for message in _messages(content)],
             api="generate_content",
             system="\n".join(part["text"] for part in _parts(body.get("systemInstruction")) if part["type"] == "text"),
             tools=[_tool(declaration) for declaration in declared],
@@ -101,13 +92,6 @@ class Gemini:
         parts = [_function_call(*call) for call in calls.texts()]
         yield server_sent_event(_response(exchange, parts or [{"text": ""}], ended=True))
 
-    def error_body(self, error: WireError) -> dict[str, Any]:
-        """The body of an error."""
-        if isinstance(error.body, dict) and "status" in (error.body.get("error") or {}):
-            return error.body
-        status = STATUSES.get(error.status, "UNKNOWN")
-        return {"error": {"code": error.status, "message": error.message, "status": status}}
-
     def unknown_model(self, model_id: str) -> WireError:
         """What is answered where there is no such model."""
         message = f"models/{model_id} is not found for API version v1beta, or is not supported for generateContent. "
@@ -117,7 +101,7 @@ class Gemini:
 
     def error_event(self, error: WireError, number: int) -> bytes:
         """An error within a stream."""
-        return server_sent_event(self.error_body(error))
+        return server_sent_event(self.errors.body(error))
 
 
 PROTOCOL = Gemini()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from llm_mock.boundaries.http.error_formats import MISTRAL, ErrorFormat
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.pieces import Exchange, ToolCallsInPieces, ToolCallText, Whole
 from llm_mock.boundaries.http.protocols.openai_chat import OpenAIChat
@@ -17,6 +18,8 @@ FINISH_REASONS = {"content_filter": "error"}
 
 class MistralChat(OpenAIChat):
     """`POST …/chat/completions` of Mistral."""
+
+    errors: ErrorFormat = MISTRAL
 
     def read(self, sent: WireRequest) -> HTTPRequest:
         """What is asked."""
@@ -61,13 +64,6 @@ class MistralChat(OpenAIChat):
         called = {"tool_calls": made} if made else {}
         yield chunk({"content": "", **called}, _finish_reason(exchange), usage=_usage(exchange))
         yield server_sent_event("[DONE]")
-
-    def error_body(self, error: WireError) -> dict[str, Any]:
-        """The body of an error."""
-        if isinstance(error.body, dict) and (error.body.get("object") == "error" or "detail" in error.body):
-            return error.body
-        said = {"message": error.message, "type": error.type or "invalid_request_error", "param": None}
-        return {"object": "error", **said, "code": error.code, "raw_status_code": error.status}
 
     def unknown_model(self, model_id: str) -> WireError:
         """What is answered where there is no such model."""

@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from llm_mock.boundaries.http.body_types import CHAT
+from llm_mock.boundaries.http.error_formats import OPENAI, ErrorFormat
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.pieces import Exchange, ToolCallText, Whole
 from llm_mock.boundaries.http.protocols.protocol import (
     attachment_part,
+    checked,
     from_base64,
     from_url,
     json_or_text,
@@ -19,7 +22,6 @@ from llm_mock.boundaries.http.protocols.protocol import (
     rest,
     text_part,
     titled,
-    wanted,
 )
 from llm_mock.boundaries.http.request import (
     HTTPRequest,
@@ -31,7 +33,6 @@ from llm_mock.boundaries.http.request import (
 from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
 from llm_mock.core.events import Wait
 
-ERROR_TYPES = {401: "invalid_request_error", 429: "requests", 500: "server_error", 503: "server_error"}
 NO_TOKENS_OF_THE_PROMPT = {"cached_tokens": 0, "audio_tokens": 0}
 NO_TOKENS_OF_THE_ANSWER = {
     "reasoning_tokens": 0,
@@ -44,6 +45,7 @@ NO_TOKENS_OF_THE_ANSWER = {
 class OpenAIChat:
     """`POST …/chat/completions`."""
 
+    errors: ErrorFormat = OPENAI
     reasoning = "reasoning_content"
     """The name under which reasoning comes. OpenAI has none; most others who speak its protocol have this."""
 
@@ -54,14 +56,14 @@ class OpenAIChat:
 
     def read(self, sent: WireRequest) -> HTTPRequest:
         """What is asked."""
-        body = sent.json()
-        said = [message for message in wanted(body, "messages", list) if isinstance(message, dict)]
+        body = checked(sent.json(), CHAT, self.errors, "model", "messages")
+        said: list[dict[str, Any]] = body["messages"]
         if not said:
             raise WireError(400, "Invalid 'messages': empty array. Expected an array with minimum length 1.")
         system = [_text(message) for message in said if message.get("role") in ("system", "developer")]
         known = ("model", "messages", "tools", "functions", "tool_choice", "function_call", "response_format", "stream")
         return HTTPRequest(
-            wanted(body, "model", str),
+            body["model"],
             [_message(message) for message in said if message.get("role") not in ("system", "developer")],
             api="chat.completions",
             system="\n".join(system),
@@ -125,13 +127,6 @@ class OpenAIChat:
             yield server_sent_event({**head, "choices": [], "usage": usage_of(exchange)})
         yield server_sent_event("[DONE]")
 
-    def error_body(self, error: WireError) -> dict[str, Any]:
-        """The body of an error."""
-        if isinstance(error.body, dict) and "message" in (error.body.get("error") or {}):
-            return error.body
-        kind = error.type or ERROR_TYPES.get(error.status, "invalid_request_error")
-        return {"error": {"message": error.message, "type": kind, "param": None, "code": error.code}}
-
     def unknown_model(self, model_id: str) -> WireError:
         """What is answered where there is no such model."""
         message = f"The model `{model_id}` does not exist or you do not have access to it."
@@ -139,7 +134,7 @@ class OpenAIChat:
 
     def error_event(self, error: WireError, number: int) -> bytes:
         """An error within a stream."""
-        return server_sent_event(self.error_body(error))
+        return server_sent_event(self.errors.body(error))
 
 
 PROTOCOL = OpenAIChat()

@@ -6,10 +6,11 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+from llm_mock.boundaries.http.body_types import RESPONSES
+from llm_mock.boundaries.http.error_formats import OPENAI
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.pieces import Exchange, Whole
-from llm_mock.boundaries.http.protocols import openai_chat
-from llm_mock.boundaries.http.protocols.protocol import rest, titled, wanted
+from llm_mock.boundaries.http.protocols.protocol import checked, rest, titled
 from llm_mock.boundaries.http.protocols.responses_items import (
     earlier_messages,
     ended_response,
@@ -30,20 +31,19 @@ KNOWN = ("model", "input", "instructions", "tools", "tool_choice", "text", "stre
 class OpenAIResponses:
     """`POST …/responses`."""
 
+    errors = OPENAI
+
     def read(self, sent: WireRequest) -> HTTPRequest:
         """What is asked."""
-        body = sent.json()
-        given = body.get("input")
-        items = [{"role": "user", "content": given}] if isinstance(given, str) else given
-        if not isinstance(items, list):
-            raise WireError(400, "Missing required parameter: 'input'.", code="missing_required_parameter")
-        known = [item for item in items if isinstance(item, dict)]
+        body = checked(sent.json(), RESPONSES, self.errors, "model", "input")
+        given = body["input"]
+        known = [{"role": "user", "content": given}] if isinstance(given, str) else given
         said = [item for item in known if item.get("role") in ("system", "developer")]
         system = [str(body["instructions"])] if body.get("instructions") else []
         config = body.get("text") or {}
         asked = config.get("format") if isinstance(config, dict) else None
         return HTTPRequest(
-            wanted(body, "model", str),
+            body["model"],
             [*earlier_messages(body.get("previous_response_id")), *read_items([i for i in known if i not in said])],
             api="responses",
             system="\n".join(system + [item_text(item) for item in said]),
@@ -80,10 +80,6 @@ class OpenAIResponses:
                 kind, fields = event
                 yield server_sent_event({"type": kind, "sequence_number": next(numbers), **fields}, kind)
 
-    def error_body(self, error: WireError) -> dict[str, Any]:
-        """The body of an error."""
-        return openai_chat.PROTOCOL.error_body(error)
-
     def unknown_model(self, model_id: str) -> WireError:
         """What is answered where there is no such model: not what Chat Completions answers."""
         message = f"The requested model '{model_id}' does not exist."
@@ -92,7 +88,7 @@ class OpenAIResponses:
 
     def error_event(self, error: WireError, number: int) -> bytes:
         """An error within a stream; not as the reference has it, but with an `error`, as it is sent."""
-        return server_sent_event({"type": "error", **self.error_body(error), "sequence_number": number}, "error")
+        return server_sent_event({"type": "error", **self.errors.body(error), "sequence_number": number}, "error")
 
 
 PROTOCOL = OpenAIResponses()

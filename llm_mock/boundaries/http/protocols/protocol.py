@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from typing import Protocol as TypingProtocol
 
+from llm_mock.boundaries.http.body_types import Shape, find_mismatch
+from llm_mock.boundaries.http.error_formats import ErrorFormat
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.pieces import Exchange, Whole
 from llm_mock.boundaries.http.request import Attachment, HTTPRequest, Message
@@ -18,6 +20,9 @@ from llm_mock.core.events import Wait
 
 class Protocol(TypingProtocol):
     """One API of the providers. A module of this package has an instance of it named `PROTOCOL`."""
+
+    errors: ErrorFormat
+    """How the provider tells what went wrong."""
 
     def read(self, sent: WireRequest) -> HTTPRequest:
         """What is asked.
@@ -31,9 +36,6 @@ class Protocol(TypingProtocol):
 
     def stream(self, exchange: Exchange) -> Iterator[bytes | Wait]:
         """The body of a streamed answer. Raises the error of the reply where it comes."""
-
-    def error_body(self, error: WireError) -> Any:
-        """The body of an error, as JSON values."""
 
     def unknown_model(self, model_id: str) -> WireError:
         """What is answered where there is no such model."""
@@ -80,17 +82,19 @@ def from_base64(data: str, type: str | None) -> Message:
     return attachment_part(type, None, content)
 
 
-def wanted(body: dict[str, Any], name: str, type: type) -> Any:
-    """A field that a body must have.
+def checked(body: dict[str, Any], shape: Shape, errors: ErrorFormat, *required: str) -> dict[str, Any]:
+    """Return a body whose values have the types that the API wants, and which has the fields that are required.
 
     Raises:
-        WireError: it is missing, or of another type.
+        WireError: it is malformed; in the provider's words.
     """
-    value = body.get(name)
-    if not isinstance(value, type):
-        problem = "Missing required parameter" if value is None else "Invalid type for"
-        raise WireError(400, f"{problem}: '{name}'.")
-    return value
+    mismatch = find_mismatch(body, shape)
+    if mismatch is not None:
+        raise errors.invalid_type(mismatch)
+    for name in required:
+        if body.get(name) is None:
+            raise errors.missing(name)
+    return body
 
 
 def rest(body: dict[str, Any], *known: str) -> dict[str, Any]:
