@@ -20,20 +20,71 @@ SHOWN_CHARACTERS = 120
 SHOWN_TEXT = 2_000
 SHOWN_LINES = 40
 SHOWN_NAMES = 50
+MARGIN = 4_000
+"""How much is redacted beyond what is shown: a longer secret that begins there is known by how it begins."""
 COMPARED_NAMES, COMPARED_CHARACTERS = 500, 200
 """How many names, and how much of one, are compared for the nearest: to compare two takes long."""
 
 
 def shorten(value: Any, length: int = SHOWN_CHARACTERS) -> str:
     """A value on one line, without secrets, cut at `length` characters; text in quotes, data as JSON."""
-    value = redacted(value)
-    return shorten_name(repr(value) if isinstance(value, str) else compact(value), length)
+    if isinstance(value, str):
+        start = redacted_start(value, length)
+        if len(value) > length and len(start) < length:  # its end is not shown, so neither is the closing quote
+            return f"{shorten_name(repr(start)[:-1], length)}…"
+        return shorten_name(repr(start), length)
+    return shorten_name(compact(redacted(_start_of(value, [length + MARGIN]))), length)
 
 
 def shorten_name(name: str, length: int = SHOWN_CHARACTERS) -> str:
     """The same of a name or a message; what a terminal could act on is escaped."""
-    text = escaped(" ".join(redacted(name).split()))
-    return text if len(text) <= length else f"{text[: length - 1]}…"
+    text = escaped(" ".join(redacted_start(name, length + MARGIN).split()))
+    is_whole = len(text) <= length and len(name) <= length + MARGIN
+    return text if is_whole else f"{text[: length - 1]}…"
+
+
+def redacted_start(text: str, length: int) -> str:
+    """Return the start of a text without secrets: what begins within its first `length` characters, or a bit more.
+
+    What comes long after is not even looked at, so a message about a huge prompt costs no more than about a small one.
+    """
+    if len(text) <= length + MARGIN:
+        return str(redacted(text))
+    from llm_mock.support.redaction import OUTPUT
+
+    return str(OUTPUT.clean_pieces([text[:length], text[length : length + MARGIN] + "…"])[0])
+
+
+def _start_of(value: Any, left: list[int]) -> Any:
+    """Return a copy of a JSON value with so much of it as a line shows.
+
+    Args:
+        value: the value.
+        left: how many characters may follow; it is counted down.
+    """
+    if left[0] <= 0:
+        return None
+    if isinstance(value, str):
+        start = value if len(value) <= left[0] + MARGIN else f"{value[: left[0] + MARGIN]}…"
+        left[0] -= len(start) + 1
+        return start
+    if type(value) is dict:
+        kept = {}
+        for name, item in value.items():
+            if left[0] <= 0:
+                break
+            left[0] -= len(name) if isinstance(name, str) else 1
+            kept[name] = _start_of(item, left)
+        return kept
+    if type(value) is list or type(value) is tuple:
+        items = []
+        for item in value:
+            if left[0] <= 0:
+                break
+            items.append(_start_of(item, left))
+        return items
+    left[0] -= 1
+    return value
 
 
 def escaped(text: str) -> str:
@@ -100,12 +151,11 @@ def indented(text: str, indent: str, length: int = SHOWN_TEXT) -> str:
     So no line of it can pass for something else. Empty lines are left out, spaces at the start of a line are kept.
     There are no secrets in it.
     """
-    text = redacted(text)
-    cut = text[:length]
+    cut = redacted_start(text, length)[:length]
     lines = [line.expandtabs(4).rstrip() for line in cut.splitlines()]
     shown = [escaped(line) for line in lines if line][:SHOWN_LINES]
-    rest = len(text) - len(cut)
-    if rest:
+    rest = len(text) - length
+    if rest > 0:
         shown.append(f"… {rest:,} more characters")
     elif len(lines) > len(shown) == SHOWN_LINES:
         shown.append("…")

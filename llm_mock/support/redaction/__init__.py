@@ -16,10 +16,22 @@ from llm_mock.support.redaction.marks import REDACTED, REDACTED_SECRET
 if TYPE_CHECKING:
     from llm_mock.support.redaction.redactor import OUTPUT, Redactor
 
-__all__ = ["KNOWN", "OUTPUT", "REDACTED", "REDACTED_SECRET", "Redactor", "hide", "is_secret_name", "redacted"]
+__all__ = [
+    "KNOWN",
+    "OUTPUT",
+    "REDACTED",
+    "REDACTED_SECRET",
+    "Redactor",
+    "hide",
+    "hide_carried",
+    "is_secret_name",
+    "redacted",
+]
 
 hide = KNOWN.hide
 """Take values as secret, for the rest of the process."""
+hide_carried = KNOWN.hide_carried
+"""Take the credentials of a request as secret, for the rest of the process."""
 
 
 def redacted(value: Any) -> Any:

@@ -12,6 +12,9 @@ from llm_mock.support.redaction.forms import cover_forms, is_secret_field
 from llm_mock.support.redaction.known import KNOWN, Known, cover_known
 from llm_mock.support.redaction.marks import FORM, REDACTED, covered, protected, shown
 
+LONGEST_CACHED = 2_000
+"""Longer texts are not kept, as ten thousand of them could fill the memory."""
+
 
 class Redactor:
     """Replaces what is secret by `[redacted]`, and known values by `[redacted secret]`.
@@ -30,14 +33,14 @@ class Redactor:
         self._known = known
         self._forms: tuple[str, ...] = ()
         self._patterns: list[re.Pattern[str]] = []
-        self._cover = functools.lru_cache(10_000)(self._covered)  # the same texts come up again and again
+        self._cover_short = functools.lru_cache(10_000)(self._covered)  # the same texts come up again and again
         self.hide_pattern(*patterns)
 
     def hide_pattern(self, *patterns: str | re.Pattern[str]) -> None:
         """Take what further regular expressions fit as secret."""
         compiled = [re.compile(pattern) for pattern in patterns]
         self._patterns += [pattern for pattern in compiled if pattern not in self._patterns]
-        self._cover.cache_clear()
+        self._cover_short.cache_clear()
 
     def clean(self, value: Any) -> Any:
         """A copy of a text, or of a JSON value, without secrets."""
@@ -55,7 +58,7 @@ class Redactor:
         forms = () if self._known is None else self._known.look()
         if forms is not self._forms:
             self._forms = forms
-            self._cover.cache_clear()
+            self._cover_short.cache_clear()
 
     def _clean(self, value: Any, by_name: bool) -> Any:
         if isinstance(value, str):
@@ -69,9 +72,15 @@ class Redactor:
             return REDACTED
         return self._clean(value, by_name and name != "arguments")
 
+    def _cover(self, text: str) -> str:
+        return self._cover_short(text) if len(text) <= LONGEST_CACHED else self._covered(text)
+
     def _covered(self, text: str) -> str:
         """A text of the same length in which each secret is covered."""
-        text = cover_forms(cover_known(protected(text), self._forms))
+        text = protected(text)
+        if self._known is not None:
+            text = cover_known(text, self._known)
+        text = cover_forms(text)
         for pattern in self._patterns:
             text = pattern.sub(lambda match: covered(match[0], FORM), text)
         return text
