@@ -55,7 +55,7 @@ def _attach_to_multiprocessing(util: ModuleType) -> None:
 def _started(original: Callable[..., None], popen: Any, *args: Any, **kwargs: Any) -> None:
     __tracebackhide__ = True
     given = args[POSITION_OF_ENV] if len(args) > POSITION_OF_ENV else kwargs.get("env")
-    environment = _handed_over(os.environ if given is None else given)
+    environment = _handed_over(given)
     if environment is not None and len(args) > POSITION_OF_ENV:
         args = (*args[:POSITION_OF_ENV], environment, *args[POSITION_OF_ENV + 1 :])
     elif environment is not None:
@@ -63,45 +63,73 @@ def _started(original: Callable[..., None], popen: Any, *args: Any, **kwargs: An
     original(popen, *args, **kwargs)
 
 
-def _spawned(original: Callable[..., int], path: Any, argv: Any, env: Any, *args: Any, **kwargs: Any) -> int:
+def _spawned(original: Callable[..., int], path: Any, argv: Any, env: Any = None, *args: Any, **kwargs: Any) -> int:
+    """Spawn a process; from Python 3.13 on `env` may be None, as it is for `subprocess`."""
     __tracebackhide__ = True
-    return original(path, argv, _handed_over(env) or env, *args, **kwargs)
+    environment = _handed_over(env)
+    return original(path, argv, env if environment is None else environment, *args, **kwargs)
 
 
 def _executed(original: Callable[..., Any], path: Any, argv: Any, env: Any) -> Any:
     """Go on as another program, in a process that was forked for this, as `os.spawnve` and pexpect do."""
     folder = os.environ.get(FOLDER_VARIABLE) if _State.is_forked else None
-    if folder is not None and _is_handed_over(env):
-        env = {**env, FOLDER_VARIABLE: folder}
+    variables = None if folder is None or env is None else _variables(env)
+    if folder is not None and variables is not None and _is_handed_over(variables):
+        env = {**variables, FOLDER_VARIABLE: folder}
     return original(path, argv, env)
 
 
-def _spawned_by_multiprocessing(original: Callable[..., int], path: Any, argv: Any, *args: Any) -> int:
+def _spawned_by_multiprocessing(original: Callable[..., int], path: Any, argv: Any, *args: Any, **kwargs: Any) -> int:
     if any("multiprocessing.spawn" in str(word) for word in argv):
-        return _inheriting(original, path, argv, *args)
-    return original(path, argv, *args)  # a server for processes of many tests
+        return _inheriting(original, path, argv, *args, **kwargs)
+    return original(path, argv, *args, **kwargs)  # a server for processes of many tests
 
 
-def _inheriting(original: Callable[..., int], *args: Any) -> int:
+def _inheriting(original: Callable[..., int], *args: Any, **kwargs: Any) -> int:
     """Start a process that inherits the environment of this one."""
     __tracebackhide__ = True
-    handed_over = _handed_over(os.environ)
+    handed_over = _handed_over(None)
     if handed_over is None:
-        return original(*args)
+        return original(*args, **kwargs)
     os.environ[FOLDER_VARIABLE] = handed_over[FOLDER_VARIABLE]
     try:
-        return original(*args)
+        return original(*args, **kwargs)
     finally:
         os.environ.pop(FOLDER_VARIABLE, None)
 
 
-def _handed_over(environment: Mapping[str, str]) -> dict[str, str] | None:
-    """An environment with the mock that is active; None where it is not to be handed over, or another one is."""
+def _handed_over(given: Any) -> dict[str, str] | None:
+    """Return an environment with the active mock, to be used in place of the one that is given.
+
+    Args:
+        given: as Python takes it; None is the environment of this process.
+
+    Returns:
+        None where the mock is not to be handed over, or another one is.
+    """
     __tracebackhide__ = True
-    if not _is_handed_over(environment):
+    if not _State.handing_over:
+        return None
+    environment = _variables(os.environ if given is None else given)
+    if environment is None or not _is_handed_over(environment):
         return None
     mock = active()
     return None if mock is None else dict(mock.hand_over(environment))
+
+
+def _variables(given: Any) -> dict[str, str] | None:
+    """Return an environment as text, as Python would hand it to the system.
+
+    Returns:
+        None for what is none: Python, which gets it as it is, says so.
+    """
+    if not hasattr(given, "keys"):
+        return None
+    try:
+        # Python takes bytes (`os.environb`) and paths as well, so each side is decoded as it would be encoded.
+        return {os.fsdecode(name): os.fsdecode(given[name]) for name in given.keys()}  # noqa: SIM118
+    except (TypeError, ValueError):
+        return None
 
 
 def _is_handed_over(environment: Mapping[str, str]) -> bool:
