@@ -10,6 +10,11 @@ seconds to end by itself, then `STOP_TIMEOUT` after SIGTERM, then comes SIGKILL.
 Standard input, output and error are those of the command.
 
 The supervisor ends as the command ends: with its exit status, or by the same signal; with 127 where it could not be
+started.
+
+What the command leaves behind in its group is killed, and what left the group, too. On Linux that is complete.
+Elsewhere `ps` finds what left the group while its parent lives, or while it is in the session of the supervisor; what
+has a session of its own and a parent that ended by itself survives.
 """
 
 from __future__ import annotations

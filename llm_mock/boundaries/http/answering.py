@@ -99,6 +99,12 @@ def refuse(sent: WireRequest, asked: Asked, mock: Mock) -> WireResponse:
     return error_response(asked.protocol.errors, cast("WireError", on_the_wire(RealModelCall(message))))
 
 
+def refuse_version(message: str, provider: str, mock: Mock) -> WireResponse:
+    """Refuse a request of a library that is too old, and note it for the test to fail with."""
+    mock.note_problem(message)
+    return error_response(format_of(provider), WireError(400, message, headers=NOT_TO_BE_RETRIED))
+
+
 def drop(sent: WireRequest) -> WireResponse:
     """Answer a report of a framework that it is used: it is accepted, and goes nowhere."""
     return json_response({}) if sent.method == "POST" else json_response({}, 404)

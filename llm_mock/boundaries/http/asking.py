@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from llm_mock.boundaries.http.answering import Asked, drop, read, refuse, respond, respond_async
+from llm_mock.boundaries.http.answering import Asked, drop, read, refuse, refuse_version, respond, respond_async
 from llm_mock.boundaries.http.interception import TELEMETRY, sleep
+from llm_mock.boundaries.http.supported_versions import explain_request
 from llm_mock.boundaries.http.wanted import Wanted
 from llm_mock.core.active import active, passes_through
 
@@ -57,6 +58,8 @@ def _asked(sent: WireRequest, provider: str) -> Asked | WireResponse | None:
     if provider == TELEMETRY:
         return drop(sent)
     mock = active()
+    if message := explain_request(sent.headers.get("user-agent", "")):
+        return refuse_version(message, provider, mock)
     asked = read(sent, provider, mock)
     if not isinstance(asked, Asked):
         return asked

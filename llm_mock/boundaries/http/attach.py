@@ -6,6 +6,7 @@ import functools
 import importlib
 from types import ModuleType
 
+from llm_mock.boundaries.http.supported_versions import OLDEST, refuse_outdated
 from llm_mock.boundaries.patching import when_imported
 
 LIBRARIES = {
@@ -24,3 +25,5 @@ def attach() -> None:
 
 def _attach_to(transport: str, library: ModuleType) -> None:
     importlib.import_module(f"{__package__}.transports.{transport}").attach(library)
+    if library.__name__ in OLDEST:
+        refuse_outdated(library)

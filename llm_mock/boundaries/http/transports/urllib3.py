@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import socket
 import time
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -175,7 +176,9 @@ def _clock(urllib3: Any, pool: Any, timeout: Any) -> ClientClock:
 
     wanted = pool._get_timeout(timeout)
     wanted.start_connect()  # a total timeout is counted from there
-    read = urllib3.Timeout.resolve_default_timeout(wanted.read_timeout)
+    read = wanted.read_timeout
+    if read is urllib3.Timeout.DEFAULT_TIMEOUT:  # `resolve_default_timeout` came with a later 1.26
+        read = socket.getdefaulttimeout()
     return ClientClock(read)
 
 

@@ -1,0 +1,112 @@
+"""The oldest supported version of each intercepted library, and the refusal of older ones.
+
+`.ci/matrix` tests each library at its oldest version and at its newest.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from types import ModuleType
+from typing import Any
+
+from llm_mock.boundaries.patching import COROUTINE, is_replaced
+
+OLDEST = {
+    "aiohttp": "3.8",
+    "anthropic": "0.40",
+    "botocore": "1.34",
+    "google-genai": "1.0",
+    "httpx": "0.23",
+    "httpx2": "2.0",
+    "mistralai": "1.5",
+    "openai": "1.55.3",
+    "requests": "2.28",
+    "urllib3": "1.26",
+}
+"""The oldest supported version of each library, by the name of its distribution."""
+USER_AGENTS = {
+    "openai": "openai/python ",
+    "anthropic": "anthropic/python ",
+    "google-genai": "google-genai-sdk/",
+    "mistralai": "mistral-client-python/",
+    "requests": "python-requests/",
+    "botocore": "botocore[/#]",
+}
+"""How the SDKs begin their version in the header `User-Agent`; the others are asked when they are imported."""
+
+_outdated: ContextVar[str | None] = ContextVar("outdated", default=None)
+
+
+def explain_version(library: str, version: str) -> str | None:
+    """Return the message for an unsupported version of a library; None for one that is supported."""
+    oldest = OLDEST.get(library)
+    if oldest is None or _numbers(version) >= _numbers(oldest):
+        return None
+    return (
+        f"{library} {version} is older than {oldest}, the oldest version that llm_mock supports; its calls are "
+        f"refused, and nothing was sent. Install a newer one: pip install '{library}>={oldest}'"
+    )
+
+
+def explain_request(user_agent: str) -> str | None:
+    """Return the message for a request of an unsupported version; None if all of them are supported."""
+    return _outdated.get() or _explain_user_agent(user_agent)
+
+
+@functools.lru_cache(maxsize=256)
+def _explain_user_agent(user_agent: str) -> str | None:
+    for library, start in USER_AGENTS.items():
+        found = re.search(rf"{start}(\d[\w.]*)", user_agent, re.IGNORECASE)
+        if found and (message := explain_version(library, found[1])):
+            return message
+    return None
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)[:3]]
+
+
+def refuse_outdated(library: ModuleType) -> None:
+    """Mark the calls of a library of an unsupported version, after a transport attached to it."""
+    version = getattr(library, "__version__", None)
+    message = explain_version(library.__name__, version) if isinstance(version, str) else None
+    if message is None:
+        return
+    for owner, name, function in _replaced_functions(library):
+        setattr(owner, name, _marking(function, message))
+
+
+def _replaced_functions(library: ModuleType) -> Iterator[tuple[type, str, Callable[..., Any]]]:
+    for owner in list(vars(library).values()):
+        if isinstance(owner, type):
+            for name, function in list(vars(owner).items()):
+                if is_replaced(function):
+                    yield owner, name, function
+
+
+def _marking(function: Callable[..., Any], message: str) -> Callable[..., Any]:
+    """Return a function whose requests are refused with a message."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        token = _outdated.set(message)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _outdated.reset(token)
+
+    @functools.wraps(function)
+    async def call_coroutine_function(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        token = _outdated.set(message)
+        try:
+            return await function(*args, **kwargs)
+        finally:
+            _outdated.reset(token)
+
+    is_coroutine_function = function.__code__.co_flags & COROUTINE
+    return call_coroutine_function if is_coroutine_function else call
