@@ -86,6 +86,10 @@ class LegacyMockWarning(UserWarning):
     """An old mock in `sys.modules`, or a hand-made patch of `get_model` beside unused replies."""
 
 
+class HookFailureWarning(UserWarning):
+    """A hook of the plugin that only reports failed; the outcomes of the tests are pytest's own."""
+
+
 class InvalidFile(LLMMockError):
     """An unreadable or invalid file; the message names file and line."""
 

@@ -5,6 +5,7 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
+import json
 import sys
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
@@ -45,6 +46,7 @@ from llm_mock.plugin.fixtures import (
     mock_llm_calls,
     mock_llm_responses,
 )
+from llm_mock.plugin.guard import begin, guard, reporting_hook
 from llm_mock.plugin.hand_patches import HandPatches
 from llm_mock.plugin.judged import llm_assert, llm_score, pytest_assertrepr_compare
 from llm_mock.plugin.legacy import LegacyMockDetector
@@ -54,8 +56,8 @@ from llm_mock.plugin.run import run_of
 from llm_mock.plugin.runtest import (
     HAND_PATCHES,
     LEGACY,
+    pytest_report_from_serializable,
     pytest_runtest_call,
-    pytest_runtest_logreport,
     pytest_runtest_makereport,
     pytest_runtest_setup,
 )
@@ -66,6 +68,7 @@ from llm_mock.plugin.standing_answers import (
 )
 from llm_mock.plugin.summary import (
     BUDGET_OF_RUN,
+    ENVIRONMENT,
     pytest_configure_node,
     pytest_report_header,
     pytest_sessionfinish,
@@ -85,10 +88,11 @@ def pytest_configure(config: pytest.Config) -> None:
     choice(config, "llm_mock_record", *RECORD_MODES)
     choice(config, "llm_mock_unused_recordings", "report", "error")
     run = run_of(config)
-    if hasattr(config, "workerinput"):
-        run.user_environment = config.workerinput["llm_mock_environment"]
+    begin(config)
+    if environment := getattr(config, "workerinput", {}).get(ENVIRONMENT):
+        run.user_environment = json.loads(environment)
     config.pluginmanager.register(EveryTest() if run.pending else OnRequest(), "llm_mock_fixtures")
-    config.add_cleanup(follow())
+    config.add_cleanup(guard(follow()))
     if config.getoption("--llm-mock-report") or config.getoption("xmlpath", None):
         from llm_mock.plugin import report as plugins
 
@@ -108,17 +112,18 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         config.stash[LEGACY] = LegacyMockDetector(config.getini("llm_mock_legacy_modules"))
         config.stash[HAND_PATCHES] = HandPatches()
-        config.add_cleanup(config.stash[HAND_PATCHES].end)
+        config.add_cleanup(guard(config.stash[HAND_PATCHES].end))
     except ValueError as error:
         raise pytest.UsageError(str(error)) from None
     configure_standing_answers(config)
 
 
-@pytest.hookimpl(tryfirst=True)
+@reporting_hook(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> None:
     run_of(session.config).start_tests()
 
 
+@reporting_hook()
 def pytest_make_parametrize_id(val: object) -> str | None:
     """Agents, and what they are made of, name themselves."""
     name = getattr(type(val), "llm_mock_id", None)

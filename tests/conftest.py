@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 # Imported here so that the runs inside a run, which forget the modules they imported, do not import them anew.
 import llm.cli  # noqa: F401
@@ -51,6 +52,17 @@ def run_python() -> RunPython:
         )
 
     return run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> Iterator[None]:
+    """Have the processes that tests start take SIGINT, also where `nohup` or a shell has this one ignore it."""
+    previous = signal.getsignal(signal.SIGINT)
+    if previous is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    if previous is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, previous)
 
 
 @pytest.fixture

@@ -5,13 +5,14 @@ A line in site-packages (`llm_mock.pth`) calls `start` when Python starts and on
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLES, is_requested
+from llm_mock.boundaries import FOLDER_VARIABLE, OWN_VARIABLE, TESTING_VARIABLE, is_requested, unknown_value
 from llm_mock.boundaries.http import attach as http
 from llm_mock.boundaries.http import placeholder_keys
 from llm_mock.boundaries.llm.attach import attach
@@ -32,12 +33,24 @@ def start() -> None:
     Every call is answered as the test configured that started the process, and else with `{"success": True}`. The
     process gets an `llm` user folder of its own, unless `LLM_USER_PATH` names one.
     """
+    value = unknown_value()
+    if value is not None:
+        _warn_of_value(value)
     if is_requested():
         attach(own_user_folder=True)
         http.attach()
         placeholder_keys.attach()
         folder = os.environ.get(FOLDER_VARIABLE)
         activate(_of_the_test(Path(folder)) if folder else Pending(_mock_of_the_variable))
+
+
+@functools.cache  # Python reads the .pth file once for `lib` and once for `lib64`, where that is a link
+def _warn_of_value(value: str) -> None:
+    print(
+        f"llm-mock: {OWN_VARIABLE}={value[:50]!a} is ignored: set it to 1, true, yes or on to mock the models of "
+        "every Python process, or to 0.",
+        file=sys.stderr,
+    )
 
 
 def _of_the_test(folder: Path) -> Pending:
@@ -55,7 +68,7 @@ def _of_the_test(folder: Path) -> Pending:
 def _mock_of_the_variable() -> MockGetModel:
     """The mock where the variable alone asks for it; a person who set it in a shell may have forgotten it."""
     if TEST_VARIABLE not in os.environ:
-        variable = next(filter(os.environ.get, TESTING_VARIABLES))
+        variable = TESTING_VARIABLE if os.environ.get(TESTING_VARIABLE) else OWN_VARIABLE
         set_to = f"{variable}={os.environ[variable]}"
         print(
             f"llm-mock: {set_to} is set, so models are mocked in this process: no provider is asked.", file=sys.stderr

@@ -12,6 +12,7 @@ from llm_mock.core.active import active
 from llm_mock.cost.budgets import Budget, Used, budget_from, unknown_prices, used_table
 from llm_mock.cost.prices import available, cost_of, no_price_library, tokens_of
 from llm_mock.errors import InvalidBudget, LLMMockError, MissingExtra
+from llm_mock.plugin.guard import reporting_hook
 from llm_mock.plugin.runtest import calls_of_test
 from llm_mock.support.redaction import redacted
 from llm_mock.support.text import dollars, shorten_name
@@ -78,7 +79,7 @@ class BudgetOfRun:
         self._tests: dict[str, CostAndTokens] = {}
         self._in_setup: dict[str, list[tuple[str, CostAndTokens]]] = {}
 
-    @pytest.hookimpl(wrapper=True)
+    @reporting_hook(wrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         mock = active()
@@ -100,7 +101,7 @@ class BudgetOfRun:
                 _add(used, call["model_id"], (cost, tokens_of(call)))
         return _sent(used)
 
-    @pytest.hookimpl(tryfirst=True)
+    @reporting_hook(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         used = [] if self._is_worker else _received(report)
         for model, amounts in used:
@@ -130,7 +131,7 @@ class BudgetOfRun:
         costs = sum((cost for cost, _ in self.models.values() if cost is not None), Decimal(0))
         return costs, sum(tokens for _, tokens in self.models.values())
 
-    @pytest.hookimpl(trylast=True)
+    @reporting_hook(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         (cost, tokens), budget, parts = self._total(), self._budget, []
         if budget.cost is not None:

@@ -13,6 +13,7 @@ from llm_mock.boundaries.llm.get_model import MockGetModel
 from llm_mock.core.active import active
 from llm_mock.core.call_log import LoggedCall
 from llm_mock.plugin.failures import MESSAGE, TRACEBACK, message_of, traceback_of
+from llm_mock.plugin.guard import reporting_hook
 from llm_mock.plugin.judged import judged_since
 from llm_mock.report.calls import PROPERTIES, describe_calls, junit_properties, keep_calls, redacted_calls
 from llm_mock.support.redaction import KNOWN, redacted
@@ -45,11 +46,12 @@ class CallCollector:
         """Have a mock, and those that are put on top of it from now on, keep every call."""
         keep_calls(mock, self._detailed)
 
+    @reporting_hook()
     def pytest_runtest_logstart(self) -> None:
         self._take_outside("between tests" if self._started else "before the first test")
         self._started = True
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    @reporting_hook(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -121,7 +123,7 @@ class CallCollector:
         }
         return json.dumps(shipped, default=_as_json)
 
-    @pytest.hookimpl(tryfirst=True)
+    @reporting_hook(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         self._take_outside("after the last test" if self._started else "before the first test")
         if self._detailed:

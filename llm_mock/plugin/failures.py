@@ -46,6 +46,7 @@ def _redact(report: pytest.TestReport) -> None:
     """
     report.longrepr = _redacted(report.longrepr)
     report.llm_mock_says = True  # type: ignore[attr-defined] # travels from a worker
+    colour(report)
 
 
 def colour(report: pytest.TestReport) -> None:
@@ -142,12 +143,16 @@ def _cut(message: str) -> str:
 def _with_causes(error: BaseException | None) -> Iterator[BaseException]:
     """An error, those that led to it, and those of a group."""
     seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        for inner in getattr(error, "exceptions", ()):
-            yield from _with_causes(inner)
-        error = error.__cause__ or error.__context__
+    left = [error]
+    while left:
+        each = left.pop()
+        if each is None or id(each) in seen:  # an exception of a group may have the group as its context
+            continue
+        seen.add(id(each))
+        yield each
+        group = getattr(each, "exceptions", ())  # exceptions that are no groups may have the attribute, too
+        inner = [one for one in group if isinstance(one, BaseException)] if isinstance(group, (list, tuple)) else []
+        left += [each.__cause__ or each.__context__, *reversed(inner)]
 
 
 def _is_ours(error: BaseException) -> bool:

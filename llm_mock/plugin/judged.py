@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from llm_mock.plugin.guard import reporting_hook
+
 if TYPE_CHECKING:
     from llm_mock.agents import Score
     from llm_mock.agents.result import Finding
@@ -42,6 +44,7 @@ def _judged_by(config: pytest.Config, function: Callable[..., Any]) -> Callable[
     return judged
 
 
+@reporting_hook()
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
     judged = sys.modules.get("llm_mock.agents.assertions")
     scores = [each for each in (left, right) if judged is not None and isinstance(each, judged.Score)]

@@ -15,6 +15,7 @@ import pytest
 
 from llm_mock.migrate.model_discovery import FILE_VARIABLE
 from llm_mock.migrate.targets import GETTERS
+from llm_mock.plugin.guard import begin, reporting_hook
 
 
 class _Watched:
@@ -44,7 +45,7 @@ class LearnedModels:
         self._path = path
         self._models: dict[str, list[str]] = {}
 
-    @pytest.hookimpl(wrapper=True)
+    @reporting_hook(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self._models = {}
         with pytest.MonkeyPatch.context() as patched:
@@ -89,4 +90,5 @@ class LearnedModels:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    begin(config)
     config.pluginmanager.register(LearnedModels(os.environ[FILE_VARIABLE]), "llm_mock_learned_models")

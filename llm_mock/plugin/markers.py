@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from llm_mock.plugin.marker_checks import WRONG_MARKERS, wrong_markers
+from llm_mock.plugin.guard import deciding_hook
+from llm_mock.plugin.marker_checks import TAKES, WRONG_MARKERS, wrong_markers
 from llm_mock.plugin.stash import CASSETTE_CLAIMS
 
 BUDGETS_OF_TESTS = "llm_mock_budgets_of_tests"
@@ -14,6 +15,8 @@ REPEATING_TESTS = "llm_mock_repeating_tests"
 MISBEHAVIOUR = "llm_mock_misbehaviour"
 MISBEHAVIOUR_FIXTURE, CASSETTE_FIXTURE = "_llm_mock_misbehaviour", "_llm_mock_cassette"
 """What the markers use; a project may have fixtures of its own with the public names."""
+_NOT_GENERATED = pytest.StashKey[dict[str, str]]()
+"""Of the configuration: tests that could not be made from their marker, with what to say."""
 LIVE_TEST_SKIPPED = "llm_live: this test calls a real model; run it with --llm-mock-live"
 
 
@@ -42,7 +45,19 @@ def register(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "llm: a plain-language test; collected with --llm.")
 
 
-@pytest.hookimpl(trylast=True)
+def _fail_generated(fault: str, metafunc: pytest.Metafunc) -> None:
+    """Have the test fail that is to run once for each misbehaviour."""
+    metafunc.config.stash.setdefault(_NOT_GENERATED, {})[metafunc.definition.nodeid] = fault
+
+
+def _fail_marked(fault: str, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Have all tests fail that are marked for this plugin."""
+    for item in items:
+        if any(marker.name in TAKES for marker in item.iter_markers()):
+            item.stash[WRONG_MARKERS] = fault
+
+
+@deciding_hook(_fail_generated, trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     node: Any = metafunc.definition
     markers: list[pytest.Mark] = []
@@ -63,6 +78,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize(MISBEHAVIOUR_FIXTURE, chosen, ids=[name for name, _ in chosen], indirect=True)
 
 
+@deciding_hook(_fail_marked)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     with_cassette = []
     for item in items:
@@ -126,7 +142,10 @@ def _use_cassette(item: Any) -> None:
 
 def _use_misbehaviour(item: Any) -> None:
     """Set the misbehaviour up after all other fixtures of a test: it is for the test, not for what prepares it."""
-    if MISBEHAVIOUR_FIXTURE not in getattr(getattr(item, "callspec", None), "params", ()):
+    faults: dict[str, str] = item.config.stash.get(_NOT_GENERATED, {})
+    if item.nodeid in faults:
+        item.stash[WRONG_MARKERS] = faults[item.nodeid]
+    elif MISBEHAVIOUR_FIXTURE not in getattr(getattr(item, "callspec", None), "params", ()):
         where = "runs plain test functions and methods of plain classes only"
         item.add_marker(pytest.mark.skip(reason=f"llm_mock_misbehaviour {where}, not {item.nodeid}"))
     elif MISBEHAVIOUR_FIXTURE not in item.fixturenames:

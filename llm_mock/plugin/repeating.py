@@ -12,6 +12,7 @@ import pytest
 
 from llm_mock.plugin.call_collector import SHIPPED
 from llm_mock.plugin.failures import MESSAGE, message_of
+from llm_mock.plugin.guard import deciding_hook
 from llm_mock.plugin.marker_checks import WRONG_MARKERS, repeats_wanted
 from llm_mock.plugin.stash import PASS_RATE
 from llm_mock.report.calls import summed_properties
@@ -44,6 +45,11 @@ class Repeats(TypedDict):
     failures: list[Failure]
 
 
+def _fail_test(fault: str, repeating: object, item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Have pytest run a test once, as any other, and fail it."""
+    item.stash[WRONG_MARKERS] = fault
+
+
 class RepeatingTests:
     """A pytest plugin that runs marked tests as often as is wanted, with one outcome for all runs of a test.
 
@@ -57,7 +63,7 @@ class RepeatingTests:
     def __init__(self, times: int | None) -> None:
         self._times = times
 
-    @pytest.hookimpl(tryfirst=True)
+    @deciding_hook(_fail_test, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
         mark = item.get_closest_marker(MARKER)
         if mark is None or item.stash.get(WRONG_MARKERS, None):
@@ -83,8 +89,8 @@ def _runs(item: pytest.Item, nextitem: pytest.Item | None, times: int) -> Iterat
     sections, properties = list(item._report_sections), list(item.user_properties)
     for number in range(1, times + 1):
         item._report_sections[:], item.user_properties[:] = sections, properties
-        if number > 1 and getattr(item, "_instance", None) is not None:  # each run is made by an instance of its own
-            del item._instance  # type: ignore[attr-defined]
+        if number > 1 and isinstance(item.parent, pytest.Class):  # each run is made by an instance of its own
+            vars(item).pop("_instance", None)  # which pytest before 8.2 has in the bound method alone
             item._obj = None  # type: ignore[attr-defined]
         # another item beside this one: what is torn down is this test, and nothing that it shares with others
         yield runtestprotocol(item, log=False, nextitem=nextitem if number == times else copy.copy(item))

@@ -12,6 +12,7 @@ import pytest
 
 from llm_mock.plugin.call_collector import SHIPPED, CallCollector
 from llm_mock.plugin.failures import MESSAGE, TRACEBACK, message_of
+from llm_mock.plugin.guard import reporting_hook
 from llm_mock.plugin.run import TestRun
 from llm_mock.plugin.stash import PASS_RATE
 from llm_mock.report.document import as_json, new_document, new_test
@@ -87,13 +88,15 @@ class ReportWriter:
         self._lines: list[str] = []
         self._broken: set[str] = set()
 
-    @pytest.hookimpl(optionalhook=True)
+    @reporting_hook(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         self._positions = self._positions or {nodeid: position for position, nodeid in enumerate(ids)}
 
+    @reporting_hook()
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self._begun.add(nodeid)
 
+    @reporting_hook()
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         worker = getattr(getattr(report, "node", None), "gateway", None)
         self._begun.discard(report.nodeid)
@@ -122,6 +125,7 @@ class ReportWriter:
             )
         return test
 
+    @reporting_hook()
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         error = excinfo.value
         by = f"pytest.exit: {error}" if isinstance(error, pytest.exit.Exception) else excinfo.typename
@@ -139,25 +143,27 @@ class ReportWriter:
         """The test that was interrupted on a worker; else what stands for calls outside tests."""
         return next((test for key, test in self._running.items() if key[1] == worker), {"calls": [], "worker": worker})
 
+    @reporting_hook()
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A file that cannot be collected is an error too; each xdist worker reports it."""
         if report.failed and report.nodeid not in self._broken:
             self._broken.add(report.nodeid)
             self._tests.append(new_test(report.nodeid, outcome="error", message=_message(report)))
 
-    @pytest.hookimpl(optionalhook=True)
+    @reporting_hook(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         if shipped := getattr(node, "workeroutput", {}).pop(SHIPPED, None):  # it is down twice if it was interrupted
             self._received.append((self._test_on(node.gateway.id), shipped))
 
-    @pytest.hookimpl(trylast=True)
+    @reporting_hook(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if session.config.getoption("collectonly"):
             return
         self._mark_interrupted()
         positions = self._positions
         if positions is None:
-            self._received.append((self._test_on(None), self._collector.last))
+            if self._collector.last:
+                self._received.append((self._test_on(None), self._collector.last))
         else:  # each worker sends its own
             self._tests.sort(key=lambda test: positions.get(test["id"], len(positions)))
         data = as_json(self._document())
@@ -183,6 +189,7 @@ class ReportWriter:
             self._outside += [{"worker": test["worker"], **group} for group in received["outside"]]
         return new_document(self._tests, self._outside, self._run.agents, time.time() - self._start)
 
+    @reporting_hook()
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for line in self._lines:
             terminalreporter.write_sep("-", line)

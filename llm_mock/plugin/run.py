@@ -19,6 +19,7 @@ from llm_mock.boundaries.llm.attach import attach
 from llm_mock.core.active import Pending, activate, pointer, set_live, set_passthrough, set_refusal
 from llm_mock.core.ownership import begin_test
 from llm_mock.errors import LLMMockError
+from llm_mock.plugin.guard import guard
 from llm_mock.plugin.options import boolean, choice, settings_of
 from llm_mock.support.environment import set_environment
 from llm_mock.support.redaction import KNOWN
@@ -210,8 +211,8 @@ def run_of(config: pytest.Config) -> TestRun:
         except LLMMockError as error:
             raise pytest.UsageError(str(error)) from None
         config.stash[RUN] = run
-        config.add_cleanup(config.stash[RUN].stop)
-        config.add_cleanup(_end_servers)  # also after Ctrl-C
+        config.add_cleanup(guard(run.stop))
+        config.add_cleanup(guard(_end_servers))  # also after Ctrl-C
     return config.stash[RUN]
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from llm_mock.core.active import active_if_made, is_mocked
 from llm_mock.errors import LLMMockError
+from llm_mock.plugin.guard import reporting_hook
 from llm_mock.plugin.hand_patches import HandPatches
 from llm_mock.plugin.legacy import LegacyMockDetector
 from llm_mock.plugin.marker_checks import WRONG_MARKERS
@@ -97,7 +98,7 @@ def _warn(item: pytest.Item, warning: Warning) -> None:
     pytest.fail(str(warning), pytrace=False)
 
 
-@pytest.hookimpl(wrapper=True)
+@reporting_hook(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -134,12 +135,15 @@ def pytest_runtest_makereport(
     return report
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+@reporting_hook(wrapper=True)
+def pytest_report_from_serializable() -> Generator[None, Any, Any]:
+    """Colour a failure that comes from a worker of pytest-xdist: how a text is written does not travel."""
+    report = yield
     if getattr(report, "llm_mock_says", False):
         from llm_mock.plugin.failures import colour
 
         colour(report)
+    return report
 
 
 def _hidden_fixtures(item: pytest.Item) -> str:

@@ -13,9 +13,10 @@ import pytest
 from llm_mock.core.active import active
 from llm_mock.errors import DriverError, UnexpectedCall
 from llm_mock.plugin.call_collector import STEPS
+from llm_mock.plugin.guard import deciding_hook
 from llm_mock.plugin.options import DRIVERS
 from llm_mock.plugin.yaml_fixtures import fixture_values
-from llm_mock.plugin.yaml_items import YAMLFile, YAMLItem
+from llm_mock.plugin.yaml_items import YAMLFile, YAMLItem, uncollected
 from llm_mock.specs.allowed_hosts import AllowedHosts
 from llm_mock.specs.drivers import Driver, DryRun
 from llm_mock.specs.failure import LLMTestFailed
@@ -43,6 +44,7 @@ class SpecCollector:
         if timeout is not None and not 1 <= timeout <= LONGEST:
             raise pytest.UsageError(f"--llm-timeout: {timeout} must be a number of seconds from 1 to {LONGEST:,}")
 
+    @deciding_hook(uncollected)
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         if file_path.suffix not in (".yaml", ".yml") or not _is_test(file_path, parent):
             return None

@@ -11,10 +11,11 @@ import pytest
 
 from llm_mock.core.active import active
 from llm_mock.errors import LLMMockError
+from llm_mock.plugin.guard import deciding_hook
 from llm_mock.plugin.run import run_of
 from llm_mock.plugin.stash import CASSETTE_CLAIMS, PASS_RATE, RECORDINGS
 from llm_mock.plugin.yaml_fixtures import request_of
-from llm_mock.plugin.yaml_items import TestFailed, YAMLFile, YAMLItem
+from llm_mock.plugin.yaml_items import TestFailed, YAMLFile, YAMLItem, uncollected
 from llm_mock.support.redaction import OUTPUT
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class SuiteCollector:
             files, role = _suites_and_role(line, folder)
             self._role_of.update(dict.fromkeys(files, role))
 
+    @deciding_hook(uncollected)
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         path = file_path.resolve()
         if path not in self._role_of:

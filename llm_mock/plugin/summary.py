@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from llm_mock.plugin.guard import SHIPPED_FAULTS, report_faults_of_worker, reporting_hook
 from llm_mock.plugin.run import RUN
 from llm_mock.plugin.stash import PASS_RATE, RECORDINGS, UNUSED_RECORDINGS
 
 BUDGET_OF_RUN = "llm_mock_budget_of_run"
+ENVIRONMENT = "llm_mock_environment"
+SHIPPED = "llm_mock_of_worker"
+"""The keys of xdist's `workerinput` and `workeroutput` for what they hold: JSON in ASCII, which takes any text."""
 OUTSIDE_TESTS = "outside of tests"
 SHOWN_TESTS = 10
 
 
-@pytest.hookimpl(optionalhook=True)
+@reporting_hook(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    node.workerinput["llm_mock_environment"] = dict(node.config.stash[RUN].user_environment)
+    node.workerinput[ENVIRONMENT] = json.dumps(dict(node.config.stash[RUN].user_environment))
 
 
+@reporting_hook()
 def pytest_report_header(config: pytest.Config) -> str | None:
     if config.stash[RUN].pending is None:
         return None
@@ -31,47 +37,53 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return f"llm-mock: models of llm are mocked{', except ' if real else ''}{', '.join(real)}"
 
 
+@reporting_hook()
 def pytest_sessionfinish(session: pytest.Session) -> None:
     run = session.config.stash[RUN]
-    output = getattr(session.config, "workeroutput", None)
-    if mock := run.mock_if_made:
+    mock = run.mock_if_made
+    if mock is not None:
         mock.history.add_totals(mock.calls, OUTSIDE_TESTS)
-        if output is not None:
-            output["llm_mock_totals"] = mock.history.totals, mock.history.answered_by_default
-            if mock.history.late_calls:
-                from llm_mock.plugin.late_calls import to_worker_output
+    if hasattr(session.config, "workeroutput"):
+        shipped: dict[str, Any] = {
+            "totals": None if mock is None else [mock.history.totals, mock.history.answered_by_default],
+            "unused": session.config.stash.get(UNUSED_RECORDINGS, []),
+            "recorded": session.config.stash.get(RECORDINGS, {}),
+            "agents": run.agents,
+        }
+        if mock is not None and mock.history.late_calls:
+            from llm_mock.plugin.late_calls import to_worker_output
 
-                output["llm_mock_late_calls"] = to_worker_output(mock.history.late_calls)
-    if output is not None:
-        output["llm_mock_unused"] = session.config.stash.get(UNUSED_RECORDINGS, [])
-        output["llm_mock_recorded"] = session.config.stash.get(RECORDINGS, {})
-        output["llm_mock_agents"] = run.agents
+            shipped["late_calls"] = to_worker_output(mock.history.late_calls)
+        session.config.workeroutput[SHIPPED] = json.dumps(shipped)
 
 
-@pytest.hookimpl(optionalhook=True)
+@reporting_hook(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     run = node.config.stash[RUN]
     output = getattr(node, "workeroutput", {})
-    if "llm_mock_totals" in output and run.mock is not None:
+    report_faults_of_worker(output.get(SHIPPED_FAULTS, {}))
+    shipped = json.loads(output.get(SHIPPED, "{}"))
+    if shipped.get("totals") and run.mock is not None:
         from llm_mock.core.records import add_totals
 
-        totals, by_default = output["llm_mock_totals"]
+        totals, by_default = shipped["totals"]
         add_totals(run.mock.history.totals, totals)
         for test, number in by_default.items():
             of_run = run.mock.history.answered_by_default
             of_run[test] = of_run.get(test, 0) + number
-    if "llm_mock_late_calls" in output and run.mock is not None:
+    if "late_calls" in shipped and run.mock is not None:
         from llm_mock.plugin.late_calls import from_worker_output
 
-        run.mock.history.late_calls.update(from_worker_output(output["llm_mock_late_calls"]))
-    if agents := output.get("llm_mock_agents"):
+        run.mock.history.late_calls.update(from_worker_output(shipped["late_calls"]))
+    if agents := shipped.get("agents"):
         from llm_mock.agents.summary import add
 
         add(run.agents, agents)
-    node.config.stash.setdefault(RECORDINGS, {}).update(output.get("llm_mock_recorded", {}))
-    node.config.stash.setdefault(UNUSED_RECORDINGS, []).extend(output.get("llm_mock_unused", []))
+    node.config.stash.setdefault(RECORDINGS, {}).update(shipped.get("recorded", {}))
+    node.config.stash.setdefault(UNUSED_RECORDINGS, []).extend(shipped.get("unused", []))
 
 
+@reporting_hook()
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if recorded := config.stash.get(RECORDINGS, {}):
         from llm_mock.support.text import count

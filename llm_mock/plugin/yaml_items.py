@@ -41,6 +41,29 @@ class YAMLFile(pytest.File):
         raise NotImplementedError
 
 
+class UncollectedFile(pytest.File):
+    """A YAML file that a fault of the plugin keeps from being collected; it is an error, as its tests do not run."""
+
+    def __init__(self, *, fault: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._fault = fault
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Fail.
+
+        Raises:
+            CollectError: always, with the fault.
+        """
+        raise self.CollectError(self._fault)
+
+
+def uncollected(fault: str, collector: object, file_path: Path, parent: pytest.Collector) -> UncollectedFile | None:
+    """Return the collector of a YAML file that says why it is not collected; None for any other file."""
+    if file_path.suffix not in (".yaml", ".yml"):
+        return None
+    return UncollectedFile.from_parent(parent, path=file_path, fault=fault)
+
+
 class YAMLItem(pytest.Item):
     """One test of a YAML file. It has a mock of its own, as every test function has one.
 

@@ -68,9 +68,26 @@ def test_some_values_do_not_ask_for_the_mock(value: str | None) -> None:
 @pytest.mark.parametrize("value", ["1", "true", "YES", "anything"])
 def test_any_other_value_asks_for_the_mock(value: str) -> None:
     assert is_requested({"PFLOW_TESTING": value})
-    assert is_requested({"LLM_MOCK": value, "PFLOW_TESTING": ""})
     assert not is_requested({"LLM_MOCK": value, "PFLOW_TESTING": "0"})
     assert not is_requested({"LLM_MOCK": "off", "PFLOW_TESTING": value})
+
+
+@pytest.mark.parametrize("value", ["1", "true", "YES", " on "])
+def test_yes_in_our_own_variable_asks_for_the_mock(value: str) -> None:
+    assert is_requested({"LLM_MOCK": value, "PFLOW_TESTING": ""})
+
+
+@pytest.mark.parametrize("value", ["http://localhost:8080", "anything", "2", "none"])
+def test_another_value_of_our_own_variable_is_warned_of_and_does_nothing(value: str, run_python: RunPython) -> None:
+    assert not is_requested({"LLM_MOCK": value})
+    assert is_requested({"LLM_MOCK": value, "PFLOW_TESTING": "1"})
+    code = "import llm, sys; print(hasattr(llm.get_model_aliases, '__wrapped__'))"
+    result = run_python(code, LLM_MOCK=value, PFLOW_TESTING=None)
+    assert result.stdout == "False\n"
+    assert result.stderr == (
+        f"llm-mock: LLM_MOCK={value!r} is ignored: set it to 1, true, yes or on to mock the models of every Python "
+        "process, or to 0.\n"
+    )
 
 
 def test_a_process_has_an_llm_user_folder_of_its_own(run_python: RunPython, tmp_path: Path) -> None:

@@ -185,3 +185,37 @@ def test_a_skipped_run_hides_none_that_failed(pytester: pytest.Pytester) -> None
     result = pytester.runpytest("-p", "no:randomly")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["0 of 4 runs passed (0%), and 100% must:", "  run 1 failed: AssertionError: wrong"])
+
+
+def test_each_run_of_a_method_has_an_instance_of_its_own(pytester: pytest.Pytester) -> None:
+    write(
+        pytester,
+        "test_r.py",
+        """
+        import unittest
+        import pytest
+
+        instances = []
+
+        class TestMethods:
+            @pytest.fixture(autouse=True)
+            def instance(self):
+                assert not any(self is other for other in instances)
+                instances.append(self)
+
+            @pytest.mark.llm_mock_repeat(3)
+            def test_method(self):
+                assert self is instances[-1]
+
+        class TestOfUnittest(unittest.TestCase):
+            @pytest.mark.llm_mock_repeat(3)
+            def test_method(self):
+                assert not hasattr(self, "seen")
+                self.seen = True
+
+        def test_number():
+            assert len(instances) == 3
+        """,
+    )
+    result = pytester.runpytest("-p", "no:randomly")
+    result.assert_outcomes(passed=3)

@@ -1,0 +1,297 @@
+"""A fault in a hook of the plugin never ends a run, and never changes what its tests come to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from tests.plugin.faulty_hooks import FAULT, HOOKS, break_hook, places_of
+from tests.plugin.files import write
+
+STARTS_THE_RUN = {
+    "llm_mock.plugin.options:pytest_addoption",
+    "llm_mock.plugin.standing_answers:HookSpecs.pytest_llm_mock_configure",
+    "llm_mock.plugin.standing_answers:pytest_addhooks",
+    "llm_mock.plugin.standing_answers:pytest_plugin_registered",
+    "llm_mock.plugin.learned_models:pytest_configure",
+    "llm_mock.pytest_plugin:pytest_configure",
+    "llm_mock.pytest_plugin:pytest_load_initial_conftests",
+}
+"""Without these nothing is mocked, or not as the project says: a run must not begin like that."""
+FAILS_ITS_TEST = {
+    "llm_mock.plugin.budget:BudgetsOfTests.pytest_runtest_call",
+    "llm_mock.plugin.runtest:pytest_runtest_call",
+    "llm_mock.plugin.runtest:pytest_runtest_setup",
+}
+"""What these raise is the failure of a test, as pytest has it."""
+DECIDES = {
+    "llm_mock.plugin.markers:pytest_collection_modifyitems",
+    "llm_mock.plugin.markers:pytest_generate_tests",
+    "llm_mock.plugin.repeating:RepeatingTests.pytest_runtest_protocol",
+    "llm_mock.plugin.spec_items:SpecCollector.pytest_collect_file",
+    "llm_mock.plugin.suite_items:SuiteCollector.pytest_collect_file",
+}
+"""Where these fail, the tests that they are about fail: they must not pass because nothing was done for them."""
+OF_XDIST = {
+    "llm_mock.plugin.report:ReportWriter.pytest_testnodedown",
+    "llm_mock.plugin.report:ReportWriter.pytest_xdist_node_collection_finished",
+    "llm_mock.plugin.runtest:pytest_report_from_serializable",
+    "llm_mock.plugin.summary:pytest_configure_node",
+    "llm_mock.plugin.summary:pytest_testnodedown",
+}
+OF_AN_INTERRUPT = "llm_mock.plugin.report:ReportWriter.pytest_keyboard_interrupt"
+OF_MIGRATE = "llm_mock.plugin.learned_models:LearnedModels.pytest_runtest_protocol"
+ELSEWHERE = {OF_AN_INTERRUPT, OF_MIGRATE}
+
+
+def faults_except(others: Iterable[str]) -> list[tuple[str, str]]:
+    """Each hook that only reports, but for some, with each place where it may fail."""
+    hooks = sorted(HOOKS.keys() - STARTS_THE_RUN - FAILS_ITS_TEST - DECIDES - {*others})
+    return [(hook, place) for hook in hooks for place in places_of(hook)]
+
+
+TESTS = """
+    import llm
+    import pytest
+
+    @pytest.fixture
+    def broken():
+        raise ValueError("of a fixture")
+
+    @pytest.mark.parametrize("number", [1, 2])
+    def test_passes(number):
+        assert llm.get_model("m").prompt("Hello").text()
+
+    def test_fails():
+        assert [1] == [2]
+
+    def test_errs(broken): ...
+
+    def test_is_skipped():
+        pytest.skip("not now")
+
+    @pytest.mark.xfail
+    def test_is_expected_to_fail():
+        raise KeyError("x")
+"""
+OPTIONS = ("-o", "llm_mock_max_tokens=1000", "--llm-mock-report=r.json", "--junitxml=j.xml", "-p", "no:randomly")
+
+
+@pytest.fixture
+def plain(pytester: pytest.Pytester) -> dict[str, int]:
+    """The outcomes of a run without the plugin."""
+    write(pytester, "test_it.py", TESTS)
+    outcomes = pytester.runpytest("-p", "no:llm_mock", "-p", "no:randomly").parseoutcomes()
+    assert outcomes == {"passed": 2, "failed": 1, "errors": 1, "skipped": 1, "xfailed": 1}
+    return outcomes
+
+
+def assert_reported(result: pytest.RunResult, hook: str, plain: dict[str, int], number: int = 1) -> None:
+    """Assert that a run has the outcomes of one without the plugin, and that one of its warnings names the hook."""
+    assert result.parseoutcomes() == {**plain, "warnings": number}
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    shown = result.stdout.str()
+    named = hook.replace(":", ".")
+    assert shown.count(f"HookFailureWarning: {named} failed.") == 1
+    assert shown.count(f"RuntimeError: {FAULT}") == number
+    assert "Traceback (most recent call last):" in shown
+    assert "INTERNALERROR" not in shown + result.stderr.str()
+
+
+def test_every_hook_of_the_plugin_is_guarded_or_listed() -> None:
+    unguarded = {hook for hook, function in HOOKS.items() if not getattr(function, "is_guarded", False)}
+    assert unguarded == STARTS_THE_RUN | FAILS_ITS_TEST
+    assert HOOKS.keys() >= DECIDES | OF_XDIST | {OF_AN_INTERRUPT, OF_MIGRATE}
+
+
+@pytest.mark.parametrize(("hook", "place"), faults_except(OF_XDIST | ELSEWHERE))
+def test_a_fault_in_a_hook_is_a_warning(
+    hook: str, place: str, pytester: pytest.Pytester, plain: dict[str, int]
+) -> None:
+    mend = break_hook(hook, place)
+    try:
+        result = pytester.runpytest(*OPTIONS, "-W", "error")
+    finally:
+        mend()
+    assert_reported(result, hook, plain)
+
+
+NODE_DOWN = "llm_mock.plugin.summary:pytest_testnodedown"
+"""The hook by which the faults of workers arrive."""
+WITHOUT_REPORT = {"llm_mock.plugin.report:ReportWriter.pytest_collectreport"}
+"""Workers send reports of what failed alone."""
+UNDER_XDIST = sorted(
+    HOOKS.keys() - STARTS_THE_RUN - FAILS_ITS_TEST - DECIDES - ELSEWHERE - WITHOUT_REPORT - {NODE_DOWN}
+)
+
+
+@pytest.mark.parametrize(
+    ("hooks", "where"),
+    [(UNDER_XDIST, "before"), (UNDER_XDIST, "after"), ([NODE_DOWN], "before")],
+    ids=["all but one", "all but one, after the others", "the one"],
+)
+def test_faults_in_hooks_under_xdist_are_a_warning_each(
+    hooks: list[str],
+    where: str,
+    pytester: pytest.Pytester,
+    plain: dict[str, int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("FAULTY_HOOKS", " ".join(hooks))
+    monkeypatch.setenv("FAULTY_WHERE", where)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    faulty = ("-p", "tests.plugin.faulty_hooks", "-W", "error")
+    result = pytester.runpytest_subprocess(*OPTIONS, *faulty, "-p", "xdist", "-n", "2")
+    for hook in hooks:
+        assert_reported(result, hook, plain, len(hooks))
+
+
+def test_a_fault_while_an_interrupt_is_noted_is_a_warning(pytester: pytest.Pytester) -> None:
+    write(pytester, "test_it.py", "def test_it(): raise KeyboardInterrupt\n")
+    mend = break_hook(OF_AN_INTERRUPT)
+    try:
+        result = pytester.runpytest(*OPTIONS, no_reraise_ctrlc=True)
+    finally:
+        mend()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    warning = f"*HookFailureWarning: {OF_AN_INTERRUPT.replace(':', '.')} failed.*"
+    result.stdout.fnmatch_lines([warning, "*1 warning in *"])
+
+
+@pytest.mark.parametrize("hook", sorted(FAILS_ITS_TEST - {"llm_mock.plugin.budget:BudgetsOfTests.pytest_runtest_call"}))
+def test_a_fault_around_a_test_fails_that_test(hook: str, pytester: pytest.Pytester) -> None:
+    write(pytester, "test_it.py", "def test_it(): pass\n\n\ndef test_other(): pass\n")
+    mend = break_hook(hook, places_of(hook)[0])
+    try:
+        result = pytester.runpytest()
+    finally:
+        mend()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert {name: number for name, number in result.parseoutcomes().items() if name != "warnings"} in (
+        {"failed": 2},
+        {"errors": 2},
+    )
+
+
+@pytest.mark.parametrize(
+    ("hook", "outcomes"),
+    [
+        ("llm_mock.plugin.markers:pytest_collection_modifyitems", {"errors": 2, "passed": 1}),
+        ("llm_mock.plugin.markers:pytest_generate_tests", {"errors": 1, "passed": 2}),
+        ("llm_mock.plugin.repeating:RepeatingTests.pytest_runtest_protocol", {"errors": 3}),
+    ],
+)
+def test_a_fault_in_what_a_marker_does_fails_marked_tests(
+    hook: str, outcomes: dict[str, int], pytester: pytest.Pytester
+) -> None:
+    write(
+        pytester,
+        "test_it.py",
+        """
+        import llm
+        import pytest
+
+        @pytest.mark.llm_mock_misbehaviour("rate-limit")
+        def test_misbehaviour():
+            with pytest.raises(Exception):
+                llm.get_model("m").prompt("Hello").text()
+
+        @pytest.mark.llm_mock_repeat(2)
+        def test_repeated(): ...
+
+        def test_plain(): ...
+        """,
+    )
+    mend = break_hook(hook)
+    try:
+        result = pytester.runpytest("-p", "no:randomly")
+    finally:
+        mend()
+    assert result.parseoutcomes() == outcomes
+    result.stdout.fnmatch_lines([f"*{hook.replace(':', '.')} failed.*", f"*RuntimeError: {FAULT}"])
+
+
+@pytest.mark.parametrize(
+    ("hook", "options"),
+    [
+        ("llm_mock.plugin.spec_items:SpecCollector.pytest_collect_file", ("--llm",)),
+        ("llm_mock.plugin.suite_items:SuiteCollector.pytest_collect_file", ("-o", "llm_mock_suites=llm/*.yaml")),
+    ],
+)
+def test_a_yaml_file_that_a_fault_keeps_from_being_collected_is_an_error(
+    hook: str, options: tuple[str, ...], pytester: pytest.Pytester
+) -> None:
+    write(pytester, "llm/it.yaml", "test: {}\n")
+    write(pytester, "test_it.py", "def test_it(): pass\n")
+    mend = break_hook(hook)
+    try:
+        result = pytester.runpytest(*options, "--continue-on-collection-errors")
+    finally:
+        mend()
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*ERROR collecting llm/it.yaml*", f"*RuntimeError: {FAULT}"])
+
+
+RAISED_OUT_OF_A_GROUP = """
+    import sys
+    import pytest
+
+    if sys.version_info < (3, 11):
+        from exceptiongroup import ExceptionGroup
+
+    def test_member_of_a_group():
+        inner = ValueError("x")
+        try:
+            raise ExceptionGroup("g", [inner])
+        except ExceptionGroup:
+            raise inner
+
+    def test_groups_in_each_other():
+        inner = ValueError("y")
+        outer = ExceptionGroup("o", [ExceptionGroup("i", [inner])])
+        inner.__cause__ = outer
+        raise outer
+
+    class Odd(Exception):
+        exceptions = 5
+
+    def test_an_exception_that_is_no_group():
+        raise Odd("z")
+
+    def test_a_long_chain():
+        error = ValueError("0")
+        for number in range(3000):
+            following = ValueError(str(number))
+            following.__context__, error = error, following
+        raise error
+"""
+
+
+def test_an_exception_that_leads_to_itself_is_the_failure_of_its_test(pytester: pytest.Pytester) -> None:
+    write(pytester, "test_it.py", RAISED_OUT_OF_A_GROUP)
+    result = pytester.runpytest("--tb=line", "-p", "no:randomly")
+    result.assert_outcomes(failed=4)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "HookFailureWarning" not in result.stdout.str()
+
+
+def test_a_fault_after_the_summary_is_written_to_standard_error(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(pytester, "test_it.py", "def test_it(): pass\n")
+    code = """
+        from llm_mock.plugin.run import TestRun
+
+        def stop(self):
+            raise RuntimeError("injected fault")
+
+        TestRun.stop = stop
+    """
+    write(pytester, "late.py", code)
+    monkeypatch.syspath_prepend(pytester.path)
+    result = pytester.runpytest_subprocess("-p", "late")
+    assert result.ret == pytest.ExitCode.OK
+    result.assert_outcomes(passed=1)
+    result.stderr.fnmatch_lines(["HookFailureWarning: late.stop failed.*", "RuntimeError: injected fault"])
