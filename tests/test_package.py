@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.metadata
+import re
 from pathlib import Path
 
 import pytest
 
 import llm_mock
+from llm_mock.boundaries.http.supported_versions import OLDEST
 
 from .conftest import RunPython
 
@@ -51,3 +54,25 @@ def test_the_model_stays_small_and_types_are_shipped() -> None:
     package = Path(llm_mock.__file__).parent
     assert len((package / "boundaries" / "llm" / "model.py").read_text().splitlines()) < 100
     assert (package / "py.typed").exists()
+
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/index.md", "docs/platforms.md"])
+def test_the_documentation_states_the_versions_that_are_required_and_tested(document: str) -> None:
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    pythons = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', project)
+    [pytest_version] = re.findall(r'^    "pytest>=([\d.]+)"', project, re.MULTILINE)
+    [llm_version] = re.findall(r'^    "llm>=([\d.]+)"', project, re.MULTILINE)
+    stated = f"Python {pythons[0]} to {pythons[-1]}, pytest {pytest_version} or newer and `llm` {llm_version} to "
+    assert stated in " ".join((ROOT / document).read_text(encoding="utf-8").split())
+    matrix = (ROOT / ".ci" / "matrix").read_text(encoding="utf-8")
+    [tested] = re.findall(r"^PYTHONS = (.*)$", matrix, re.MULTILINE)
+    assert set(pythons) <= set(ast.literal_eval(tested))
+
+
+def test_the_documentation_states_the_oldest_version_of_each_intercepted_library() -> None:
+    text = (ROOT / "docs" / "platforms.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([\w-]+) \| ([\d.]+) \|$", text, re.MULTILINE)
+    assert dict(rows) == OLDEST
