@@ -12,6 +12,10 @@ TESTING_VARIABLE = "PFLOW_TESTING"
 TESTING_VARIABLES = (OWN_VARIABLE, TESTING_VARIABLE)
 FOLDER_VARIABLE = "LLM_MOCK_FOLDER"
 """Where such a process finds what the test configured that started it."""
+HOSTS_VARIABLE = "LLM_MOCK_HOSTS"
+"""Further hosts of model APIs, for such a process."""
+OFFLINE_VARIABLE = "LLM_MOCK_OFFLINE"
+"""Set if such a process, which a dry run started, may connect to no other machine."""
 NO_KEY = "no-key-needed-by-llm-mock"
 """What stands for the key of a provider where there is none."""
 TRUE_VALUES = frozenset({"1", "true", "yes", "on"})

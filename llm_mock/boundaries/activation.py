@@ -12,9 +12,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llm_mock.boundaries import FOLDER_VARIABLE, OWN_VARIABLE, TESTING_VARIABLE, is_requested, unknown_value
+from llm_mock.boundaries import (
+    FOLDER_VARIABLE,
+    HOSTS_VARIABLE,
+    OFFLINE_VARIABLE,
+    OWN_VARIABLE,
+    TESTING_VARIABLE,
+    is_requested,
+    unknown_value,
+)
 from llm_mock.boundaries.http import attach as http
 from llm_mock.boundaries.http import placeholder_keys
+from llm_mock.boundaries.http.wanted import Wanted
 from llm_mock.boundaries.llm.attach import attach
 from llm_mock.core.active import Pending, activate
 
@@ -37,6 +46,8 @@ def start() -> None:
     if value is not None:
         _warn_of_value(value)
     if is_requested():
+        Wanted.is_offline = bool(os.environ.get(OFFLINE_VARIABLE))
+        Wanted.hosts = tuple(os.environ.get(HOSTS_VARIABLE, "").split())
         attach(own_user_folder=True)
         http.attach()
         placeholder_keys.attach()

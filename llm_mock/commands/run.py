@@ -16,6 +16,7 @@ from llm_mock.commands.errors import tell
 from llm_mock.commands.role import prepared_role
 from llm_mock.errors import InvalidSession
 from llm_mock.suites.case import dry_run_model
+from llm_mock.suites.dry_run_hosts import refuse_remote_servers
 from llm_mock.suites.role import Role
 from llm_mock.support.text import escaped, shorten_name
 
@@ -94,6 +95,8 @@ class _Chat:
         """Run the agent, and print its answer; whether it came to an end."""
         known = len(self._session.responses)
         try:
+            if self._dry_run:
+                refuse_remote_servers(self._agent.servers)
             result = aitest_run_sync(self._session, prompt, model_override=self._model())
         except (llm.NeedsKeyException, llm.UnknownModelError) as error:
             tell("Error", str(error.args[0] if error.args else error))

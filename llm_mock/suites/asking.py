@@ -23,6 +23,7 @@ from llm_mock.errors import LLMMockError
 from llm_mock.suites.assertion_types.base import reported, reported_error
 from llm_mock.suites.assertion_types.python_functions import loaded_function, raised_at
 from llm_mock.suites.assertion_types.text_assertion import text_at, text_of
+from llm_mock.suites.dry_run_hosts import ADVICE, is_local_url
 from llm_mock.suites.target import PROMPT, Target
 from llm_mock.suites.time_limit import CaseTimedOut, check_time, seconds_left
 from llm_mock.support.interpolation import interpolated, map_texts
@@ -158,11 +159,13 @@ def ask_endpoint(target: Target, prompt: str, dry_run: bool) -> str:
             f"a dry run does not ask {shorten_name(url)}, as its models may be real. Start it so that "
             "`llm-mock serve replies.yaml` answers them, and say mocked: true in the target; or run without --dry-run"
         )
+    if dry_run and not is_local_url(url):
+        raise TargetMissing(f"a dry run does not ask {shorten_name(url)}, which is not on this machine. {ADVICE}")
     body = json.dumps(map_texts(target.body, lambda text: text.replace(PROMPT, prompt))).encode()
     headers = {name: interpolated(value, _of_environment) for name, value in target.headers.items()}
     request = urllib.request.Request(url, body, {"Content-Type": "application/json", **headers}, method="POST")
     try:
-        with urllib.request.urlopen(request, timeout=seconds_left(target.timeout)) as response:
+        with _opener(dry_run).open(request, timeout=seconds_left(target.timeout)) as response:
             answer: bytes = response.read(LARGEST_ANSWER)
     except urllib.error.HTTPError as error:
         with error:
@@ -175,6 +178,22 @@ def ask_endpoint(target: Target, prompt: str, dry_run: bool) -> str:
         check_time()
         raise TargetFailed(f"{shorten_name(url)} gave no answer: {reported_error(error)}") from None
     return answer.decode(errors="replace")
+
+
+class _StayingHere(urllib.request.HTTPRedirectHandler):
+    """Refuses to follow an endpoint of this machine to another one."""
+
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+        if not is_local_url(newurl):
+            raise TargetMissing(f"the target leads on to {shorten_name(newurl)}, which is not asked. {ADVICE}")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _opener(dry_run: bool) -> urllib.request.OpenerDirector:
+    """Return what sends requests: in a dry run without a proxy, which may be another machine."""
+    if not dry_run:
+        return urllib.request.build_opener()
+    return urllib.request.build_opener(urllib.request.ProxyHandler({}), _StayingHere)
 
 
 def _of_environment(name: str) -> str:

@@ -20,6 +20,7 @@ from llm_mock.boundaries.llm.create import create_mock_get_model
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra, ServerError
 from llm_mock.suites.assertions import RunContext
 from llm_mock.suites.checking import checked_turn
+from llm_mock.suites.dry_run_hosts import refuse_remote_servers
 from llm_mock.suites.repeating import Conversation, RepeatingRunner
 from llm_mock.suites.results import AssertionResult, Attempt, TurnResult
 from llm_mock.suites.schema import TestCase, ToolCallsAssertion, Turn
@@ -64,6 +65,8 @@ class CaseRunner(RepeatingRunner):
 
     def _unprepared(self) -> Attempt | None:
         try:
+            if self.dry_run:
+                refuse_remote_servers(self.agent.servers)
             pool_of_process().tools(self.agent.servers)
         except Exception as problem:
             return Attempt((), (), str(redacted(_reason(problem))), agent_fails=isinstance(problem, ERRORS_OF_AGENTS))
@@ -74,6 +77,8 @@ class CaseRunner(RepeatingRunner):
         turns: list[TurnResult] = []
         assertions: list[AssertionResult] = []
         try:
+            if self.dry_run:
+                refuse_remote_servers(self.agent.servers)
             model = self._model(case)
             for number, turn in enumerate(case.all_turns):
                 result = aitest_run_sync(session, cast("str", turn.prompt), model_override=model)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -20,6 +20,7 @@ from llm_mock.suites.asking import TargetFailed, TargetMissing, ask_endpoint, as
 from llm_mock.suites.assertion_types.text_assertion import TransformFailed
 from llm_mock.suites.assertions import RunContext
 from llm_mock.suites.checking import checked_turn
+from llm_mock.suites.dry_run_hosts import offline_environment, on_this_machine
 from llm_mock.suites.repeating import Conversation, RepeatingRunner
 from llm_mock.suites.results import AssertionResult, TurnResult
 from llm_mock.suites.schema import TestCase, Turn
@@ -81,7 +82,10 @@ class TargetRunner(RepeatingRunner):
         with _one_at_a_time if here else nullcontext():
             # Only now no other case's mock is active, on top of which this one would be.
             mock = ScriptedMock(processes=not here)
-            with mocking_process(mock.mock) if here else nullcontext():
+            with ExitStack() as stack:
+                if here:
+                    stack.enter_context(on_this_machine())
+                    stack.enter_context(mocking_process(mock.mock))
                 try:
                     yield mock
                 finally:
@@ -127,7 +131,7 @@ class TargetRunner(RepeatingRunner):
     def _environment(self, mock: ScriptedMock | None) -> dict[str, str] | None:
         """The environment of a command; None is that of this process."""
         if mock is not None:
-            return mock.environment()
+            return offline_environment(mock.environment())
         recorded: RecordedMock | None = active() if self.cassettes is not None else None
         return None if recorded is None else recorded.environment()
 

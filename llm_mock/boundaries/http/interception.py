@@ -98,6 +98,13 @@ def refusal(host: str | bytes | None, port: object) -> str | None:
     name = host.decode("latin-1") if isinstance(host, bytes) else host
     if not name or not _is_provider(name, port if isinstance(port, int) else None):
         return None
+    if Wanted.is_offline:
+        message = (
+            f"A connection to {name} was about to be made in a dry run; nothing was sent. A dry run asks no other "
+            "machine: run without it, or mock this call in the application."
+        )
+        active().note_problem(message)
+        return message
     message = (
         f"A connection to {name} was about to be made in a way that llm_mock cannot answer on; nothing was sent. The "
         "mock answers what is sent by httpx, httpx2, requests, urllib3, botocore and aiohttp. To reach the provider, "
@@ -112,6 +119,8 @@ def _is_provider(host: str, port: int | None) -> bool:
     if Wanted.mode == "off" or not is_mocked() or is_for_real():
         return False
     if provider_of(host, port, Wanted.hosts) is not None:
+        return True
+    if Wanted.is_offline and not is_this_machine(host):
         return True
     if is_named(host, port, Wanted.hosts, "!") or is_this_machine(host):
         return False

@@ -15,6 +15,8 @@ class Wanted:
     """Whether requests to providers are answered, refused, or (`off`) left alone."""
     hosts: tuple[str, ...] = ()
     """Further hosts of model APIs: `example.com`, or `localhost:11434` for one port; `!example.com` is none."""
+    is_offline = False
+    """Whether connections to any other machine are refused, as in a dry run."""
     telemetry = "drop"
     """Whether reports of frameworks that they are used are dropped or, with `allow`, sent."""
     fast_retries = True

@@ -1,0 +1,75 @@
+"""Read the settings of pytest's configuration file, without pytest."""
+
+from __future__ import annotations
+
+import configparser
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from llm_mock.errors import InvalidFile
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SECTIONS = {
+    "pytest.toml": "pytest",
+    ".pytest.toml": "pytest",
+    "pytest.ini": "pytest",
+    ".pytest.ini": "pytest",
+    "pyproject.toml": "tool.pytest",
+    "tox.ini": "pytest",
+    "setup.cfg": "tool:pytest",
+}
+"""The files that pytest looks for, in its order, and their sections."""
+ALWAYS_CHOSEN = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini")
+"""Files that pytest takes also if they lack the section."""
+
+
+def find_settings(folder: Path) -> Mapping[str, Any]:
+    """Return the settings that pytest has in a folder; empty if no file has any.
+
+    Args:
+        folder: where to begin; the folders above it come next.
+
+    Raises:
+        InvalidFile: the file cannot be read.
+    """
+    for place in (folder, *folder.parents):
+        for name, section in SECTIONS.items():
+            path = place / name
+            settings = _settings_of(path, section) if path.is_file() else None
+            if settings is not None:
+                return settings
+    return {}
+
+
+def words_of(settings: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """Return a setting that is a list of words."""
+    value = settings.get(key, ())
+    return tuple(value.split()) if isinstance(value, str) else tuple(map(str, value))
+
+
+def _settings_of(path: Path, section: str) -> Mapping[str, Any] | None:
+    try:
+        settings = _toml(path, section) if path.suffix == ".toml" else _ini(path, section)
+    except (OSError, ValueError, configparser.Error) as error:
+        raise InvalidFile(f"{path}: cannot be read: {error}") from None
+    return {} if settings is None and path.name in ALWAYS_CHOSEN else settings
+
+
+def _toml(path: Path, section: str) -> Mapping[str, Any] | None:
+    table: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+    for name in section.split("."):
+        table = table.get(name, {}) if isinstance(table, dict) else {}
+    found = table.get("ini_options", table) if isinstance(table, dict) else {}
+    return found if isinstance(found, dict) and found else None
+
+
+def _ini(path: Path, section: str) -> Mapping[str, Any] | None:
+    parser = configparser.ConfigParser(interpolation=None, strict=False, allow_no_value=True)
+    parser.read_string(path.read_text(encoding="utf-8"), str(path))
+    return dict(parser[section]) if parser.has_section(section) else None
