@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Coroutine
 from typing import Any
 
+from llm_mock.core.places import place_text
 from llm_mock.core.reply import Reply, ReplyFunction, as_answer
 from llm_mock.errors import InvalidReply
 from llm_mock.support.text import compact, described
+
+_NOT_OF_THE_FUNCTION = (
+    os.path.dirname(__file__) + os.sep,
+    os.path.join(os.path.dirname(os.__file__), "asyncio") + os.sep,
+)
+"""The folders of this module and of Python's asyncio, whose frames stand between those of a function."""
 
 
 def ask(function: ReplyFunction, native: Any) -> Reply:
@@ -23,6 +31,27 @@ async def ask_async(function: ReplyFunction, native: Any) -> Reply:
     __tracebackhide__ = True
     result = function(native)
     return _as_reply(function, await result if inspect.isawaitable(result) else result)
+
+
+def explain_bug(error: BaseException) -> str | None:
+    """Explain an exception that was raised within a reply function: its line and its traceback; None for others."""
+    inside = None
+    traceback = error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code in (ask.__code__, ask_async.__code__):
+            inside = traceback.tb_next
+        traceback = traceback.tb_next
+    if inside is None:
+        return None
+    from traceback import extract_tb, format_list
+
+    frames = [frame for frame in extract_tb(inside) if not frame.filename.startswith(_NOT_OF_THE_FUNCTION)]
+    if not frames:
+        return None
+    first, last = (place_text((frame.filename, frame.lineno or 0)) for frame in (frames[0], frames[-1]))
+    where = f" at {first}" + ("" if first == last or not last else f", by {last}") if first else ""
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"A reply function raised{where}: {said}\n{''.join(format_list(frames)).rstrip()}"
 
 
 def _as_reply(function: ReplyFunction, result: Any) -> Reply:

@@ -11,10 +11,16 @@ from llm_mock.behaviour.pacing import SlowStart
 from llm_mock.behaviour.provider_errors import StreamEnds, StreamStalls
 from llm_mock.boundaries import NO_KEY
 from llm_mock.boundaries.http.error_formats import format_of
-from llm_mock.boundaries.http.errors import NOT_TO_BE_RETRIED, ConnectionFails, WireError, on_the_wire
+from llm_mock.boundaries.http.errors import (
+    NOT_TO_BE_RETRIED,
+    ConnectionFails,
+    ReplyFunctionError,
+    WireError,
+    on_the_wire,
+)
 from llm_mock.boundaries.http.pieces import Exchange, collected
 from llm_mock.boundaries.http.providers import provider_of
-from llm_mock.boundaries.http.routing import error_response, failed, protocol_of
+from llm_mock.boundaries.http.routing import error_response, failed, identified, protocol_of
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, event_stream, json_response
 from llm_mock.core.answer import Answer
 from llm_mock.core.events import RealWait, Silence, Wait
@@ -69,7 +75,7 @@ def respond(asked: Asked, mock: Mock) -> WireResponse | WireRecording:
         _check_is_known(asked, mock)
         return _response(asked, mock.answer(asked.request))
     except Exception as error:
-        return failed(asked.protocol.errors, error, asked.request.provider)
+        return _failed(asked, error, mock)
 
 
 async def respond_async(asked: Asked, mock: Mock) -> WireResponse | WireRecording:
@@ -78,7 +84,15 @@ async def respond_async(asked: Asked, mock: Mock) -> WireResponse | WireRecordin
         _check_is_known(asked, mock)
         return _response(asked, await mock.answer_async(asked.request))
     except Exception as error:
-        return failed(asked.protocol.errors, error, asked.request.provider)
+        return _failed(asked, error, mock)
+
+
+def _failed(asked: Asked, error: Exception, mock: Mock) -> WireResponse:
+    """Return the response that an exception is; a bug in a reply function fails the test, which the SDK would hide."""
+    wire_error = on_the_wire(error)
+    if isinstance(wire_error, ReplyFunctionError):
+        mock.note_problem(wire_error.explanation)
+    return failed(asked.protocol.errors, wire_error, asked.request.provider)
 
 
 def _check_is_known(asked: Asked, mock: Mock) -> None:
@@ -135,10 +149,12 @@ def _response(asked: Asked, answered: Answer | RealCall) -> WireResponse | WireR
             if isinstance(response.body, bytes):
                 return response
             return response._replace(body=_streamed(asked.protocol, exchange, response.body))
+    errors = asked.protocol.errors
     if asked.request.stream:
-        return _begun(answered, _streamed(asked.protocol, exchange, asked.protocol.stream(exchange)))
+        response = _begun(answered, _streamed(asked.protocol, exchange, asked.protocol.stream(exchange)))
+        return identified(response, errors)
     whole = collected(exchange)
-    response = json_response(asked.protocol.whole(exchange, whole))
+    response = identified(json_response(asked.protocol.whole(exchange, whole)), errors)
     return response._replace(delay=_kind_of_wait(answered)(whole.seconds)) if whole.seconds else response
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from llm_mock.behaviour.provider_errors import ProviderFailure
 from llm_mock.boundaries.http.wanted import Wanted
+from llm_mock.core.reply_functions import explain_bug
 from llm_mock.errors import LLMMockError
 
 NOT_TO_BE_RETRIED = {"x-should-retry": "false"}
@@ -21,17 +22,25 @@ DROPPED = {"ClientPayloadError", "ConnectionError", "ProtocolError", "ReadError"
 
 
 FAST_RETRY = 0.05
-"""The seconds to which a client is told to shorten `Retry-After`, so that three attempts take 0.1 s."""
+"""The seconds after which a client is told to try again, so that three attempts take 0.1 s."""
+RETRIED = (408, 409, 429)
+"""The statuses below 500 that the SDKs try again after."""
 KNOWS_MILLISECONDS = ("openai", "anthropic", "mistral")
 """Whose SDKs look for `retry-after-ms` first."""
 
 
-def with_fast_retries(headers: Mapping[str, str], provider: str | None) -> dict[str, str]:
-    """The headers of an error, with `retry-after-ms` beside `Retry-After` where the project does not refuse that."""
-    seconds = seconds_to_wait(headers)
-    if not Wanted.fast_retries or provider not in KNOWS_MILLISECONDS or seconds is None or seconds <= FAST_RETRY:
-        return dict(headers)
-    return {**headers, "retry-after-ms": f"{FAST_RETRY * 1000:g}"}
+def with_fast_retries(error: WireError, provider: str | None) -> dict[str, str]:
+    """Return the headers of an error, with `retry-after-ms` for a client that tries again, unless the project refuses.
+
+    Without it a client waits as long as `Retry-After` says, or half a second and twice as long each time.
+    """
+    is_retried = error.status in RETRIED or error.status >= 500
+    if not Wanted.fast_retries or provider not in KNOWS_MILLISECONDS or not is_retried:
+        return error.headers
+    seconds = seconds_to_wait(error.headers)
+    if (seconds is not None and seconds <= FAST_RETRY) or "x-should-retry" in error.headers:
+        return error.headers
+    return {**error.headers, "retry-after-ms": f"{FAST_RETRY * 1000:g}"}
 
 
 def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
@@ -80,6 +89,18 @@ class WireError(Exception):
         self.body = body
 
 
+class ReplyFunctionError(WireError):
+    """The response that tells of a bug in a reply function.
+
+    Args:
+        explanation: what the test fails with; its first line is the message.
+    """
+
+    def __init__(self, explanation: str) -> None:
+        super().__init__(400, explanation.partition("\n")[0], headers=NOT_TO_BE_RETRIED)
+        self.explanation = explanation
+
+
 class ConnectionFails(Exception):
     """There is no answer, but an error of the HTTP library.
 
@@ -99,7 +120,8 @@ def on_the_wire(error: Exception) -> WireError | ConnectionFails:
 
     An exception of an SDK that has a response is that response. Its timeouts and connection errors, and those of
     Python, are ones of the HTTP library. An `llm.ModelError` that names a status has it. All else is a status 500
-    that no SDK tries again, as is a status 400 for what the mock itself refuses.
+    with `x-should-retry: false`. What the mock itself refuses, and a bug in a reply function, is a status 400, after
+    which no SDK and no framework tries again.
     """
     if isinstance(error, (WireError, ConnectionFails)):
         return error
@@ -120,7 +142,10 @@ def on_the_wire(error: Exception) -> WireError | ConnectionFails:
         return ConnectionFails("dropped", str(error))
     if named := re.match(r"Error code: ([45]\d\d) - (.*)", str(error), re.DOTALL):
         return WireError(int(named[1]), named[2])
-    return WireError(500, f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+    if bug := explain_bug(error):
+        return ReplyFunctionError(bug)
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return WireError(500, said, headers=NOT_TO_BE_RETRIED)
 
 
 def _status_error(error: Exception, status: int, response: Any) -> WireError:

@@ -16,7 +16,7 @@ from llm_mock.boundaries.http.error_formats import GOOGLE, MISTRAL, OPENAI, form
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.gemini import camel_case
 from llm_mock.boundaries.http.protocols.protocol import checked
-from llm_mock.boundaries.http.routing import failed, protocol_module
+from llm_mock.boundaries.http.routing import failed, identified, protocol_module
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.mock import Mock
@@ -186,7 +186,7 @@ def look_up(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None
     for method, path, function in LOOKUPS:
         if sent.method == method and path.search(sent.path):
             try:
-                return function(sent, provider, mock)
+                return identified(function(sent, provider, mock), format_of(provider))
             except Exception as error:
                 return failed(format_of(provider), error)
     return None

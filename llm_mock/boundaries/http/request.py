@@ -172,7 +172,9 @@ class HTTPRequest(Request):
         wire_error = on_the_wire(error)
         if isinstance(wire_error, ConnectionFails):
             return {}
-        seconds = seconds_to_wait(with_fast_retries(wire_error.headers, self.provider))
+        seconds = None
+        if seconds_to_wait(wire_error.headers) is not None:  # else nobody asks the client to wait in production
+            seconds = seconds_to_wait(with_fast_retries(wire_error, self.provider))
         return {"status": wire_error.status, **({} if seconds is None else {"retry_after": seconds})}
 
 

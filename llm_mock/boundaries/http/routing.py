@@ -67,6 +67,13 @@ def error_response(errors: ErrorFormat, error: WireError) -> WireResponse:
     return json_response(errors.body(error), error.status, errors.headers(error))
 
 
+def identified(response: WireResponse, errors: ErrorFormat) -> WireResponse:
+    """Add the id of the request, where the provider sends one, to the headers of a response."""
+    if errors.request_id_header is not None:
+        response.headers.append((errors.request_id_header, next_request_id()))
+    return response
+
+
 def failed(errors: ErrorFormat, error: Exception, provider: str | None = None) -> WireResponse:
     """Return the response that an exception is.
 
@@ -81,5 +88,5 @@ def failed(errors: ErrorFormat, error: Exception, provider: str | None = None) -
     wire_error = on_the_wire(error)
     if isinstance(wire_error, ConnectionFails):
         raise wire_error from None
-    wire_error.headers = with_fast_retries(wire_error.headers, provider)
+    wire_error.headers = with_fast_retries(wire_error, provider)
     return error_response(errors, wire_error)
