@@ -123,7 +123,7 @@ def test_raw_and_streaming_responses(mock_llm_responses: MockGetModel) -> None:
     assert len(mock_llm_responses.calls) == 2
 
 
-@pytest.mark.parametrize("error", [ConnectionRefusedError("nobody there"), ValueError("boom")])
+@pytest.mark.parametrize("error", [ConnectionRefusedError("nobody there"), TimeoutError("too long")])
 def test_a_call_that_is_tried_again_gets_the_next_reply(
     error: Exception, mock_llm_responses: MockGetModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
