@@ -8,7 +8,7 @@ from typing import Any
 from llm_mock.commands.table import STYLES
 from llm_mock.commands.terminal import Terminal, Text
 from llm_mock.report.suite_baseline import is_worse
-from llm_mock.report.suite_changes import KINDS, Change, changes, headline
+from llm_mock.report.suite_changes import KINDS, Change, list_changes, summarize_changes
 
 SHOWN = 50
 """How many cases of a kind are named."""
@@ -20,8 +20,8 @@ def show_changes(terminal: Terminal, document: dict[str, Any]) -> None:
     file = terminal.line(document["baseline"])
     terminal.print(f"\nAgainst {file}:", "bold")
     for suite in document["suites"]:
-        terminal.print(terminal.line(headline(suite)))
-        for kind, line in _lines(list(changes(suite))):
+        terminal.print(terminal.line(summarize_changes(suite)))
+        for kind, line in _lines(list(list_changes(suite))):
             terminal.print(f"  {terminal.line(line)}", STYLES_OF_KINDS[kind])
     fine = not is_worse(document)
     verdict = f"{'Nothing is' if fine else 'Some cases are'} worse than in {file}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from llm_mock.commands.terminal import Table, Terminal, Text
-from llm_mock.cost.prices import available
+from llm_mock.cost.prices import has_provider_prices
 from llm_mock.suites.failure import cassette_text, failed_case, said
 from llm_mock.suites.matrix import variant_name
 from llm_mock.suites.pass_rates import pass_at_k_texts, percent
@@ -130,5 +130,5 @@ def show_footer(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
         cases = [case for result in results for case in result.case_results]
         tokens = sum(attempt.tokens for case in cases for attempt in case.attempts)
         cost = total_cost([case.cost for case in cases])
-        advice = f"; {PRICES_OF_PROVIDERS}" if cost is None and not available() else ""
+        advice = f"; {PRICES_OF_PROVIDERS}" if cost is None and not has_provider_prices() else ""
         terminal.print(f"{count(tokens, 'token')}, cost {dollars(cost)}{advice}", "dim")

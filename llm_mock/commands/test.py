@@ -25,7 +25,7 @@ from llm_mock.commands.table import show_result
 from llm_mock.commands.terminal import Terminal
 from llm_mock.errors import LLMMockError
 from llm_mock.report import suite_outputs
-from llm_mock.report.suite_baseline import compared, is_worse, read_baseline
+from llm_mock.report.suite_baseline import compare_with_baseline, is_worse, read_baseline
 from llm_mock.report.suite_document import FinishedSuite, new_document
 from llm_mock.suites.loading import load_suite
 from llm_mock.suites.results import CaseResult, SuiteResult
@@ -120,7 +120,7 @@ class _Run:
         if self.baseline is None or self.options.baseline is None:
             return document
         is_whole = not self.options.tag and self.options.text is None
-        return compared(document, self.options.baseline, self.baseline, is_whole)
+        return compare_with_baseline(document, self.options.baseline, self.baseline, is_whole)
 
     def write_outputs(self) -> None:
         for path in self.options.output:

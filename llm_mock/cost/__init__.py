@@ -1,1 +1,1 @@
-"""What calls cost, and budgets."""
+"""Costs of calls, and budgets."""

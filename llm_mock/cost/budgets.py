@@ -1,4 +1,4 @@
-"""Budgets: what calls may use, and how what they used is shown."""
+"""Check calls against budgets of cost and tokens, and show their usage."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llm_mock.core.records import call_line
-from llm_mock.cost.prices import amount, cost_of, how_to_price, tokens_of
+from llm_mock.cost.prices import amount, cost_of, describe_price_setting, tokens_of
 from llm_mock.errors import InvalidBudget
 from llm_mock.support.numbers import is_whole
 from llm_mock.support.text import columns, described, shorten_name
@@ -17,72 +17,123 @@ if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
     from llm_mock.core.records import CallRecord
 
-__tracebackhide__ = True  # of comprehensions, too
+# Read by pytest. In the module, as comprehensions have a frame of their own before Python 3.12.
+__tracebackhide__ = True
 SHOWN_CALLS = 20
-MOST_TOKENS = 10**18
+# The largest power of ten that fits into 64 bits.
+MAX_TOKENS = 10**18
 
 
-class Used(NamedTuple):
-    """What a call, or another part of a run, used."""
+class UsageRow(NamedTuple):
+    """The usage of a call or of another part of a run.
+
+    Attributes:
+        cost: US dollars; None if the price is unknown or not needed.
+        tokens: one number, or those of input and output.
+        name: the call or part.
+    """
 
     cost: Decimal | None
-    """US dollars; None where the price is not known, or was not asked for."""
     tokens: tuple[int, ...]
-    """One number, or those of input and output."""
     name: str
 
 
-def used_table(head: tuple[str, ...], used: Iterable[Used], most: int, with_cost: bool) -> list[str]:
-    """The lines of a table of what used the most: first what has an unknown price, then the largest."""
+def format_usage_table(
+    header: tuple[str, ...],
+    rows: Iterable[UsageRow],
+    limit: int,
+    with_cost: bool,
+) -> list[str]:
+    """Return the lines of a table with the largest usage first.
 
-    def size(each: Used) -> tuple[bool, Decimal, int]:
-        return with_cost and each.cost is None, each.cost or Decimal(0), sum(each.tokens)
+    Args:
+        header: the titles of cost, numbers of tokens and name.
+        rows: the rows; unknown costs come first.
+        limit: the number of rows to show.
+        with_cost: whether to show the costs.
+    """
 
-    shown = sorted(used, key=size, reverse=True)[:most]
-    rows = [head, *((money(each.cost), *map(str, each.tokens), each.name) for each in shown)]
-    numbers = columns([row[0 if with_cost else 1 : -1] for row in rows], leading=0)
-    return [f"  {line}  {row[-1]}" for line, row in zip(numbers, rows, strict=True)]
+    def get_size(row: UsageRow) -> tuple[bool, Decimal, int]:
+        is_unknown = with_cost and row.cost is None
+        return is_unknown, row.cost or Decimal(0), sum(row.tokens)
+
+    cells: list[tuple[str, ...]] = [header]
+    for row in sorted(rows, key=get_size, reverse=True)[:limit]:
+        cells.append((money(row.cost), *map(str, row.tokens), row.name))
+    start = 0 if with_cost else 1
+    numbers = columns([line[start:-1] for line in cells], leading=0)
+    # Names are not aligned: they may be long.
+    return [f"  {aligned}  {line[-1]}" for aligned, line in zip(numbers, cells, strict=True)]
 
 
-class Bills:
-    """What calls used, by default with what they cost (see `cost_of`); its text is a table of them."""
+class CallUsage:
+    """The usage of calls, whose text is a table of them.
 
-    def __init__(self, calls: Iterable[CallRecord], mock: Any = None, with_cost: bool = True) -> None:
+    Args:
+        calls: the calls.
+        mock: the mock whose prices apply: see `cost_of`.
+        with_cost: whether to compute the cost, which needs prices.
+    """
+
+    def __init__(
+        self,
+        calls: Iterable[CallRecord],
+        mock: Any = None,
+        with_cost: bool = True,
+    ) -> None:
         self._with_cost = with_cost
-        self._calls = [(call, cost_of(call, mock) if with_cost else None) for call in calls]
-        self.tokens = sum(tokens_of(call) for call, _ in self._calls)
-        self.cost = sum((cost for _, cost in self._calls if cost is not None), Decimal(0))
-        self.unknown_models = sorted({call["model_id"] for call, cost in self._calls if with_cost and cost is None})
+        self._calls: list[tuple[CallRecord, Decimal | None]] = []
+        self.tokens = 0
+        self.cost = Decimal(0)
+        unknown = set()
+        for call in calls:
+            cost = cost_of(call, mock) if with_cost else None
+            self._calls.append((call, cost))
+            self.tokens += tokens_of(call)
+            if cost is not None:
+                self.cost += cost
+            elif with_cost:
+                unknown.add(call["model_id"])
+        self.unknown_models = sorted(unknown)
 
     def __str__(self) -> str:
         if not self._calls:
             return "  (no calls)"
-        used = (
-            Used(cost, (call["input_tokens"] or 0, call["output_tokens"] or 0), f"{call['number']}. {call_line(call)}")
-            for call, cost in self._calls
-        )
-        lines = used_table(("cost", "tokens in", "tokens out", "call"), used, SHOWN_CALLS, self._with_cost)
+        rows = []
+        for call, cost in self._calls:
+            tokens = (call["input_tokens"] or 0, call["output_tokens"] or 0)
+            rows.append(UsageRow(cost, tokens, f"{call['number']}. {call_line(call)}"))
+        header = ("cost", "tokens in", "tokens out", "call")
+        lines = format_usage_table(header, rows, SHOWN_CALLS, self._with_cost)
         left_out = len(self._calls) - SHOWN_CALLS
-        return "\n".join([*lines, f"  … {left_out} smaller calls"] if left_out > 0 else lines)
+        if left_out > 0:
+            lines.append(f"  … {left_out} smaller calls")
+        return "\n".join(lines)
 
 
-class Budget(NamedTuple):
-    """What may be used at most; None where there is no limit."""
+class UsageBudget(NamedTuple):
+    """The limits of usage; None is no limit.
+
+    Attributes:
+        cost: US dollars.
+        tokens: input and output tokens together.
+    """
 
     cost: Decimal | None = None
-    """US dollars."""
     tokens: int | None = None
 
-    def broken(self, calls: Iterable[CallRecord], mock: Any) -> str | None:
-        """What to say of calls that exceed this budget; None where they keep it."""
-        bills = Bills(calls, mock, with_cost=self.cost is not None)
-        if unknown := bills.unknown_models:
-            return unknown_prices(unknown, bills)
-        exceeded = self.exceeded(bills.cost, bills.tokens)
-        return f"llm_mock_budget: the calls of this test {' and '.join(exceeded)}.\n{bills}" if exceeded else None
+    def check(self, calls: Iterable[CallRecord], mock: Any) -> str | None:
+        """Return the message for calls that exceed the budget, or None."""
+        usage = CallUsage(calls, mock, with_cost=self.cost is not None)
+        if usage.unknown_models:
+            return describe_unknown_prices(usage.unknown_models, usage)
+        exceeded = self.exceeded(usage.cost, usage.tokens)
+        if not exceeded:
+            return None
+        return f"llm_mock_budget: the calls of this test {' and '.join(exceeded)}.\n{usage}"
 
     def exceeded(self, cost: Decimal, tokens: int) -> list[str]:
-        """Which of its limits sums exceed, a phrase for each."""
+        """Return a phrase for each limit that the totals exceed."""
         phrases = []
         if self.cost is not None and cost > self.cost:
             phrases.append(f"cost {money(cost)} (budget {money(self.cost)})")
@@ -91,56 +142,74 @@ class Budget(NamedTuple):
         return phrases
 
 
-def budget_from(where: str, cost: Any, tokens: Any) -> Budget:
-    """A budget as a marker or the ini (`where`, for the message) gives it; a wrong value is an `InvalidBudget`."""
-    return Budget(
-        None if cost is None else amount(cost, f"the cost of {where}"),
-        None if tokens is None else _whole_number(tokens, f"the tokens of {where}"),
-    )
+def parse_budget(source: str, cost: Any, tokens: Any) -> UsageBudget:
+    """Parse a budget.
+
+    Args:
+        source: the marker or ini key that gives it, for the message.
+        cost: US dollars, or None.
+        tokens: a number of tokens, or None.
+
+    Raises:
+        InvalidBudget: a value is not a number from 0.
+    """
+    max_cost = None if cost is None else amount(cost, f"the cost of {source}")
+    max_tokens = None if tokens is None else _parse_tokens(tokens, f"the tokens of {source}")
+    return UsageBudget(max_cost, max_tokens)
 
 
-def _whole_number(value: Any, what: str) -> int:
-    """A number of tokens from 0, such as 5000 or "5000"."""
-    if not is_whole(value, most=MOST_TOKENS) and not (isinstance(value, str) and value.isdecimal() and len(value) < 19):
+def _parse_tokens(value: Any, what: str) -> int:
+    """Return a number of tokens, given as 5000 or "5000"."""
+    # The length is checked first: int() refuses very long strings with an error of its own.
+    is_text = isinstance(value, str) and value.isdecimal() and len(value) < 19
+    if not is_text and not is_whole(value, most=MAX_TOKENS):
         raise InvalidBudget(
-            f"This is not a number of tokens: {described(value)}, given as {what}. Write a whole number from 0."
+            f"Invalid number of tokens: {described(value)}, given as {what}. "
+            "Write a whole number from 0."
         )
     return int(value)
 
 
-def unknown_prices(models: Sequence[str], bills: Bills | None = None) -> str:
-    """What to say where a cost is limited, and some of the models have no known price."""
-    named, remedy = ", ".join(map(shorten_name, models)), how_to_price(models[0])
-    shown = "" if bills is None else f"\n{bills}"
-    return f"What the calls cost is not known: no price is known for {named}.{shown}\nG{remedy[1:]}"
+def describe_unknown_prices(models: Sequence[str], usage: CallUsage | None = None) -> str:
+    """Return the message for a limited cost if some models have no known price."""
+    names = ", ".join(map(shorten_name, models))
+    lines = [f"The cost of the calls is unknown: no price is known for {names}."]
+    if usage is not None:
+        lines.append(str(usage))
+    advice = describe_price_setting(models[0])
+    lines.append(advice[0].upper() + advice[1:])
+    return "\n".join(lines)
 
 
 def assert_cost_below(mock_llm_calls: Mock, dollars: Any, model: str | None = None) -> None:
     """Assert that the calls together cost less than an amount.
 
     Args:
-        mock_llm_calls: the fixture of that name, or what `create_mock_get_model` returned.
+        mock_llm_calls: the fixture of that name, or a result of `create_mock_get_model`.
         dollars: US dollars, as a number, text or `Decimal`.
         model: the id or an alias of the only model that counts; by default all do.
 
     Raises:
-        AssertionError: they cost as much or more, or a model has no known price. The message shows the calls.
+        AssertionError: they cost as much or more, or a model has no known price; the message
+            shows the calls.
         InvalidBudget: `dollars` is not an amount.
         MissingExtra: a price is not configured, and `genai-prices` is not installed.
     """
     limit = amount(dollars, "assert_cost_below")
-    bills = Bills(_calls(mock_llm_calls, model), mock_llm_calls)
-    if unknown := bills.unknown_models:
-        raise AssertionError(unknown_prices(unknown, bills))
-    if bills.cost >= limit:
-        raise AssertionError(f"The calls cost {money(bills.cost)}, which is not below {money(limit)}.\n{bills}")
+    usage = CallUsage(_get_calls(mock_llm_calls, model), mock_llm_calls)
+    if usage.unknown_models:
+        raise AssertionError(describe_unknown_prices(usage.unknown_models, usage))
+    if usage.cost >= limit:
+        raise AssertionError(
+            f"The calls cost {money(usage.cost)}, which is not below {money(limit)}.\n{usage}"
+        )
 
 
 def assert_tokens_below(mock_llm_calls: Mock, tokens: int, model: str | None = None) -> None:
-    """Assert that the calls together took fewer tokens than a number, input and output together.
+    """Assert that the calls together took fewer input and output tokens than a number.
 
     Args:
-        mock_llm_calls: the fixture of that name, or what `create_mock_get_model` returned.
+        mock_llm_calls: the fixture of that name, or a result of `create_mock_get_model`.
         tokens: the number.
         model: the id or an alias of the only model that counts; by default all do.
 
@@ -148,11 +217,15 @@ def assert_tokens_below(mock_llm_calls: Mock, tokens: int, model: str | None = N
         AssertionError: they took as many or more. The message shows the calls.
         InvalidBudget: `tokens` is not a whole number from 0.
     """
-    limit = _whole_number(tokens, "assert_tokens_below")
-    bills = Bills(_calls(mock_llm_calls, model), with_cost=False)
-    if bills.tokens >= limit:
-        raise AssertionError(f"The calls took {bills.tokens} tokens, which is not below {limit}.\n{bills}")
+    limit = _parse_tokens(tokens, "assert_tokens_below")
+    usage = CallUsage(_get_calls(mock_llm_calls, model), with_cost=False)
+    if usage.tokens >= limit:
+        raise AssertionError(
+            f"The calls took {usage.tokens} tokens, which is not below {limit}.\n{usage}"
+        )
 
 
-def _calls(mock: Mock, model: str | None) -> list[CallRecord]:
-    return mock.calls if model is None else mock.calls_of(model)
+def _get_calls(mock: Mock, model: str | None) -> list[CallRecord]:
+    if model is None:
+        return mock.calls
+    return mock.calls_of(model)

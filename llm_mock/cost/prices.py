@@ -1,6 +1,7 @@
-"""What models cost, and with it a call: tokens, and US dollars at the prices of the providers or of the project.
+"""Compute the cost of calls in US dollars, at the prices of the providers or of the project.
 
-The prices of the providers come from `genai-prices` (the extra `cost`), which carries them with it: nothing is fetched.
+The prices of the providers come from `genai-prices` (the extra `cost`), which contains them:
+nothing is fetched.
 """
 
 from __future__ import annotations
@@ -21,68 +22,94 @@ if TYPE_CHECKING:
 
     from llm_mock.core.records import CallRecord
 
-__tracebackhide__ = True  # of comprehensions, too
+# Read by pytest. In the module, as comprehensions have a frame of their own before Python 3.12.
+__tracebackhide__ = True
 MILLION = 1_000_000
+# OpenRouter's suffix for free models. Any other model without a price for text has an unknown one.
 FREE = ":free"
-"""How OpenRouter's ids of free models end. Any other model that has no price for text has an unknown one."""
 
 
 class Price(NamedTuple):
-    """What a model costs, in US dollars for a million tokens."""
+    """The price of a model in US dollars per million tokens."""
 
     input: Decimal
     output: Decimal
 
 
 Prices = tuple[tuple[str, Price], ...]
-"""The prices of a project: globs of model ids, and what these models cost. The last that fits counts."""
+"""The prices of a project by glob of model ids; the last match counts."""
 
 
-def available() -> bool:
-    """Whether `genai-prices` is installed, so that the prices of the providers are known."""
+def has_provider_prices() -> bool:
+    """Return whether `genai-prices` is installed, which knows the prices of the providers."""
     return importlib.util.find_spec("genai_prices") is not None
 
 
 def tokens_of(call: CallRecord) -> int:
-    """How many tokens a call took, input and output together; those of a call that failed at once are 0."""
-    return (call["input_tokens"] or 0) + (call["output_tokens"] or 0)
+    """Return the input and output tokens of a call; 0 if it failed at once."""
+    input_tokens = call["input_tokens"] or 0
+    output_tokens = call["output_tokens"] or 0
+    return input_tokens + output_tokens
 
 
 def cost_of(call: CallRecord, mock: Any = None) -> Decimal | None:
-    """What a call costs in US dollars; None where no price is known for the model.
+    """Return the cost of a call in US dollars, or None if the price of the model is unknown.
 
-    The prices of the mock, by default of the active one, come first. A call that used no tokens, because it failed,
-    costs nothing. Without a price and without `genai-prices` it is a `MissingExtra`.
+    A call that used no tokens, because it failed, costs nothing.
+
+    Args:
+        call: the call.
+        mock: the mock whose prices override those of the providers; by default the active one.
+
+    Raises:
+        MissingExtra: the model has no configured price, and `genai-prices` is not installed.
     """
-    return _cost(call["model_id"], call["input_tokens"] or 0, call["output_tokens"] or 0, call["timestamp"], mock)
+    input_tokens = call["input_tokens"] or 0
+    output_tokens = call["output_tokens"] or 0
+    return _compute_cost(call["model_id"], input_tokens, output_tokens, call["timestamp"], mock)
 
 
 def cost_of_usage(model_id: str, usage: llm.Usage, timestamp: str) -> Decimal | None:
-    """What the tokens of an answer to what was asked at a time (ISO 8601) cost; None where the price is not known."""
+    """Return the cost of a response to a request at a time (ISO 8601), or None if it is unknown."""
+    input_tokens = usage.input or 0
+    output_tokens = usage.output or 0
     try:
-        return _cost(model_id, usage.input or 0, usage.output or 0, timestamp, None)
-    except MissingExtra:  # the prices of the providers are not installed
+        return _compute_cost(model_id, input_tokens, output_tokens, timestamp, None)
+    except MissingExtra:
+        # The prices of the providers are not installed; the cost is only shown.
         return None
 
 
-def _cost(model_id: str, input: int, output: int, timestamp: str, mock: Any) -> Decimal | None:
+def _compute_cost(
+    model_id: str,
+    input: int,
+    output: int,
+    timestamp: str,
+    mock: Any,
+) -> Decimal | None:
     if not input and not output:
         return Decimal(0)
     prices: Prices = getattr(mock or active(), "prices", ())
     for pattern, price in reversed(prices):
         if fnmatch.fnmatchcase(model_id, pattern):
-            return (price.input * input + price.output * output) / MILLION
-    return _provider_cost(model_id, input, output, timestamp)
+            cost = price.input * input + price.output * output
+            return cost / MILLION
+    return _compute_provider_cost(model_id, input, output, timestamp)
 
 
-def _provider_cost(model_id: str, input: int, output: int, timestamp: str) -> Decimal | None:
-    """What the provider asks. `openrouter/openai/gpt-4o` is the model `openai/gpt-4o` of the provider openrouter."""
-    if not available():
-        raise MissingExtra(no_price_library(model_id))
+def _compute_provider_cost(
+    model_id: str,
+    input: int,
+    output: int,
+    timestamp: str,
+) -> Decimal | None:
+    if not has_provider_prices():
+        raise MissingExtra(describe_missing_prices(model_id))
     from genai_prices import Usage, calc_price
 
+    # `openrouter/openai/gpt-4o` is the model `openai/gpt-4o` of the provider openrouter.
     provider, slash, rest = model_id.partition("/")
-    # Prices that change with the time of day are those of noon, so that a test costs the same at any hour.
+    # Some prices change with the time of day; at noon a test costs the same at any hour.
     noon = datetime.fromisoformat(timestamp).replace(hour=12, tzinfo=timezone.utc)
     try:
         price = calc_price(
@@ -93,57 +120,84 @@ def _provider_cost(model_id: str, input: int, output: int, timestamp: str) -> De
         )
     except LookupError:
         return None
+    # A model without a price for text is free only if its id says so.
     if price.model_price.input_mtok is None and not model_id.endswith(FREE):
         return None
     return price.total_price
 
 
-def no_price_library(model: str) -> str:
-    """What a model costs is asked, and the prices of the providers are not installed."""
+def describe_missing_prices(model: str) -> str:
+    """Return the message for a model whose price needs `genai-prices`."""
     return (
-        f"What {model!r} costs is not known without the prices of the providers: pip install 'pytest-llm-mock[cost]'. "
-        f"Or {how_to_price(model)}"
+        f"The cost of {model!r} is unknown without the prices of the providers. "
+        f"Run: pip install 'pytest-llm-mock[cost]'. Or {describe_price_setting(model)}"
     )
 
 
-def how_to_price(model: str) -> str:
-    """How to say what a model costs."""
+def describe_price_setting(model: str) -> str:
+    """Return the advice how to set the price of a model."""
     return (
-        "give the price that its provider asks, in US dollars for a million tokens of input and of output: "
-        f"mock_llm_responses.set_price({model!r}, INPUT, OUTPUT), or for the whole run a line in ini llm_mock_prices: "
-        f"{model} = INPUT OUTPUT"
+        "set the price in US dollars per million tokens of input and of output: "
+        f"mock_llm_responses.set_price({model!r}, INPUT, OUTPUT), "
+        f"or for the whole run a line in ini llm_mock_prices: {model} = INPUT OUTPUT"
     )
 
 
 def price(model: str, input: Any, output: Any) -> tuple[str, Price]:
-    """An entry of the prices of a project: of a model id or a glob of ids, US dollars for a million tokens."""
-    return model, Price(amount(input, f"the price of {model!r}"), amount(output, f"the price of {model!r}"))
+    """Return an entry for the prices of a project.
+
+    Args:
+        model: a model id or a glob of ids.
+        input: US dollars per million input tokens.
+        output: US dollars per million output tokens.
+
+    Raises:
+        InvalidBudget: a price is not an amount.
+    """
+    what = f"the price of {model!r}"
+    return model, Price(amount(input, what), amount(output, what))
 
 
-def prices_from(lines: Iterable[str]) -> Prices:
-    """The prices that ini `llm_mock_prices` gives, each line `glob = input output`; else an `InvalidBudget`."""
-    return tuple(_price_from(line) for line in lines)
+def parse_prices(lines: Iterable[str]) -> Prices:
+    """Parse the lines of ini `llm_mock_prices`, each `glob = input output`.
+
+    Raises:
+        InvalidBudget: a line has another form.
+    """
+    return tuple(_parse_price(line) for line in lines)
 
 
-def _price_from(line: str) -> tuple[str, Price]:
+def _parse_price(line: str) -> tuple[str, Price]:
+    # A model id may have "=" in it.
     model, _, rest = line.rpartition("=")
     numbers = rest.split()
     if not model.strip() or len(numbers) != 2:
         raise InvalidBudget(
-            f"ini llm_mock_prices: {line!r} should be model = input output, as my-model = 0.15 0.60: an id or a glob "
-            "of ids, and US dollars for a million tokens of input and of output."
+            f"Invalid line in ini llm_mock_prices: {line!r}; expected model = input output, "
+            "such as my-model = 0.15 0.60: an id or a glob of ids, and US dollars per million "
+            "tokens of input and of output."
         )
     return price(model.strip(), *numbers)
 
 
 def amount(value: Any, what: str) -> Decimal:
-    """A number of dollars from 0, exactly as it was written; anything else is an `InvalidBudget`."""
+    """Return a number of dollars from 0 with exactly the digits that were written.
+
+    Args:
+        value: a number or a string.
+        what: the setting that has the value, for the message.
+
+    Raises:
+        InvalidBudget: the value is not an amount.
+    """
     try:
         dollars = Decimal(str(value))
-    except (InvalidOperation, ValueError):  # ValueError: a number of more digits than Python writes
+    except (InvalidOperation, ValueError):
+        # Python raises ValueError for an int of more than 4,300 digits.
         dollars = Decimal("NaN")
     if isinstance(value, bool) or not dollars.is_finite() or dollars < 0:
         raise InvalidBudget(
-            f"This is not an amount of US dollars: {described(value)}, given as {what}. Write a number from 0, as 0.05."
+            f"Invalid amount of US dollars: {described(value)}, given as {what}. "
+            "Write a number from 0, such as 0.05."
         )
     return dollars

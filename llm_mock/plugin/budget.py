@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from llm_mock.core.active import active
-from llm_mock.cost.budgets import Budget, Used, budget_from, unknown_prices, used_table
-from llm_mock.cost.prices import available, cost_of, no_price_library, tokens_of
+from llm_mock.cost.budgets import UsageBudget, UsageRow, describe_unknown_prices, format_usage_table, parse_budget
+from llm_mock.cost.prices import cost_of, describe_missing_prices, has_provider_prices, tokens_of
 from llm_mock.errors import InvalidBudget, LLMMockError, MissingExtra
 from llm_mock.plugin.guard import reporting_hook
 from llm_mock.plugin.runtest import calls_of_test
@@ -35,27 +35,27 @@ class BudgetsOfTests:
         return result
 
 
-def _broken(budget: Budget, item: pytest.Item) -> str | None:
+def _broken(budget: UsageBudget, item: pytest.Item) -> str | None:
     calls = calls_of_test(item)
     if calls is None:
         return "llm_mock_budget: the calls of this test are not mocked, so what they use is not known here."
     try:
-        return budget.broken(calls, active())
+        return budget.check(calls, active())
     except LLMMockError as error:
         return str(error)
 
 
-def budget_of(item: pytest.Item) -> Budget | None:
+def budget_of(item: pytest.Item) -> UsageBudget | None:
     """The budget of a test, whose markers are right; None where it has none."""
     marker = item.get_closest_marker("llm_mock_budget")
-    return marker and budget_from(marker.name, marker.kwargs.get("cost"), marker.kwargs.get("tokens"))
+    return marker and parse_budget(marker.name, marker.kwargs.get("cost"), marker.kwargs.get("tokens"))
 
 
 def budget_of_run(config: pytest.Config, run_mock: Any) -> BudgetOfRun:
     """What counts for the run, with the limits that the ini gives; `run_mock` is None where the project opted out."""
     limits = (config.getini(name) or None for name in ("llm_mock_max_cost", "llm_mock_max_tokens"))
     try:
-        return BudgetOfRun(config, budget_from("the ini", *limits), run_mock)
+        return BudgetOfRun(config, parse_budget("the ini", *limits), run_mock)
     except InvalidBudget as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -68,7 +68,7 @@ class BudgetOfRun:
     without any limit is only counted.
     """
 
-    def __init__(self, config: pytest.Config, budget: Budget, run_mock: Any) -> None:
+    def __init__(self, config: pytest.Config, budget: UsageBudget, run_mock: Any) -> None:
         self._is_worker = hasattr(config, "workerinput")
         self._budget = budget
         self._run_mock = run_mock
@@ -118,12 +118,12 @@ class BudgetOfRun:
     def _problem(self, used: Sequence[tuple[str, CostAndTokens]]) -> str | None:
         limited = self._budget.cost is not None
         if limited and (unknown := sorted({model for model, (cost, _) in used if cost is None})):
-            return unknown_prices(unknown) if available() else no_price_library(unknown[0])
+            return describe_unknown_prices(unknown) if has_provider_prices() else describe_missing_prices(unknown[0])
         exceeded = self._budget.exceeded(*self._total()) if any(tokens for _, (_, tokens) in used) else None
         if not exceeded:
             return None
-        tests = (Used(cost, (tokens,), shorten_name(test)) for test, (cost, tokens) in self._tests.items())
-        lines = used_table(("cost", "tokens", "test"), tests, SHOWN_TESTS, limited)
+        tests = (UsageRow(cost, (tokens,), shorten_name(test)) for test, (cost, tokens) in self._tests.items())
+        lines = format_usage_table(("cost", "tokens", "test"), tests, SHOWN_TESTS, limited)
         return "\n".join([f"The calls of the run so far {' and '.join(exceeded)}. The largest:", *lines])
 
     def _total(self) -> tuple[Decimal, int]:

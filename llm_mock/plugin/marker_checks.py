@@ -40,9 +40,9 @@ def strict_of(mark: pytest.Mark) -> Any:
 
 
 def _check_budget(mark: pytest.Mark) -> None:
-    from llm_mock.cost.budgets import budget_from
+    from llm_mock.cost.budgets import parse_budget
 
-    if budget_from(mark.name, mark.kwargs.get("cost"), mark.kwargs.get("tokens")) == (None, None):
+    if parse_budget(mark.name, mark.kwargs.get("cost"), mark.kwargs.get("tokens")) == (None, None):
         raise LLMMockError("It limits nothing.")
 
 

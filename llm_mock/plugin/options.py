@@ -125,10 +125,10 @@ def _prices(config: pytest.Config) -> Prices:
     lines = config.getini("llm_mock_prices")
     if not lines:
         return ()
-    from llm_mock.cost.prices import prices_from
+    from llm_mock.cost.prices import parse_prices
 
     try:
-        return prices_from(lines)
+        return parse_prices(lines)
     except LLMMockError as error:
         raise pytest.UsageError(str(error)) from None
 

@@ -15,7 +15,7 @@ from llm_mock.plugin.failures import MESSAGE, message_of
 from llm_mock.plugin.guard import deciding_hook
 from llm_mock.plugin.marker_checks import WRONG_MARKERS, repeats_wanted
 from llm_mock.plugin.stash import PASS_RATE
-from llm_mock.report.calls import summed_properties
+from llm_mock.report.calls import sum_properties
 from llm_mock.suites.pass_rates import PassRate, percent
 from llm_mock.support.text import columns, shorten_name
 
@@ -128,7 +128,7 @@ def _carry(runs: Sequence[Run], chosen: Run) -> None:
     shipped = [each for run in runs if (each := getattr(run[-1], SHIPPED, None))]
     if shipped:
         setattr(teardown, SHIPPED, shipped)
-    teardown.user_properties = summed_properties([run[-1].user_properties for run in runs], teardown.user_properties)
+    teardown.user_properties = sum_properties([run[-1].user_properties for run in runs], teardown.user_properties)
     if hasattr(chosen[1], "llm_mock_used"):
         from llm_mock.plugin.budget import used_in
 

@@ -15,8 +15,8 @@ from llm_mock.plugin.failures import MESSAGE, TRACEBACK, message_of
 from llm_mock.plugin.guard import reporting_hook
 from llm_mock.plugin.run import TestRun
 from llm_mock.plugin.stash import PASS_RATE
-from llm_mock.report.document import as_json, new_document, new_test
-from llm_mock.report.page import as_page
+from llm_mock.report.document import new_document, new_test, render_json
+from llm_mock.report.page import render_page
 from llm_mock.support.files import check_writable, write_atomically
 from llm_mock.support.redaction import redacted
 from llm_mock.support.text import shorten_name
@@ -166,11 +166,11 @@ class ReportWriter:
                 self._received.append((self._test_on(None), self._collector.last))
         else:  # each worker sends its own
             self._tests.sort(key=lambda test: positions.get(test["id"], len(positions)))
-        data = as_json(self._document())
+        data = render_json(self._document())
         for path in self._paths:
             is_page = path.suffix.lower() != ".json"
             try:
-                write_atomically(path, as_page(data) if is_page else data)
+                write_atomically(path, render_page(data) if is_page else data)
                 self._lines.append(f"LLM report: {path.as_uri() if is_page else path}")
             except OSError as error:  # the outcome of the run is that of its tests
                 self._lines.append(_not_written(path, error))
@@ -213,10 +213,10 @@ def _add_phase(test: dict[str, Any], report: pytest.TestReport) -> None:
 
 
 def _described_repeats(repeats: Mapping[str, Any]) -> dict[str, Any]:
-    from llm_mock.report.suite_document import described_rate
+    from llm_mock.report.suite_document import describe_pass_rate
     from llm_mock.suites.pass_rates import PassRate
 
-    return {**repeats, **described_rate(PassRate(repeats["passed"], repeats["runs"]))}
+    return {**repeats, **describe_pass_rate(PassRate(repeats["passed"], repeats["runs"]))}
 
 
 def _outcome(report: pytest.TestReport) -> str:

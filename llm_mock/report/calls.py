@@ -1,4 +1,4 @@
-"""The calls of one test as the document has them: JSON values, grouped into conversations, with their cost."""
+"""Describe the calls of a test as JSON values, grouped into conversations, with their cost."""
 
 from __future__ import annotations
 
@@ -21,88 +21,134 @@ if TYPE_CHECKING:
     from llm_mock.core.call_log import Details
     from llm_mock.core.records import CallRecord
 
+# Costs by model, tokens, day and prices: a price lookup takes longer than a mocked call.
 _costs: dict[tuple[Any, ...], Decimal | None] = {}
-"""Of model, tokens, day and prices: to look a price up takes longer than a mocked call."""
-ON_THE_WIRE = ("api", "sdk", "stream", "tool_choice", "finish_reason")
-"""What the record of a call has that came over HTTP."""
+HTTP_FIELDS = ("api", "sdk", "stream", "tool_choice", "finish_reason")
+"""The fields that only records of HTTP calls have."""
 PROPERTIES = ("llm_calls", "llm_input_tokens", "llm_output_tokens", "llm_cost_usd")
 """The properties of a test in pytest's own JUnit file."""
 
 
 def keep_calls(mock: MockGetModel, detailed: bool) -> None:
-    """Have a mock, and those that are put on top of it from now on, keep every call; `detailed` for a document."""
-    log = mock.history.log = CallLog(detailed)
+    """Make a mock, and mocks that are put on top of it later, keep every call.
+
+    Args:
+        mock: the mock.
+        detailed: whether to keep what a document needs.
+    """
+    log = CallLog(detailed)
+    mock.history.log = log
     for call in mock.calls:
         log.add(call, {})
 
 
-def describe_calls(kept: Iterable[LoggedCall], mock: MockGetModel | None) -> list[dict[str, Any]]:
-    """Calls as the document has them, each with the keys of `docs/report.md`; the prices of the mock count.
+def describe_calls(
+    kept: Iterable[LoggedCall],
+    mock: MockGetModel | None,
+) -> list[dict[str, Any]]:
+    """Describe calls with the keys of `docs/report.md`.
 
-    A message that an earlier call of the conversation was sent or answered already is left out. `conversation` is the
-    same for calls that belong together, and None for a single one; `cost_usd` is a Decimal, None where the price is
-    unknown; `response` is None for a call that failed at once; `not_described` says what could not be described.
+    Messages that an earlier call of the conversation has are left out.
+
+    Args:
+        kept: the calls.
+        mock: the mock whose prices apply.
+
+    Returns:
+        A dict for each call. `conversation` is the same for calls that belong together, and None
+        for a single call. `cost_usd` is a Decimal, or None if the price is unknown. `response` is
+        None for a call that failed at once. `not_described` names what could not be described.
     """
-    calls = [_call(record, details, mock) for record, details in kept]
-    _find_conversations(calls)
+    calls = [_describe_call(record, details, mock) for record, details in kept]
+    _group_conversations(calls)
     return calls
 
 
 def redacted_calls(calls: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Described calls without secrets, also where one came in several chunks of a stream."""
-    redacted_all = []
+    """Return described calls without secrets, even if a secret is split over chunks."""
+    without_secrets = []
     for call in calls:
         response = call["response"]
         if response and "chunks" in response:
-            call = {**call, "response": {**response, "chunks": _redacted_chunks(response["chunks"])}}
-        redacted_all.append(redacted(call))
-    return redacted_all
+            response = {**response, "chunks": _redact_chunks(response["chunks"])}
+            call = {**call, "response": response}
+        without_secrets.append(redacted(call))
+    return without_secrets
 
 
-def _redacted_chunks(chunks: Sequence[Any]) -> list[Any]:
-    """Chunks in which what comes from one part of the answer (its text, a tool call, …) is redacted together."""
-    plain_chunks = [{"type": "text", "chunk": chunk} if isinstance(chunk, str) else dict(chunk) for chunk in chunks]
+def _redact_chunks(chunks: Sequence[Any]) -> list[Any]:
+    """Redact the chunks of each part of the response (text, tool call, …) together."""
+    copies = [_as_chunk_event(chunk) for chunk in chunks]
     parts: dict[Any, list[dict[str, Any]]] = {}
-    for chunk in plain_chunks:
-        if isinstance(chunk.get("chunk"), str):
-            parts.setdefault((chunk.get("type"), chunk.get("tool_call_id")), []).append(chunk)
+    for copy in copies:
+        if isinstance(copy.get("chunk"), str):
+            key = (copy.get("type"), copy.get("tool_call_id"))
+            parts.setdefault(key, []).append(copy)
     for part in parts.values():
-        for chunk, text in zip(part, OUTPUT.clean_pieces([chunk["chunk"] for chunk in part]), strict=True):
-            chunk["chunk"] = text
-    return [made["chunk"] if isinstance(given, str) else made for given, made in zip(chunks, plain_chunks, strict=True)]
+        texts = OUTPUT.clean_pieces([copy["chunk"] for copy in part])
+        for copy, text in zip(part, texts, strict=True):
+            copy["chunk"] = text
+    pairs = zip(chunks, copies, strict=True)
+    return [copy["chunk"] if isinstance(chunk, str) else copy for chunk, copy in pairs]
+
+
+def _as_chunk_event(chunk: Any) -> dict[str, Any]:
+    """Return a copy of a chunk as a dict; a plain string is text."""
+    if isinstance(chunk, str):
+        return {"type": "text", "chunk": chunk}
+    return dict(chunk)
 
 
 def junit_properties(calls: Sequence[dict[str, Any]]) -> list[tuple[str, Any]]:
-    """`PROPERTIES` with what the calls of a test took; no cost where a price is unknown, nothing without calls."""
+    """Return the sums over the calls of a test, by the names in `PROPERTIES`.
+
+    Nothing without calls, and no cost if a price is unknown.
+    """
     if not calls:
         return []
-    tokens = (sum(call["usage"][name] or 0 for call in calls) for name in ("input_tokens", "output_tokens"))
+    values: list[Any] = [len(calls)]
+    for name in ("input_tokens", "output_tokens"):
+        values.append(sum(call["usage"][name] or 0 for call in calls))
     costs = [call["cost_usd"] for call in calls]
-    values = [len(calls), *tokens, *([] if None in costs else [f"{sum(costs):f}"])]
+    if None not in costs:
+        values.append(f"{sum(costs):f}")
     return list(zip(PROPERTIES, values, strict=False))
 
 
-def summed_properties(
-    runs: Sequence[Sequence[tuple[str, Any]]], own: Iterable[tuple[str, Any]]
+def sum_properties(
+    runs: Sequence[Sequence[tuple[str, Any]]],
+    own: Iterable[tuple[str, Any]],
 ) -> list[tuple[str, Any]]:
-    """The properties of several runs of a test: `own`, in which those of calls are the sums over all runs.
+    """Sum the properties of calls over several runs of a test.
 
-    There is no cost where that of a run is not known.
+    Args:
+        runs: the properties of each run.
+        own: the properties of the test, in which those of calls are replaced by the sums.
+
+    Returns:
+        The properties; without a cost if that of a run is unknown.
     """
-    with_calls = [values for run in runs if PROPERTIES[0] in (values := dict(run))]
-    sums = {
-        name: sum(Decimal(values[name]) for values in with_calls)
-        for name in PROPERTIES
-        if with_calls and all(name in values for values in with_calls)
-    }
-    return [each for each in own if each[0] not in PROPERTIES] + [(name, f"{value:f}") for name, value in sums.items()]
+    properties = [(name, value) for name, value in own if name not in PROPERTIES]
+    with_calls = [dict(run) for run in runs if PROPERTIES[0] in dict(run)]
+    if not with_calls:
+        return properties
+    for name in PROPERTIES:
+        if all(name in values for values in with_calls):
+            total = sum(Decimal(values[name]) for values in with_calls)
+            properties.append((name, f"{total:f}"))
+    return properties
 
 
-def _call(record: CallRecord, details: Details, mock: MockGetModel | None) -> dict[str, Any]:
-    request = details.get("request") or _request_of(record)
+def _describe_call(
+    record: CallRecord,
+    details: Details,
+    mock: MockGetModel | None,
+) -> dict[str, Any]:
+    request = details.get("request") or _describe_request(record)
+    # A copy, from which the keys of other places are taken.
     response = dict(details.get("response") or {})
     schema = record["kwargs"].get("schema")
-    call = {
+    call: dict[str, Any] = {
         "number": record["number"],
         "timestamp": record["timestamp"],
         "model_id": record["model_id"],
@@ -119,88 +165,122 @@ def _call(record: CallRecord, details: Details, mock: MockGetModel | None) -> di
             "output_tokens": record["output_tokens"],
             "details": response.pop("usage_details", None),
         },
-        "cost_usd": _cost(record, mock),
+        "cost_usd": _compute_cost(record, mock),
         "configured": record["configured"],
-        "response": {"text": "", **response} if "response" in details else _response_of(record),
-        "error": None if record["error"] is None else {"type": details.get("error_type"), "message": record["error"]},
-        **{name: record[name] for name in ON_THE_WIRE if name in record},  # type: ignore[literal-required]
-        **{name: details[name] for name in ("not_described",) if name in details},
+        "response": _describe_response(record),
+        "error": None,
     }
-    return {**call, "gen_ai": gen_ai_attributes(call)}
+    if "response" in details:
+        call["response"] = {"text": "", **response}
+    if record["error"] is not None:
+        call["error"] = {"type": details.get("error_type"), "message": record["error"]}
+    for name in HTTP_FIELDS:
+        if name in record:
+            call[name] = record[name]  # type: ignore[literal-required]
+    if "not_described" in details:
+        call["not_described"] = details["not_described"]
+    call["gen_ai"] = gen_ai_attributes(call)
+    return call
 
 
-def _cost(record: CallRecord, mock: MockGetModel | None) -> Decimal | None:
-    """What a call costs in US dollars, None where that is unknown."""
+def _compute_cost(record: CallRecord, mock: MockGetModel | None) -> Decimal | None:
+    """Return the cost of a call in US dollars, or None if it is unknown."""
     prices = mock.prices if mock is not None else ()
-    alike = record["model_id"], record["input_tokens"], record["output_tokens"], record["timestamp"][:10], prices
-    if alike not in _costs:
+    day = record["timestamp"][:10]
+    key = (record["model_id"], record["input_tokens"], record["output_tokens"], day, prices)
+    if key not in _costs:
         try:
-            _costs[alike] = cost_of(record, mock)
-        except LLMMockError:  # the prices of the providers are not installed
-            _costs[alike] = None
-    return _costs[alike]
+            _costs[key] = cost_of(record, mock)
+        except LLMMockError:
+            # The prices of the providers are not installed; the report goes on without costs.
+            _costs[key] = None
+    return _costs[key]
 
 
-def _request_of(record: CallRecord) -> dict[str, Any]:
-    """What the record alone tells of a request."""
+def _describe_request(record: CallRecord) -> dict[str, Any]:
+    """Describe a request from the record alone."""
     texts = {"system": record["kwargs"].get("system"), "user": record["prompt"]}
-    tools = record["kwargs"].get("tools", ())
+    messages = []
+    for role, text in texts.items():
+        if text:
+            part = {"type": "text", "text": text}
+            messages.append({"role": role, "parts": [part]})
+    tools = []
+    for name in record["kwargs"].get("tools", ()):
+        tools.append({"name": name, "description": None, "input_schema": None})
     return {
         "conversation": None,
-        "messages": [{"role": role, "parts": [{"type": "text", "text": text}]} for role, text in texts.items() if text],
+        "messages": messages,
         "schema": None,
-        "tools": [{"name": name, "description": None, "input_schema": None} for name in tools],
+        "tools": tools,
     }
 
 
-def _response_of(record: CallRecord) -> dict[str, Any] | None:
-    """What the record alone tells of an answer."""
-    answer = record["response"]
-    return None if answer is None else {"text": answer if isinstance(answer, str) else json.dumps(plain(answer))}
+def _describe_response(record: CallRecord) -> dict[str, Any] | None:
+    """Describe a response from the record alone."""
+    response = record["response"]
+    if response is None:
+        return None
+    text = response if isinstance(response, str) else json.dumps(plain(response))
+    return {"text": text}
 
 
-def _find_conversations(calls: list[dict[str, Any]]) -> None:
-    """Group calls, by their ids and where one goes on from the messages of an earlier one, which are left out then."""
-    sent: dict[str, dict[str, Any]] = {}
+def _group_conversations(calls: list[dict[str, Any]]) -> None:
+    """Set the conversation of calls, by id or because one continues the messages of another.
+
+    The messages of the earlier call are removed from the later one.
+    """
+    by_last_hash: dict[str, dict[str, Any]] = {}
     for call in calls:
-        messages, hashes = call["messages"], _running_hashes(call["messages"])
-        earlier, cut = _continued(messages, hashes, sent)
+        messages = call["messages"]
+        hashes = _hash_prefixes(messages)
+        earlier, known = _find_earlier_call(messages, hashes, by_last_hash)
         if earlier is not None:
-            earlier["conversation"] = earlier["conversation"] or f"call {earlier['number']}"
+            if not earlier["conversation"]:
+                earlier["conversation"] = f"call {earlier['number']}"
             call["conversation"] = earlier["conversation"]
-            call["messages"] = messages[cut:]
-            call["earlier_messages"] = cut
+            call["messages"] = messages[known:]
+            call["earlier_messages"] = known
         if hashes:
-            sent[hashes[-1]] = call
-    members = Counter(call["conversation"] for call in calls)
+            by_last_hash[hashes[-1]] = call
+    sizes = Counter(call["conversation"] for call in calls)
     for call in calls:
-        if members[call["conversation"]] == 1:
+        if sizes[call["conversation"]] == 1:
             call["conversation"] = None
 
 
-def _continued(
-    messages: list[dict[str, Any]], hashes: list[str], sent: dict[str, dict[str, Any]]
+def _find_earlier_call(
+    messages: list[dict[str, Any]],
+    hashes: list[str],
+    by_last_hash: dict[str, dict[str, Any]],
 ) -> tuple[dict[str, Any] | None, int]:
-    """The earlier call whose messages these begin with, and how many of these it was sent or answered."""
+    """Return the call that these messages continue, and how many messages it has already."""
+    # The longest prefix first: the nearest earlier call.
     for position in range(len(messages) - 1, 0, -1):
-        earlier = sent.get(hashes[position - 1])
-        if earlier is not None and messages[position]["role"] == "assistant":
-            return earlier, position + int(_says(messages[position], earlier["response"]))
+        earlier = by_last_hash.get(hashes[position - 1])
+        message = messages[position]
+        if earlier is not None and message["role"] == "assistant":
+            has_response = _equals_response(message, earlier["response"])
+            return earlier, position + int(has_response)
     return None, 0
 
 
-def _says(message: dict[str, Any], response: dict[str, Any] | None) -> bool:
-    """Whether a message is what a call answered, and not an edited version of it."""
-    text = "".join(part["text"] for part in message["parts"] if part["type"] == "text")
-    names = [part["name"] for part in message["parts"] if part["type"] == "tool_call"]
-    answer = response or {}
-    return text == answer.get("text", "") and names == [call["name"] for call in answer.get("tool_calls", ())]
+def _equals_response(message: dict[str, Any], response: dict[str, Any] | None) -> bool:
+    """Return whether a message is the response of a call, and not an edited version."""
+    parts = message["parts"]
+    text = "".join(part["text"] for part in parts if part["type"] == "text")
+    tools = [part["name"] for part in parts if part["type"] == "tool_call"]
+    expected = response or {}
+    expected_tools = [call["name"] for call in expected.get("tool_calls", ())]
+    return text == expected.get("text", "") and tools == expected_tools
 
 
-def _running_hashes(messages: list[dict[str, Any]]) -> list[str]:
-    """Of each message: a hash of all messages up to it."""
-    running, hashes = hashlib.sha256(), []
+def _hash_prefixes(messages: list[dict[str, Any]]) -> list[str]:
+    """Return for each message a hash of all messages up to it."""
+    hashes = []
+    hasher = hashlib.sha256()
     for message in messages:
-        running.update(json.dumps(message, sort_keys=True, default=repr).encode())
-        hashes.append(running.hexdigest())
+        text = json.dumps(message, sort_keys=True, default=repr)
+        hasher.update(text.encode())
+        hashes.append(hasher.hexdigest())
     return hashes

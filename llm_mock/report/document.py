@@ -1,4 +1,4 @@
-"""The document of a run: its envelope, the tests with their calls, and the sums of each model.
+"""Build the document of a test run: metadata, tests with their calls, and totals by model.
 
 The JSON of `--llm-mock-report` and the HTML page are renderings of it.
 """
@@ -8,19 +8,19 @@ from __future__ import annotations
 import json
 import platform
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from importlib.metadata import version
 from typing import Any
 
 from llm_mock.agents import leaderboard
 from llm_mock.agents.summary import Sums
-from llm_mock.cost.prices import available
+from llm_mock.cost.prices import has_provider_prices
 from llm_mock.support.redaction import redacted
 from llm_mock.support.text import escaped_json
 
 VERSION = 1
-"""Of the format of the JSON. What is added later is added beside what there is."""
+"""The version of the JSON format; new keys are added without a new version."""
 
 
 def new_document(
@@ -29,10 +29,13 @@ def new_document(
     agents: Sums,
     duration: float,
 ) -> dict[str, Any]:
-    """The document, as JSON values: see `docs/report.md`. It took `duration` seconds.
+    """Return the document of a run as JSON values: see `docs/report.md`.
 
-    Tests are as `new_test` makes them, calls outside tests have `during`, `worker` and `calls`, agents as
-    `llm_mock.agents.summary` has their sums.
+    Args:
+        tests: the tests, made by `new_test`.
+        outside_tests: the calls outside of tests, with the keys `during`, `worker` and `calls`.
+        agents: the totals of `llm_mock.agents.summary`.
+        duration: the seconds that the run took.
     """
     return {
         "version": VERSION,
@@ -41,9 +44,9 @@ def new_document(
         "duration_s": round(duration, 3),
         "python": platform.python_version(),
         "llm": version("llm"),
-        "provider_prices": available(),
+        "provider_prices": has_provider_prices(),
         "outcomes": Counter(test["outcome"] for test in tests),
-        "models": _totals(call for group in (*tests, *outside_tests) for call in group["calls"]),
+        "models": _sum_by_model([*tests, *outside_tests]),
         "agents": redacted(leaderboard.rows(agents)),
         "agents_by": redacted(leaderboard.rows_by_part(agents)),
         "tests": tests,
@@ -52,45 +55,73 @@ def new_document(
 
 
 def new_test(name: str, **known: Any) -> dict[str, Any]:
-    """A test of the document, with what is known so far. Its id begins with its file."""
-    nothing = {"outcome": "passed", "duration_s": 0.0, "message": None, "traceback": None, "worker": None}
-    return {"id": name, "file": name.split("::")[0], **nothing, "calls": [], **known}
+    """Return a test of the document.
+
+    Args:
+        name: its id, which begins with its file.
+        known: the values that are known so far.
+    """
+    test: dict[str, Any] = {
+        "id": name,
+        "file": name.split("::")[0],
+        "outcome": "passed",
+        "duration_s": 0.0,
+        "message": None,
+        "traceback": None,
+        "worker": None,
+        "calls": [],
+    }
+    return test | known
 
 
-def _totals(calls: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The sums of each model, sorted by its id. The cost is None where no price is known."""
-    names = ("calls", "errors", "unconfigured", "unpriced", "input_tokens", "output_tokens", "cost_usd")
-    sums: dict[str, dict[str, Any]] = {}
-    for call in calls:
-        row = sums.setdefault(call["model_id"], {"model_id": call["model_id"], **dict.fromkeys(names, 0)})
+def _sum_by_model(groups: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the totals of each model, sorted by its id; the cost is None without any price."""
+    names = ("calls", "errors", "unconfigured", "unpriced")
+    usage = ("input_tokens", "output_tokens")
+    totals: dict[str, dict[str, Any]] = {}
+    for call in _iterate_calls(groups):
+        model = call["model_id"]
+        if model not in totals:
+            zeros = dict.fromkeys((*names, *usage, "cost_usd"), 0)
+            totals[model] = {"model_id": model, **zeros}
+        row = totals[model]
         row["calls"] += 1
         row["errors"] += call["error"] is not None
         row["unconfigured"] += not call["configured"]
         row["unpriced"] += call["cost_usd"] is None
-        for name in ("input_tokens", "output_tokens"):
+        for name in usage:
             row[name] += call["usage"][name] or 0
         row["cost_usd"] += call["cost_usd"] or 0
-    for row in sums.values():
-        row["cost_usd"] = None if row["unpriced"] == row["calls"] else round(row["cost_usd"], 10)
-    return [sums[model] for model in sorted(sums)]
+    for row in totals.values():
+        has_price = row["unpriced"] < row["calls"]
+        row["cost_usd"] = round(row["cost_usd"], 10) if has_price else None
+    return [totals[model] for model in sorted(totals)]
 
 
-def as_json(document: dict[str, Any]) -> bytes:
-    """The document as JSON in UTF-8, each test and each group of calls outside tests on a line of its own."""
+def _iterate_calls(groups: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for group in groups:
+        yield from group["calls"]
+
+
+def render_json(document: dict[str, Any]) -> bytes:
+    """Render the document as JSON in UTF-8, with a line for each test."""
     lines = []
     for name, value in document.items():
-        items = ",\n".join(f"    {_json(item)}" for item in value) if isinstance(value, list) else ""
-        lines.append(f'  "{name}": [\n{items}\n  ]' if items else f'  "{name}": {_json(value)}')
+        if isinstance(value, list) and value:
+            items = ",\n".join(f"    {_dump(item)}" for item in value)
+            lines.append(f'  "{name}": [\n{items}\n  ]')
+        else:
+            lines.append(f'  "{name}": {_dump(value)}')
     text = "{\n" + ",\n".join(lines) + "\n}\n"
-    return escaped_json(text).encode(
-        errors="backslashreplace"
-    )  # of half a surrogate pair, which UTF-8 does not have, the escape
+    # UTF-8 has no half of a surrogate pair, so its escape is written.
+    return escaped_json(text).encode(errors="backslashreplace")
 
 
-def _json(value: Any) -> str:
-    """A value as JSON, in which numbers that JSON does not have (inf, nan) are texts."""
+def _dump(value: Any) -> str:
+    """Return a value as JSON; numbers that JSON does not have (inf, nan) become strings."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except ValueError:
-        finite = json.loads(json.dumps(value), parse_constant=lambda name: str(float(name)))
+        text = json.dumps(value)
+        finite = json.loads(text, parse_constant=lambda name: str(float(name)))
         return json.dumps(finite, ensure_ascii=False)

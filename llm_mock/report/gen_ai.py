@@ -1,4 +1,4 @@
-"""A call in the names of OpenTelemetry's semantic conventions for generative AI.
+"""Describe a call in the names of OpenTelemetry's semantic conventions for generative AI.
 
 See https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans.
 """
@@ -24,26 +24,33 @@ OPTIONS = {
     "frequency_penalty": "frequency_penalty",
     "presence_penalty": "presence_penalty",
 }
-"""Options as the providers call them, and what they are in the conventions, after `gen_ai.request.`."""
+"""The providers' names of options, and the names after `gen_ai.request.` in the conventions."""
 
 
 def gen_ai_attributes(call: dict[str, Any]) -> dict[str, Any]:
-    """The attributes of the span that instrumentation would have made of a call; those without a value are left out.
+    """Return the span attributes that instrumentation would record for a call.
 
     Args:
-        call: a call as the document has it.
+        call: a call of the document.
+
+    Returns:
+        The attributes that have a value.
     """
-    options = {f"gen_ai.request.{OPTIONS[name]}": value for name, value in call["options"].items() if name in OPTIONS}
     reason = call.get("finish_reason")
+    is_generate_content = call.get("api") == "generate_content"
     attributes = {
-        "gen_ai.operation.name": "generate_content" if call.get("api") == "generate_content" else "chat",
+        "gen_ai.operation.name": "generate_content" if is_generate_content else "chat",
         "gen_ai.request.model": call["model_id"],
         "gen_ai.response.model": call["resolved_model"],
         "gen_ai.response.finish_reasons": None if reason is None else [reason],
         "gen_ai.output.type": "json" if call["schema"] else None,
         "gen_ai.usage.input_tokens": call["usage"]["input_tokens"],
         "gen_ai.usage.output_tokens": call["usage"]["output_tokens"],
-        "error.type": call["error"] and (call["error"]["type"] or "_OTHER"),
-        **options,
     }
+    if call["error"]:
+        # `_OTHER` is the conventions' value for an unknown type.
+        attributes["error.type"] = call["error"]["type"] or "_OTHER"
+    for name, value in call["options"].items():
+        if name in OPTIONS:
+            attributes[f"gen_ai.request.{OPTIONS[name]}"] = value
     return {name: value for name, value in attributes.items() if value is not None}

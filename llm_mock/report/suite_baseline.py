@@ -1,9 +1,13 @@
-"""What changed in suites against an earlier result of `llm-mock test -o FILE.json`.
+"""Compare suites with an earlier result of `llm-mock test -o FILE.json`.
 
-The document of suites is given more. `baseline`: the file. Of each suite `baseline`, null where there is no earlier
-result: `variant` (its variant), `dry_run`, `gone` (names of cases that are not there any more), `compared` (how many
-cases ran both times), and of these `cost_usd` and `duration_s`, each as `before` and `now`. Of each case `baseline`:
-`change` (`broke`, `mended`, `new` or `same`), and what it was: `status`, `ran`, `duration_s`, `cost_usd`.
+The comparison adds to the document of suites:
+
+- `baseline`: the file.
+- To each suite `baseline`, null without an earlier result: `variant` (of the earlier result),
+  `dry_run`, `gone` (names of cases that no longer exist), `compared` (the number of cases that ran
+  both times), and of these `cost_usd` and `duration_s`, each as `before` and `now`.
+- To each case `baseline`: `change` (`broke`, `mended`, `new` or `same`), and the earlier `status`,
+  `ran`, `duration_s` and `cost_usd`.
 """
 
 from __future__ import annotations
@@ -20,8 +24,9 @@ from llm_mock.report.suite_document import VERSION, cost_of_case
 from llm_mock.support import yaml_files
 from llm_mock.support.files import LARGEST_FILE
 
+# A result has the prompts and the outputs of all cases, so it is larger than a suite.
 LARGEST_BASELINE = 10 * LARGEST_FILE
-SHAPE = "a baseline is what an earlier `llm-mock test … -o FILE.json` wrote"
+EXPECTED = "a baseline is written by `llm-mock test … -o FILE.json`"
 Part = dict[str, Any]
 
 
@@ -45,102 +50,158 @@ class _Suite(pydantic.BaseModel):
 
 
 class _Results(pydantic.BaseModel):
-    """What is needed of an earlier result."""
+    """The parts of an earlier result that are compared."""
 
     version: Literal[VERSION]  # type: ignore[valid-type]
     suites: tuple[_Suite, ...]
 
 
 def read_baseline(path: Path) -> list[Part]:
-    """The suites of an earlier result.
+    """Return the suites of an earlier result.
 
     Raises:
-        InvalidFile: it cannot be read, or is none; the message names the line.
+        InvalidFile: the file cannot be read or is not a result; the message names the line.
     """
     __tracebackhide__ = True
     text = yaml_files.read(path, LARGEST_BASELINE)
     try:
         data = json.loads(text)
     except RecursionError:
-        raise InvalidFile(f"{path}:1: is nested too deep; {SHAPE}") from None
+        raise InvalidFile(f"{path}:1: the JSON is nested too deep; {EXPECTED}") from None
     except ValueError as error:
         line = getattr(error, "lineno", 1)
-        raise InvalidFile(f"{path}:{line}: is not JSON: {getattr(error, 'msg', error)}; {SHAPE}") from None
+        problem = getattr(error, "msg", error)
+        raise InvalidFile(f"{path}:{line}: invalid JSON: {problem}; {EXPECTED}") from None
     if not isinstance(data, dict) or "suites" not in data:
-        other = "the report of a run of pytest" if isinstance(data, dict) and "tests" in data else "no result of suites"
-        raise InvalidFile(f"{path}:1: is {other}; {SHAPE}")
+        is_run = isinstance(data, dict) and "tests" in data
+        kind = "is the report of a run of pytest" if is_run else "is not a result of suites"
+        raise InvalidFile(f"{path}:1: the file {kind}; {EXPECTED}")
     try:
         _Results.model_validate(data)
     except pydantic.ValidationError:
-        yaml_files.parse(path, text).as_model(_Results)  # JSON is YAML, of which the lines are known
-        raise InvalidFile(f"{path}:1: is no result of suites; {SHAPE}") from None
+        # JSON is YAML, whose parser knows the lines.
+        yaml_files.parse(path, text).as_model(_Results)
+        raise InvalidFile(f"{path}:1: the file is not a result of suites; {EXPECTED}") from None
     suites: list[Part] = data["suites"]
     return suites
 
 
-def compared(document: Part, file: Path, before: Sequence[Part], is_whole: bool) -> Part:
-    """The document with what changed; see the description of the module.
+def compare_with_baseline(
+    document: Part,
+    file: Path,
+    before: Sequence[Part],
+    is_whole: bool,
+) -> Part:
+    """Return the document with the changes against a baseline; see the module.
 
-    `is_whole` says whether all cases of the suites were run: where some were left out, none is gone.
+    Args:
+        document: the document of suites.
+        file: the path of the baseline.
+        before: the suites of the baseline.
+        is_whole: whether all cases were run; otherwise no missing case counts as gone.
     """
-    suites = [_compared_suite(suite, _counterpart(suite, before), is_whole) for suite in document["suites"]]
+    suites = []
+    for suite in document["suites"]:
+        earlier = _find_earlier_suite(suite, before)
+        suites.append(_compare_suite(suite, earlier, is_whole))
     return {**document, "baseline": str(file), "suites": suites}
 
 
 def is_worse(document: Part) -> bool:
-    """Whether a case broke, a new one failed, or one was not run."""
-    return any(
-        case["status"] == "not run" or (case["status"] == "failed" and case["baseline"]["change"] in ("broke", "new"))
-        for suite in document["suites"]
-        for case in suite["cases"]
-    )
+    """Return whether a case broke, a new case failed, or a case was not run."""
+    for suite in document["suites"]:
+        for case in suite["cases"]:
+            failed = case["status"] == "failed"
+            if failed and case["baseline"]["change"] in ("broke", "new"):
+                return True
+            if case["status"] == "not run":
+                return True
+    return False
 
 
-def _counterpart(suite: Part, before: Sequence[Part]) -> Part | None:
-    """The earlier result of a suite: that of the same variant, else the one without variants."""
-    found = [earlier for earlier in before if earlier["suite"] == suite["suite"]]
-    found = [earlier for earlier in found if earlier["file"] == suite["file"]] or found
-    same = [earlier for earlier in found if earlier.get("variant") == suite["variant"]]
-    return next(iter(same or [earlier for earlier in found if not earlier.get("variant")]), None)
+def _find_earlier_suite(suite: Part, before: Sequence[Part]) -> Part | None:
+    """Return the earlier result of the same variant, or else the one without variants."""
+    candidates = [earlier for earlier in before if earlier["suite"] == suite["suite"]]
+    # The file may have been moved, so its path only decides between suites of one name.
+    in_file = [earlier for earlier in candidates if earlier["file"] == suite["file"]]
+    candidates = in_file or candidates
+    for earlier in candidates:
+        if earlier.get("variant") == suite["variant"]:
+            return earlier
+    for earlier in candidates:
+        if not earlier.get("variant"):
+            return earlier
+    return None
 
 
-def _compared_suite(suite: Part, earlier: Part | None, is_whole: bool) -> Part:
-    old = {case["name"]: case for case in earlier["cases"]} if earlier else {}
-    cases = [{**case, "baseline": _compared_case(case, old.get(case["name"]))} for case in suite["cases"]]
+def _compare_suite(suite: Part, earlier: Part | None, is_whole: bool) -> Part:
     if earlier is None:
+        cases = [{**case, "baseline": _compare_case(case, None)} for case in suite["cases"]]
         return {**suite, "cases": cases, "baseline": None}
-    both = [(old[case["name"]], case) for case in cases if case["attempts"] and case["baseline"]["ran"]]
-    there = {case["name"] for case in cases}
-    return {
-        **suite,
-        "cases": cases,
-        "baseline": {
-            **{"variant": earlier.get("variant"), "dry_run": earlier["dry_run"]},
-            "gone": [name for name in old if name not in there] if is_whole else [],
-            "compared": len(both),
-            "cost_usd": _before_and_now(both, cost_of_case),
-            "duration_s": _before_and_now(both, lambda case: float(case["duration_s"])),
-        },
+    old_cases = {case["name"]: case for case in earlier["cases"]}
+    cases = []
+    ran_twice = []
+    for case in suite["cases"]:
+        old = old_cases.get(case["name"])
+        cases.append({**case, "baseline": _compare_case(case, old)})
+        if old is not None and old["attempts"] and case["attempts"]:
+            ran_twice.append((old, case))
+    names = {case["name"] for case in cases}
+    gone = [name for name in old_cases if name not in names]
+    baseline = {
+        "variant": earlier.get("variant"),
+        "dry_run": earlier["dry_run"],
+        "gone": gone if is_whole else [],
+        "compared": len(ran_twice),
+        "cost_usd": _sum_before_and_now(ran_twice, cost_of_case),
+        "duration_s": _sum_before_and_now(ran_twice, lambda case: float(case["duration_s"])),
     }
+    return {**suite, "cases": cases, "baseline": baseline}
 
 
-def _compared_case(case: Part, old: Part | None) -> Part:
+def _compare_case(case: Part, old: Part | None) -> Part:
+    compared: Part = {
+        "change": "new",
+        "status": None,
+        "ran": False,
+        "duration_s": None,
+        "cost_usd": None,
+    }
     if old is None:
-        return {"change": "new", "status": None, "ran": False, "duration_s": None, "cost_usd": None}
-    failed, failed_before = (each["status"] == "failed" for each in (case, old))
-    change = "broke" if failed and not failed_before else "same"
-    if failed_before and case["status"] == "passed":
-        change = "mended"
-    ran = bool(old["attempts"])
-    return {
-        **{"change": change, "status": old["status"], "ran": ran, "duration_s": old["duration_s"] if ran else None},
-        "cost_usd": cost_of_case(old) if ran else None,
-    }
+        return compared
+    compared["change"] = _classify_change(old["status"], case["status"])
+    compared["status"] = old["status"]
+    if old["attempts"]:
+        compared["ran"] = True
+        compared["duration_s"] = old["duration_s"]
+        compared["cost_usd"] = cost_of_case(old)
+    return compared
 
 
-def _before_and_now(both: Sequence[tuple[Part, Part]], amount: Callable[[Part], float | None]) -> Part | None:
-    """The sums over cases that ran both times; None where an amount is not known."""
-    found = {"before": [amount(was) for was, _ in both], "now": [amount(case) for _, case in both]}
-    if any(None in amounts for amounts in found.values()):
+def _classify_change(before: str, now: str) -> str:
+    if now == "failed" and before != "failed":
+        return "broke"
+    # A failed case that is now skipped is not mended.
+    if now == "passed" and before == "failed":
+        return "mended"
+    return "same"
+
+
+def _sum_before_and_now(
+    pairs: Sequence[tuple[Part, Part]],
+    get_amount: Callable[[Part], float | None],
+) -> Part | None:
+    """Return the sums over cases that ran both times, or None if an amount is unknown."""
+    before = _sum_amounts([get_amount(old) for old, _ in pairs])
+    now = _sum_amounts([get_amount(case) for _, case in pairs])
+    if before is None or now is None:
         return None
-    return {when: round(sum(filter(None, amounts)), 10) for when, amounts in found.items()}
+    return {"before": before, "now": now}
+
+
+def _sum_amounts(amounts: Sequence[float | None]) -> float | None:
+    known = [amount for amount in amounts if amount is not None]
+    if len(known) < len(amounts):
+        return None
+    # Rounded, because sums of floats have digits that no amount has.
+    return round(sum(known), 10)

@@ -1,4 +1,4 @@
-"""What changed against a baseline, in words, for the terminal, Markdown and the page."""
+"""Describe the changes against a baseline in words, for the terminal, Markdown and the page."""
 
 from __future__ import annotations
 
@@ -14,54 +14,81 @@ KINDS = ("broke", "mended", "new", "gone")
 
 
 class Change(NamedTuple):
-    """A case that is not as it was."""
+    """A case whose status changed.
+
+    Attributes:
+        kind: one of `KINDS`.
+        name: the case, with its variant.
+        remark: its earlier status, or the status of a new case.
+    """
 
     kind: str
-    """One of `KINDS`."""
     name: str
-    """The case, with its variant."""
     remark: str
-    """What it was, or what a new one is."""
 
 
-def changes(suite: dict[str, Any]) -> Iterator[Change]:
-    """The cases of a suite that are not as they were; none is said to be new where all are."""
+def list_changes(suite: dict[str, Any]) -> Iterator[Change]:
+    """Yield the changed cases of a suite; new ones only if some are not new."""
+    baseline = suite["baseline"]
     for case in suite["cases"]:
-        kind, before = case["baseline"]["change"], case["baseline"]["status"]
-        if kind == "new" and suite["baseline"] is not None:
-            yield Change(kind, full_name(suite, case), case["status"])
-        elif kind in KINDS and kind != "new":
-            yield Change(kind, full_name(suite, case), f"{before} before")
-    for name in (suite["baseline"] or {}).get("gone", ()):
-        yield Change("gone", case_name(name, variant_name(suite["variant"])), "")
+        kind = case["baseline"]["change"]
+        name = full_name(suite, case)
+        if kind == "new" and baseline is not None:
+            yield Change(kind, name, case["status"])
+        elif kind in ("broke", "mended"):
+            yield Change(kind, name, f"{case['baseline']['status']} before")
+    if baseline is not None:
+        variant = variant_name(suite["variant"])
+        for name in baseline["gone"]:
+            yield Change("gone", case_name(name, variant), "")
 
 
-def headline(suite: dict[str, Any]) -> str:
-    """How many cases changed, and what the ones that are there both times cost and take."""
-    name, baseline = suite_name(suite), suite["baseline"]
+def summarize_changes(suite: dict[str, Any]) -> str:
+    """Return a line with the number of changed cases, and the change in cost and time."""
+    name = suite_name(suite)
+    baseline = suite["baseline"]
     if baseline is None:
         return f"{name}: no earlier result, all cases are new"
-    kinds = [change.kind for change in changes(suite)]
+    kinds = [change.kind for change in list_changes(suite)]
+    counts = [f"{kinds.count(kind)} {kind}" for kind in KINDS if kind in kinds]
     same = sum(case["baseline"]["change"] == "same" for case in suite["cases"])
-    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in KINDS if kind in kinds)
-    text = f"{name}: {f'{counts}, ' if counts else ''}{same} as before"
+    text = f"{name}: {', '.join([*counts, f'{same} as before'])}"
     if baseline["dry_run"] != suite["dry_run"]:
         now, before = ("dry", "live") if suite["dry_run"] else ("live", "dry")
-        return f"{text}; cost and time are not compared, as this run is {now} and that one was {before}"
-    differences = "" if suite["dry_run"] else ", ".join(_differences(suite["baseline"]))
-    return "; ".join(filter(None, (text, differences)))
+        return (
+            f"{text}; cost and time are not compared, "
+            f"as this run is {now} and that one was {before}"
+        )
+    # A dry run costs nothing, and its time means nothing.
+    differences = [] if suite["dry_run"] else list(_describe_differences(baseline))
+    return f"{text}; {', '.join(differences)}" if differences else text
 
 
-def _differences(baseline: dict[str, Any]) -> Iterator[str]:
-    """What is different in cost and time, of a live run: a dry one costs nothing, and its time says nothing."""
+def _describe_differences(baseline: dict[str, Any]) -> Iterator[str]:
     cases = baseline["compared"]
     if baseline["cost_usd"]:
-        yield _difference("cost", baseline["cost_usd"], lambda cost: dollars(decimal_of(cost)))
+        yield _describe_difference(
+            "cost",
+            baseline["cost_usd"],
+            lambda cost: dollars(decimal_of(cost)),
+        )
     if baseline["duration_s"] and cases:
-        yield _difference("time per case", baseline["duration_s"], lambda duration: short_seconds(duration / cases))
+        yield _describe_difference(
+            "time per case",
+            baseline["duration_s"],
+            lambda duration: short_seconds(duration / cases),
+        )
 
 
-def _difference(what: str, sums: dict[str, float], shown: Callable[[float], str]) -> str:
-    before, now = sums["before"], sums["now"]
-    share = f" ({100 * (now / before - 1):+.0f}%)" if before else ""
-    return f"{what} {shown(now)}, before {shown(before)}{share}"
+def _describe_difference(
+    label: str,
+    sums: dict[str, float],
+    format_amount: Callable[[float], str],
+) -> str:
+    before = sums["before"]
+    now = sums["now"]
+    text = f"{label} {format_amount(now)}, before {format_amount(before)}"
+    if not before:
+        return text
+    percent = 100 * (now / before - 1)
+    return f"{text} ({percent:+.0f}%)"

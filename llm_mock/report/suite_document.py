@@ -1,25 +1,27 @@
-"""The document of the suites that `llm-mock test` ran; its outputs (JSON, JUnit XML, Markdown, the page) render it.
+"""Build the document of the suites that `llm-mock test` ran; its outputs render it.
 
-It is `{"version": 1, "suites": [suite, …]}`; what is added later is added beside what there is. A null stands for
-what is not known or not there; durations are seconds, costs US dollars.
+The outputs are JSON, JUnit XML, Markdown and the page. The document is
+`{"version": 1, "suites": [suite, …]}`; new keys are added without a new version. Null is an
+unknown or missing value; durations are in seconds, costs in US dollars.
 
-- A suite: `suite` (its name), `file`, `role` (or the target), `target` (null of a role), `model`, `dry_run`,
-  `total`, `passed`, `failed`, `skipped`, `stopped` (why cases were not run), `duration_s`, `cost_usd`,
-  `pass_at_k` (of its repeated cases, the mean), `scored` (whether the scores say more than which cases passed), `score`
-  and `min_score` (0 to 1), `metrics` (the average score of each), `cassette` (the record mode, null without cassettes),
-  `cases`,
-  `variant` (of what stands side by side the names of its `role`, `target`, `model`, `system_prompt`; else null).
-- A case: `name`, `file`, `line`, `tags`, `status` (`passed`, `failed`, `skipped` or `not run`), `pass_rate` and
-  `threshold` (0 to 1), `repeats` (null of one that was run once), `score` and `min_score`, `retried`,
-  `duration_s`, `attempts`.
-- Repeats: `runs`, `passed`, `interval_95` (Wilson's: the lower and the upper bound), `pass_at_k` (a value for each k).
-- An attempt: `status`, `error`, `duration_s`, `tokens`, `cost_usd`, `score`, `replayed` and `recorded` (calls),
-  `turns`, `assertions`.
-- A turn: `prompt`, `output`, `transformed` (what a `transform` made of it), `tool_calls` (`name`, `arguments`,
-  `result`, `error`, `duration_s`), `input_tokens`, `output_tokens`, `cost_usd`, `duration_s`, `asked` (what a target
-  asked models in a dry run: lines for people).
-- An assertion: `type`, `status`, `message`, `turn` (from 0), `score` (null where it was skipped), `judge` (the model
-  that judged), `definition` (as the suite has it).
+- A suite: `suite` (its name), `file`, `role` (or the target), `target` (null for a role), `model`,
+  `dry_run`, `total`, `passed`, `failed`, `skipped`, `stopped` (why cases were not run),
+  `duration_s`, `cost_usd`, `pass_at_k` (the mean over its repeated cases), `scored` (whether the
+  scores say more than which cases passed), `score` and `min_score` (0 to 1), `metrics` (the
+  average score of each), `cassette` (the record mode, null without cassettes), `cases`, `variant`
+  (the names of its `role`, `target`, `model`, `system_prompt` if variants are compared).
+- A case: `name`, `file`, `line`, `tags`, `status` (`passed`, `failed`, `skipped` or `not run`),
+  `pass_rate` and `threshold` (0 to 1), `repeats` (null for a single run), `score` and `min_score`,
+  `retried`, `duration_s`, `attempts`.
+- Repeats: `runs`, `passed`, `interval_95` (Wilson's: the lower and the upper bound), `pass_at_k`
+  (a value for each k).
+- An attempt: `status`, `error`, `duration_s`, `tokens`, `cost_usd`, `score`, `replayed` and
+  `recorded` (numbers of calls), `turns`, `assertions`.
+- A turn: `prompt`, `output`, `transformed` (the output after a `transform`), `tool_calls` (`name`,
+  `arguments`, `result`, `error`, `duration_s`), `input_tokens`, `output_tokens`, `cost_usd`,
+  `duration_s`, `asked` (the prompts that a target sent to models in a dry run, for people).
+- An assertion: `type`, `status`, `message`, `turn` (from 0), `score` (null if it was skipped),
+  `judge` (the model that judged), `definition` (as in the suite).
 """
 
 from __future__ import annotations
@@ -52,18 +54,22 @@ class FinishedSuite:
 
 
 def new_document(suites: Iterable[FinishedSuite]) -> dict[str, Any]:
-    """The results of suites as JSON values: see the description of the module."""
-    return {"version": VERSION, "suites": [_suite(suite) for suite in suites]}
+    """Return the results of suites as JSON values; see the module."""
+    return {"version": VERSION, "suites": [_describe_suite(suite) for suite in suites]}
 
 
-def as_json(document: dict[str, Any]) -> bytes:
-    """The document as JSON, in UTF-8."""
-    text = escaped_json(json.dumps(document, indent=2, ensure_ascii=False, default=str))
-    return f"{text}\n".encode(errors="backslashreplace")
+def render_json(document: dict[str, Any]) -> bytes:
+    """Render the document as JSON in UTF-8."""
+    text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
+    # UTF-8 has no half of a surrogate pair, so its escape is written.
+    return f"{escaped_json(text)}\n".encode(errors="backslashreplace")
 
 
-def _suite(suite: FinishedSuite) -> dict[str, Any]:
-    result, file = suite.result, None if suite.path is None else str(suite.path)
+def _describe_suite(suite: FinishedSuite) -> dict[str, Any]:
+    result = suite.result
+    file = None if suite.path is None else str(suite.path)
+    cases = [_describe_case(file, case.case, case) for case in result.case_results]
+    cases += [_describe_case(file, case) for case in result.not_run]
     return {
         "suite": result.suite_name,
         "file": file,
@@ -72,193 +78,238 @@ def _suite(suite: FinishedSuite) -> dict[str, Any]:
         "model": result.model,
         "dry_run": result.dry_run,
         "variant": dict(result.variant) or None,
-        **{name: getattr(result, name) for name in ("total", "passed", "failed", "skipped", "stopped")},
+        "total": result.total,
+        "passed": result.passed,
+        "failed": result.failed,
+        "skipped": result.skipped,
+        "stopped": result.stopped,
         "duration_s": round(result.duration, 6),
-        "cost_usd": _dollars(result.cost),
-        "pass_at_k": _rounded(result.pass_at_k),
+        "cost_usd": _as_float(result.cost),
+        "pass_at_k": _describe_pass_at_k(result.pass_at_k),
         "scored": result.is_scored,
-        "score": _score(result.score),
+        "score": _round(result.score),
         "min_score": result.min_score,
-        "metrics": {name: _score(score) for name, score in result.metrics.items()},
+        "metrics": {name: _round(score) for name, score in result.metrics.items()},
         "cassette": result.cassette,
-        "cases": [
-            *(_case(file, case.case, case) for case in result.case_results),
-            *(_case(file, case) for case in result.not_run),
-        ],
+        "cases": cases,
     }
 
 
-def _case(file: str | None, case: TestCase, result: CaseResult | None = None) -> dict[str, Any]:
-    """A case; one that was not run has no result."""
-    return {
+def _describe_case(
+    file: str | None,
+    case: TestCase,
+    result: CaseResult | None = None,
+) -> dict[str, Any]:
+    """Describe a case; one that was not run has no result."""
+    described: dict[str, Any] = {
         "name": case.name,
         "file": file,
         "line": case.line,
         "tags": list(case.tags),
-        "status": result.status if result else "not run",
-        "pass_rate": result.pass_rate if result else None,
-        "threshold": result.threshold if result else case.threshold,
-        "repeats": described_rate(result.rate) if result and len(result.attempts) > 1 else None,
-        "score": _score(result.score) if result else None,
+        "status": "not run",
+        "pass_rate": None,
+        "threshold": case.threshold,
+        "repeats": None,
+        "score": None,
         "min_score": case.min_score,
-        "retried": result.retried if result else 0,
-        "duration_s": round(result.duration, 6) if result else 0.0,
-        "attempts": [_attempt(attempt) for attempt in result.attempts] if result else [],
+        "retried": 0,
+        "duration_s": 0.0,
+        "attempts": [],
     }
+    if result is None:
+        return described
+    described |= {
+        "status": result.status,
+        "pass_rate": result.pass_rate,
+        "threshold": result.threshold,
+        "score": _round(result.score),
+        "retried": result.retried,
+        "duration_s": round(result.duration, 6),
+        "attempts": [_describe_attempt(attempt) for attempt in result.attempts],
+    }
+    if len(result.attempts) > 1:
+        described["repeats"] = describe_pass_rate(result.rate)
+    return described
 
 
-def described_rate(rate: PassRate) -> dict[str, Any]:
-    """What several runs of a case say, as JSON values."""
+def describe_pass_rate(rate: PassRate) -> dict[str, Any]:
+    """Return the results of repeated runs of a case as JSON values."""
     return {
         "runs": rate.runs,
         "passed": rate.passed,
         "interval_95": [round(bound, 6) for bound in rate.interval],
-        "pass_at_k": _rounded(rate.pass_at_k),
+        "pass_at_k": _describe_pass_at_k(rate.pass_at_k),
     }
 
 
-def _rounded(values: dict[int, float]) -> dict[str, float]:
+def _describe_pass_at_k(values: dict[int, float]) -> dict[str, float]:
+    # The keys of a JSON object are strings.
     return {str(k): round(value, 6) for k, value in values.items()}
 
 
-def _attempt(attempt: Attempt) -> dict[str, Any]:
+def _describe_attempt(attempt: Attempt) -> dict[str, Any]:
     return {
         "status": attempt.status,
         "error": attempt.error,
         "duration_s": round(attempt.duration, 6),
         "tokens": attempt.tokens,
-        "cost_usd": _dollars(attempt.cost),
-        "score": _score(attempt.score),
+        "cost_usd": _as_float(attempt.cost),
+        "score": _round(attempt.score),
         "replayed": attempt.replayed,
         "recorded": attempt.recorded,
-        "turns": [_turn(turn) for turn in attempt.turns],
-        "assertions": [_assertion(each) for each in attempt.assertions],
+        "turns": [_describe_turn(turn) for turn in attempt.turns],
+        "assertions": [_describe_assertion(result) for result in attempt.assertions],
     }
 
 
-def _turn(turn: TurnResult) -> dict[str, Any]:
-    return {
-        **{name: getattr(turn, name) for name in ("prompt", "output", "transformed", "input_tokens", "output_tokens")},
-        "cost_usd": _dollars(turn.cost),
-        "duration_s": round(turn.duration, 6),
-        "asked": list(turn.asked),
-        "tool_calls": [
+def _describe_turn(turn: TurnResult) -> dict[str, Any]:
+    tool_calls = []
+    for call in turn.tool_calls:
+        tool_calls.append(
             {
-                **{name: getattr(call, name) for name in ("name", "arguments", "result", "error")},
+                "name": call.name,
+                "arguments": call.arguments,
+                "result": call.result,
+                "error": call.error,
                 "duration_s": round(call.duration, 6),
             }
-            for call in turn.tool_calls
-        ],
+        )
+    return {
+        "prompt": turn.prompt,
+        "output": turn.output,
+        "transformed": turn.transformed,
+        "input_tokens": turn.input_tokens,
+        "output_tokens": turn.output_tokens,
+        "cost_usd": _as_float(turn.cost),
+        "duration_s": round(turn.duration, 6),
+        "asked": list(turn.asked),
+        "tool_calls": tool_calls,
     }
 
 
-def _assertion(result: AssertionResult) -> dict[str, Any]:
+def _describe_assertion(result: AssertionResult) -> dict[str, Any]:
+    assertion = result.assertion
+    # Only what the suite sets; its type is set by default in Python.
+    definition = assertion.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return {
-        "type": result.assertion.type,
+        "type": assertion.type,
         "status": STATUS[result.passed],
         "message": result.message,
         "turn": result.turn,
-        "score": _score(result.score),
+        "score": _round(result.score),
         "judge": result.judge,
-        "definition": {
-            "type": result.assertion.type,
-            **result.assertion.model_dump(mode="json", by_alias=True, exclude_unset=True),
-        },
+        "definition": {"type": assertion.type, **definition},
     }
 
 
-def _score(score: float | None) -> float | None:
+def _round(score: float | None) -> float | None:
     return None if score is None else round(score, 6)
 
 
-def _dollars(amount: Decimal | None) -> float | None:
+def _as_float(amount: Decimal | None) -> float | None:
     return None if amount is None else float(amount)
 
 
-# --- Reading it, for the renderings ----------------------------------------------------------------------------------
+# The renderings read the document with the functions below.
 
 
 def suite_name(suite: dict[str, Any]) -> str:
-    """What a suite is called, with its variant."""
+    """Return the name of a suite with its variant."""
     return case_name(suite["suite"], variant_name(suite["variant"]))
 
 
 def full_name(suite: dict[str, Any], case: dict[str, Any]) -> str:
-    """What a case is called, with its variant."""
+    """Return the name of a case with its variant."""
     return case_name(case["name"], variant_name(suite["variant"]))
 
 
 def cost_of_case(case: dict[str, Any]) -> float | None:
-    """What all attempts of a case cost in US dollars; None where a price is not known."""
+    """Return the cost of all attempts of a case in US dollars, or None if a price is unknown."""
     costs = [attempt["cost_usd"] for attempt in case["attempts"]]
     return None if None in costs else round(sum(costs), 10)
 
 
 def remark(suite: dict[str, Any], case: dict[str, Any]) -> str | None:
-    """Why a case failed, was skipped or was not run, in one text; None of one that passed."""
-    if case["status"] == "passed":
+    """Return why a case failed, was skipped or was not run; None if it passed."""
+    status = case["status"]
+    if status == "passed":
         return None
-    if case["status"] == "not run":
-        return f"not run: {suite['stopped'] or 'the run was interrupted'}"
+    if status == "not run":
+        reason = suite["stopped"] or "the run was interrupted"
+        return f"not run: {reason}"
     attempt = explaining_attempt(case)
     if attempt["error"] is not None:
         return str(attempt["error"])
-    too_low = [] if reaches(attempt["score"], case["min_score"]) else [score_text(attempt["score"], case["min_score"])]
-    found = [each for each in attempt["assertions"] if each["status"] == case["status"]]
-    return "\n".join([*too_low, *map(check_text, found)])
+    lines = []
+    if not reaches(attempt["score"], case["min_score"]):
+        lines.append(score_text(attempt["score"], case["min_score"]))
+    for assertion in attempt["assertions"]:
+        if assertion["status"] == status:
+            lines.append(check_text(assertion))
+    return "\n".join(lines)
 
 
 def check_text(check: dict[str, Any]) -> str:
-    """The message of an assertion, and what it counts where that is not as much as the others."""
-    return f"{check['message']}{weight_text(check['definition'].get('weight', 1))}"
+    """Return the message of an assertion, with its weight if it is not 1."""
+    weight = check["definition"].get("weight", 1)
+    return f"{check['message']}{weight_text(weight)}"
 
 
 def suite_scores(suite: dict[str, Any]) -> str:
-    """The score of a suite with its metrics."""
+    """Return the score of a suite with its metrics."""
     return scores_text(suite["score"], suite["min_score"], suite["metrics"])
 
 
 def is_good(suite: dict[str, Any]) -> bool:
-    """Whether no case failed, or the score is as high as it must be."""
-    return not suite["failed"] if suite["min_score"] is None else reaches(suite["score"], suite["min_score"])
+    """Return whether the score is high enough, or without a minimum, whether no case failed."""
+    if suite["min_score"] is None:
+        return not suite["failed"]
+    return reaches(suite["score"], suite["min_score"])
 
 
 def explanation(suite: dict[str, Any], case: dict[str, Any]) -> str:
-    """The remark with what was said."""
+    """Return the remark on a case with its prompts and outputs."""
+    lines = [remark(suite, case)]
     turns = explaining_attempt(case)["turns"] if case["attempts"] else []
-    lines = (
-        line
-        for turn in turns
-        for line in (
-            f"prompt: {turn['prompt']}",
-            *(f"asked: {each}" for each in turn["asked"]),
-            f"output: {turn['output']}",
-            *(f"checked: {text}" for text in [turn["transformed"]] if text is not None),
-        )
-    )
-    return "\n".join(filter(None, (remark(suite, case), *lines)))
+    for turn in turns:
+        lines.append(f"prompt: {turn['prompt']}")
+        lines += [f"asked: {prompt}" for prompt in turn["asked"]]
+        lines.append(f"output: {turn['output']}")
+        if turn["transformed"] is not None:
+            lines.append(f"checked: {turn['transformed']}")
+    return "\n".join(filter(None, lines))
 
 
 def repeats_text(case: dict[str, Any]) -> str | None:
-    """How often a case passed that was run several times; None of another one."""
+    """Return how often a repeated case passed, or None for a single run."""
     repeats = case["repeats"]
-    return None if repeats is None else str(PassRate(repeats["passed"], repeats["runs"]))
+    if repeats is None:
+        return None
+    return str(PassRate(repeats["passed"], repeats["runs"]))
 
 
 def replayed_text(cases: Sequence[dict[str, Any]]) -> str:
-    """What the cassettes of cases answered, and what was recorded."""
-    attempts = [attempt for case in cases for attempt in case["attempts"]]
-    replayed, recorded = (sum(attempt[how] for attempt in attempts) for how in ("replayed", "recorded"))
-    without = sum(not (attempt["replayed"] or attempt["recorded"]) for attempt in attempts)
-    return cassette_text(replayed, recorded, without)
+    """Return how many calls the cassettes of cases replayed and recorded."""
+    replayed = 0
+    recorded = 0
+    without_cassette = 0
+    for case in cases:
+        for attempt in case["attempts"]:
+            replayed += attempt["replayed"]
+            recorded += attempt["recorded"]
+            without_cassette += not (attempt["replayed"] or attempt["recorded"])
+    return cassette_text(replayed, recorded, without_cassette)
 
 
 def explaining_attempt(case: dict[str, Any]) -> dict[str, Any]:
-    """The attempt that explains the status of a case: the first that failed, else the last."""
+    """Return the first attempt that failed, or else the last one."""
     attempts: list[dict[str, Any]] = case["attempts"]
-    return next((each for each in attempts if each["status"] == "failed"), attempts[-1])
+    for attempt in attempts:
+        if attempt["status"] == "failed":
+            return attempt
+    return attempts[-1]
 
 
 def tokens(case: dict[str, Any]) -> int:
-    """What all attempts of a case took."""
+    """Return the tokens of all attempts of a case."""
     return sum(attempt["tokens"] for attempt in case["attempts"])

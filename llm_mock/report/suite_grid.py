@@ -1,4 +1,4 @@
-"""Cases by variants: what of the document of suites stands side by side, for the terminal, Markdown and the page."""
+"""Arrange cases by variants, side by side, for the terminal, Markdown and the page."""
 
 from __future__ import annotations
 
@@ -14,53 +14,83 @@ from llm_mock.support.text import dollars, short_seconds
 
 
 class Grid(NamedTuple):
-    """The variants of one suite."""
+    """The variants of one suite.
+
+    Attributes:
+        suites: the suite of the document for each variant.
+    """
 
     suites: list[dict[str, Any]]
-    """A suite of the document for each."""
 
     @property
     def variants(self) -> list[str]:
-        """Their names."""
+        """The names of the variants."""
         return [variant_name(suite["variant"]) for suite in self.suites]
 
     def rows(self) -> Iterator[tuple[str, list[dict[str, Any] | None]]]:
-        """The name of each case, and the case in each variant; None where it is not there."""
-        cases = [{case["name"]: case for case in suite["cases"]} for suite in self.suites]
-        for name in dict.fromkeys(name for named in cases for name in named):
-            yield name, [named.get(name) for named in cases]
+        """Yield the name of each case, and the case in each variant, or None."""
+        columns = []
+        names: dict[str, None] = {}
+        for suite in self.suites:
+            column = {case["name"]: case for case in suite["cases"]}
+            columns.append(column)
+            names.update(dict.fromkeys(column))
+        for name in names:
+            yield name, [column.get(name) for column in columns]
 
     def sums(self) -> Iterator[tuple[str, list[str]]]:
-        """What is said of each variant as a whole: the label, and a text for each."""
-        yield "Passed", [f"{suite['passed']}/{suite['passed'] + suite['failed']}" for suite in self.suites]
-        if any(suite["scored"] for suite in self.suites):
-            yield "Score", [score_of(suite["score"]) for suite in self.suites]
-        for metric in dict.fromkeys(name for suite in self.suites for name in suite["metrics"]):
-            yield f"Metric {metric}", [score_of(suite["metrics"].get(metric)) for suite in self.suites]
+        """Yield the rows of totals: a label, and a text for each variant."""
+        suites = self.suites
+        yield "Passed", [_format_passed(suite) for suite in suites]
+        if any(suite["scored"] for suite in suites):
+            yield "Score", [score_of(suite["score"]) for suite in suites]
+        yield from self._metrics()
+        yield from self._pass_rates()
+        # Dry runs cost nothing, and the cost of a target is unknown.
+        if not any(suite["dry_run"] or suite["target"] for suite in suites):
+            yield "Cost", [dollars(decimal_of(suite["cost_usd"])) for suite in suites]
+        yield "Time per case", [_format_time_per_case(suite) for suite in suites]
+
+    def _metrics(self) -> Iterator[tuple[str, list[str]]]:
+        names: dict[str, None] = {}
+        for suite in self.suites:
+            names.update(dict.fromkeys(suite["metrics"]))
+        for name in names:
+            scores = [suite["metrics"].get(name) for suite in self.suites]
+            yield f"Metric {name}", [score_of(score) for score in scores]
+
+    def _pass_rates(self) -> Iterator[tuple[str, list[str]]]:
         for k in self.suites[0]["pass_at_k"]:
             label = "Mean pass rate" if k == "1" else f"pass@{k}"
-            yield label, [percent(suite["pass_at_k"].get(k, 0)) for suite in self.suites]
-        if not any(suite["dry_run"] or suite["target"] for suite in self.suites):
-            yield "Cost", [dollars(decimal_of(suite["cost_usd"])) for suite in self.suites]
-        yield "Time per case", [_time_of_case(suite) for suite in self.suites]
+            rates = [suite["pass_at_k"].get(k, 0) for suite in self.suites]
+            yield label, [percent(rate) for rate in rates]
 
 
 def grids(suites: Iterable[dict[str, Any]]) -> Iterator[Grid | dict[str, Any]]:
-    """The suites of a document in their order; those that stand side by side as a grid."""
-    for (_, _, side_by_side), grouped in groupby(suites, _group):
-        group = list(grouped)
-        yield from [Grid(group)] if side_by_side else group
+    """Yield the suites of a document in order; variants of one suite as a grid."""
+    for (_, _, is_grid), group in groupby(suites, _get_group):
+        if is_grid:
+            yield Grid(list(group))
+        else:
+            yield from group
 
 
-def _group(suite: dict[str, Any]) -> tuple[str, str | None, bool]:
+def _get_group(suite: dict[str, Any]) -> tuple[str, str | None, bool]:
     return suite["suite"], suite["file"], bool(suite["variant"])
 
 
 def decimal_of(amount: float | None) -> Decimal | None:
-    """A cost of the document in US dollars."""
+    """Return a cost of the document as a decimal, with the digits that it shows."""
     return None if amount is None else Decimal(str(amount))
 
 
-def _time_of_case(suite: dict[str, Any]) -> str:
-    taken = [case["duration_s"] for case in suite["cases"] if case["attempts"]]
-    return short_seconds(sum(taken) / len(taken)) if taken else ""
+def _format_passed(suite: dict[str, Any]) -> str:
+    checked = suite["passed"] + suite["failed"]
+    return f"{suite['passed']}/{checked}"
+
+
+def _format_time_per_case(suite: dict[str, Any]) -> str:
+    durations = [case["duration_s"] for case in suite["cases"] if case["attempts"]]
+    if not durations:
+        return ""
+    return short_seconds(sum(durations) / len(durations))

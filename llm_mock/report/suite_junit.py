@@ -1,4 +1,4 @@
-"""The results of suites as JUnit XML, as CI servers read it."""
+"""Render the results of suites as JUnit XML, which CI servers read."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from llm_mock.report.suite_document import (
     tokens,
 )
 
+# The complement of the characters that XML 1.0 allows.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def as_junit(document: dict[str, Any]) -> bytes:
-    """The document of `llm_mock.report.suite_document`: a `testsuite` for each suite, a `testcase` for each case.
+def render_junit(document: dict[str, Any]) -> bytes:
+    """Render a document of suites as `testsuite` elements with a `testcase` for each case.
 
-    A case that was not run counts as skipped. Tokens and cost (US dollars) are properties of a case. Characters that
-    XML does not have are replaced.
+    A case that was not run counts as skipped. Tokens and cost (US dollars) are properties of a
+    case. Characters that XML does not have are replaced.
     """
     root = ElementTree.Element("testsuites", name="llm-mock")
     for suite in document["suites"]:
@@ -35,42 +36,73 @@ def as_junit(document: dict[str, Any]) -> bytes:
 
 
 def _add_suite(root: ElementTree.Element, suite: dict[str, Any]) -> None:
-    skipped = suite["total"] - suite["passed"] - suite["failed"]
-    counts = {"tests": suite["total"], "failures": suite["failed"], "errors": 0, "skipped": skipped}
-    element = _add(root, "testsuite", name=suite_name(suite), **counts, time=f"{suite['duration_s']:.3f}")
-    who = {"role": suite["role"], "model": suite["model"]} if suite["target"] is None else {"target": suite["target"]}
-    variant = {f"variant.{axis}": name for axis, name in (suite["variant"] or {}).items()}
-    _add_properties(element, {**who, "dry_run": str(suite["dry_run"]).lower(), **variant, **_scores(suite)})
+    element = _add(
+        root,
+        "testsuite",
+        name=suite_name(suite),
+        tests=suite["total"],
+        failures=suite["failed"],
+        errors=0,
+        skipped=suite["total"] - suite["passed"] - suite["failed"],
+        time=f"{suite['duration_s']:.3f}",
+    )
+    if suite["target"] is None:
+        properties = {"role": suite["role"], "model": suite["model"]}
+    else:
+        properties = {"target": suite["target"]}
+    properties["dry_run"] = str(suite["dry_run"]).lower()
+    for axis, name in (suite["variant"] or {}).items():
+        properties[f"variant.{axis}"] = name
+    _add_properties(element, {**properties, **_get_scores(suite)})
     for case in suite["cases"]:
         _add_case(element, suite, case)
 
 
-def _add_case(parent: ElementTree.Element, suite: dict[str, Any], case: dict[str, Any]) -> None:
-    place = {name: case[name] for name in ("file", "line") if case[name] is not None}
-    about = {"classname": suite["suite"], "name": full_name(suite, case), "time": f"{case['duration_s']:.3f}"}
-    element = _add(parent, "testcase", **about, **place)
+def _add_case(
+    parent: ElementTree.Element,
+    suite: dict[str, Any],
+    case: dict[str, Any],
+) -> None:
+    element = _add(
+        parent,
+        "testcase",
+        classname=suite["suite"],
+        name=full_name(suite, case),
+        time=f"{case['duration_s']:.3f}",
+        **{name: case[name] for name in ("file", "line") if case[name] is not None},
+    )
     if case["attempts"]:
-        repeats = {} if case["repeats"] is None else {"pass_rate": repeats_text(case)}
-        score = {"score": case["score"]} if suite["scored"] and case["score"] is not None else {}
-        change = {"baseline": case["baseline"]["change"]} if "baseline" in case else {}
-        _add_properties(element, {"tokens": tokens(case), **_cost(case), **repeats, **score, **change})
+        _add_properties(element, _get_case_properties(suite, case))
     text = remark(suite, case)
     if text is not None:
-        kind = "failure" if case["status"] == "failed" else "skipped"
-        _add(element, kind, message=text).text = _clean(explanation(suite, case))
+        tag = "failure" if case["status"] == "failed" else "skipped"
+        child = _add(element, tag, message=text)
+        child.text = _replace_invalid(explanation(suite, case))
 
 
-def _scores(suite: dict[str, Any]) -> dict[str, Any]:
-    """The score of a suite and what it must reach, and its metrics, where they say more than which cases passed."""
-    metrics = {f"metric: {name}": score for name, score in suite["metrics"].items()}
-    found = {**{name: suite[name] for name in ("score", "min_score")}, **metrics}
-    return {name: score for name, score in found.items() if suite["scored"] and score is not None}
-
-
-def _cost(case: dict[str, Any]) -> dict[str, str]:
-    """What all attempts of a case cost, where every price is known."""
+def _get_case_properties(suite: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
+    properties: dict[str, Any] = {"tokens": tokens(case)}
     cost = cost_of_case(case)
-    return {} if cost is None else {"cost_usd": f"{Decimal(str(cost)):f}"}
+    if cost is not None:
+        # Without an exponent, which `str` of a small float has.
+        properties["cost_usd"] = f"{Decimal(str(cost)):f}"
+    if case["repeats"] is not None:
+        properties["pass_rate"] = repeats_text(case)
+    if suite["scored"] and case["score"] is not None:
+        properties["score"] = case["score"]
+    if "baseline" in case:
+        properties["baseline"] = case["baseline"]["change"]
+    return properties
+
+
+def _get_scores(suite: dict[str, Any]) -> dict[str, Any]:
+    """Return score, minimum and metrics if they say more than which cases passed."""
+    if not suite["scored"]:
+        return {}
+    scores = {"score": suite["score"], "min_score": suite["min_score"]}
+    for name, score in suite["metrics"].items():
+        scores[f"metric: {name}"] = score
+    return {name: score for name, score in scores.items() if score is not None}
 
 
 def _add_properties(parent: ElementTree.Element, values: dict[str, Any]) -> None:
@@ -80,9 +112,9 @@ def _add_properties(parent: ElementTree.Element, values: dict[str, Any]) -> None
 
 
 def _add(parent: ElementTree.Element, tag: str, **attributes: Any) -> ElementTree.Element:
-    cleaned = {name: _clean(str(value)) for name, value in attributes.items()}
-    return ElementTree.SubElement(parent, tag, cleaned)
+    texts = {name: _replace_invalid(str(value)) for name, value in attributes.items()}
+    return ElementTree.SubElement(parent, tag, texts)
 
 
-def _clean(text: str) -> str:
+def _replace_invalid(text: str) -> str:
     return _NOT_XML.sub("\ufffd", text)

@@ -1,14 +1,14 @@
-"""The results of suites as Markdown, such as for a comment on a pull request."""
+"""Render the results of suites as Markdown, for example for a comment on a pull request."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from llm_mock.report.suite_baseline import is_worse
-from llm_mock.report.suite_changes import changes, headline
+from llm_mock.report.suite_changes import list_changes, summarize_changes
 from llm_mock.report.suite_document import (
     explanation,
     full_name,
@@ -22,96 +22,146 @@ from llm_mock.report.suite_grid import Grid, decimal_of, grids
 from llm_mock.suites.scores import score_of
 from llm_mock.support.text import count, dollars, escaped, short_seconds
 
-SIGNS = {"passed": "✅ PASS", "failed": "❌ FAIL", "skipped": "⏭️ SKIP", "not run": "⏭️ not run"}
-LONGEST = 4_000
-"""Characters of a block: a comment may not have very many."""
+SIGNS = {
+    "passed": "✅ PASS",
+    "failed": "❌ FAIL",
+    "skipped": "⏭️ SKIP",
+    "not run": "⏭️ not run",
+}
+# Comments are limited in length (65,536 characters on GitHub).
+MAX_BLOCK = 4_000
 
 
-def as_markdown(document: dict[str, Any]) -> bytes:
-    """The document of `llm_mock.report.suite_document`: a table for each suite, and its failures, folded.
+def render_markdown(document: dict[str, Any]) -> bytes:
+    """Render a document of suites, with a table and the folded failures of each suite.
 
-    Names, prompts and answers are shown as they are: nothing in them is taken for Markdown, HTML or commands of a
-    terminal.
+    Names, prompts and outputs are shown as they are: nothing in them is read as Markdown, HTML or
+    terminal commands.
     """
-    parts = (_grid(part) if isinstance(part, Grid) else _suite(part) for part in grids(document["suites"]))
-    text = "\n".join(line for part in [*parts, _changes(document)] for line in part)
+    lines: list[str] = []
+    for part in grids(document["suites"]):
+        lines += _render_grid(part) if isinstance(part, Grid) else _render_suite(part)
+    lines += _render_changes(document)
+    text = "\n".join(lines)
     return f"{text}\n".encode(errors="backslashreplace")
 
 
-def _suite(suite: dict[str, Any]) -> Iterator[str]:
-    yield f"{_heading([suite])}\n"
-    yield f"{_about(suite)}\n"
-    repeated = any(case["repeats"] for case in suite["cases"])
+def _render_suite(suite: dict[str, Any]) -> Iterator[str]:
+    yield f"{_render_heading([suite])}\n"
+    yield f"{_render_summary(suite)}\n"
+    has_repeats = any(case["repeats"] for case in suite["cases"])
     if suite["cases"]:
-        more = (" Pass rate |", " --- |") if repeated else ("", "")
-        more = (f"{more[0]} Score |", f"{more[1]} ---: |") if suite["scored"] else more
-        yield f"| Case | Status | Duration |{more[0]}\n| --- | --- | ---: |{more[1]}"
+        header = "| Case | Status | Duration |"
+        rule = "| --- | --- | ---: |"
+        if has_repeats:
+            header += " Pass rate |"
+            rule += " --- |"
+        if suite["scored"]:
+            header += " Score |"
+            rule += " ---: |"
+        yield f"{header}\n{rule}"
     for case in suite["cases"]:
-        took = short_seconds(case["duration_s"]) if case["attempts"] else ""
-        rate = f" {html.escape(repeats_text(case) or '')} |" if repeated else ""
-        score = f" {score_of(case['score'])} |" if suite["scored"] else ""
-        yield f"| {_inert(case['name'])} | {SIGNS[case['status']]} | {took} |{rate}{score}"
+        duration = short_seconds(case["duration_s"]) if case["attempts"] else ""
+        row = f"| {_neutralize(case['name'])} | {SIGNS[case['status']]} | {duration} |"
+        if has_repeats:
+            row += f" {html.escape(repeats_text(case) or '')} |"
+        if suite["scored"]:
+            row += f" {score_of(case['score'])} |"
+        yield row
     yield ""
-    yield from _failures(suite)
+    yield from _render_failures(suite)
 
 
-def _grid(grid: Grid) -> Iterator[str]:
-    yield f"{_heading(grid.suites)}\n"
+def _render_grid(grid: Grid) -> Iterator[str]:
+    yield f"{_render_heading(grid.suites)}\n"
     for name, suite in zip(grid.variants, grid.suites, strict=True):
-        yield f"- {_inert(name)}: {_about(suite)}"
-    yield f"\n| Case | {' | '.join(map(_inert, grid.variants))} |\n| --- |{' --- |' * len(grid.suites)}"
+        yield f"- {_neutralize(name)}: {_render_summary(suite)}"
+    yield "\n" + _render_row("Case", map(_neutralize, grid.variants))
+    yield "| --- |" + " --- |" * len(grid.suites)
     for name, cases in grid.rows():
-        signs = (SIGNS[case["status"]] if case else "" for case in cases)
-        yield f"| {_inert(name)} | {' | '.join(signs)} |"
+        signs = [SIGNS[case["status"]] if case else "" for case in cases]
+        yield _render_row(_neutralize(name), signs)
     for label, texts in grid.sums():
-        yield f"| **{label}** | {' | '.join(map(html.escape, texts))} |"
+        yield _render_row(f"**{label}**", map(html.escape, texts))
     yield ""
     for suite in grid.suites:
-        yield from _failures(suite)
+        yield from _render_failures(suite)
 
 
-def _changes(document: dict[str, Any]) -> Iterator[str]:
-    """What changed against the baseline, if there is one."""
+def _render_row(label: str, cells: Iterable[str]) -> str:
+    return f"| {' | '.join([label, *cells])} |"
+
+
+def _render_changes(document: dict[str, Any]) -> Iterator[str]:
+    """Yield the changes against the baseline, if there is one."""
     if "baseline" not in document:
         return
     verdict = "❌ Some cases are" if is_worse(document) else "✅ Nothing is"
-    yield f"### {verdict} worse than in {_inert(document['baseline'])}\n"
+    yield f"### {verdict} worse than in {_neutralize(document['baseline'])}\n"
     for suite in document["suites"]:
-        yield f"- {_inert(headline(suite))}"
-        yield from (f"  - {each.kind}: {_inert(each.name)} {each.remark}".rstrip() for each in changes(suite))
+        yield f"- {_neutralize(summarize_changes(suite))}"
+        for change in list_changes(suite):
+            line = f"  - {change.kind}: {_neutralize(change.name)} {change.remark}"
+            yield line.rstrip()
     yield ""
 
 
-def _heading(suites: Sequence[dict[str, Any]]) -> str:
-    counts = {name: sum(suite[name] for suite in suites) for name in ("total", "passed", "failed", "skipped")}
-    checked = counts["passed"] + counts["failed"]
-    passed = checked + counts["skipped"] == counts["total"] and all(map(is_good, suites))
-    return f"### {'✅' if passed else '❌'} {_inert(suites[0]['suite'])}: {counts['passed']}/{checked} passed"
+def _render_heading(suites: Sequence[dict[str, Any]]) -> str:
+    passed = sum(suite["passed"] for suite in suites)
+    checked = passed + sum(suite["failed"] for suite in suites)
+    skipped = sum(suite["skipped"] for suite in suites)
+    total = sum(suite["total"] for suite in suites)
+    # A suite that was stopped has cases that were not run.
+    is_complete = checked + skipped == total
+    sign = "✅" if is_complete and all(map(is_good, suites)) else "❌"
+    return f"### {sign} {_neutralize(suites[0]['suite'])}: {passed}/{checked} passed"
 
 
-def _failures(suite: dict[str, Any]) -> Iterator[str]:
+def _render_failures(suite: dict[str, Any]) -> Iterator[str]:
     for case in suite["cases"]:
-        if case["status"] == "failed":
-            text = explanation(suite, case)
-            cut = f"{text[:LONGEST]}…" if len(text) > LONGEST else text
-            yield f"<details><summary>{_inert(full_name(suite, case))}</summary>\n"
-            shown = "\n".join(escaped(line.expandtabs(4)) for line in cut.splitlines())
-            yield f"<pre>\n{html.escape(shown)}\n</pre>\n\n</details>\n"
+        if case["status"] != "failed":
+            continue
+        text = explanation(suite, case)
+        if len(text) > MAX_BLOCK:
+            text = f"{text[:MAX_BLOCK]}…"
+        # `escaped` would escape a tab.
+        lines = [escaped(line.expandtabs(4)) for line in text.splitlines()]
+        block = html.escape("\n".join(lines))
+        yield f"<details><summary>{_neutralize(full_name(suite, case))}</summary>\n"
+        yield f"<pre>\n{block}\n</pre>\n\n</details>\n"
 
 
-def _about(suite: dict[str, Any]) -> str:
-    used = "dry run"
-    if not suite["dry_run"]:
-        used = f"{count(sum(map(tokens, suite['cases'])), 'token')}, cost {dollars(decimal_of(suite['cost_usd']))}"
-    scores = f", {_inert(suite_scores(suite))}" if suite["scored"] else ""
-    stopped = f". {replayed_text(suite['cases'])}" if suite["cassette"] else ""
-    stopped += f". {_inert('Stopped: ' + suite['stopped'])}" if suite["stopped"] else ""
+def _render_summary(suite: dict[str, Any]) -> str:
+    mode = "dry run" if suite["dry_run"] else "live"
     if suite["target"] is not None:
-        return f"Target {_inert(suite['target'])}, {'dry run' if suite['dry_run'] else 'live'}{scores}{stopped}"
-    return f"Role {_inert(suite['role'])}, model {_inert(suite['model'])}, {used}{scores}{stopped}"
+        text = f"Target {_neutralize(suite['target'])}, {mode}"
+    else:
+        text = f"Role {_neutralize(suite['role'])}, model {_neutralize(suite['model'])}, "
+        text += mode if suite["dry_run"] else _describe_usage(suite)
+    if suite["scored"]:
+        text += f", {_neutralize(suite_scores(suite))}"
+    if suite["cassette"]:
+        text += f". {replayed_text(suite['cases'])}"
+    if suite["stopped"]:
+        text += f". {_neutralize('Stopped: ' + suite['stopped'])}"
+    return text
 
 
-def _inert(text: str) -> str:
-    """A text on one line, of which nothing is Markdown: what could be is written as the number of its character."""
-    shown = re.sub(r"[^\w\s-]|_", lambda match: f"&#{ord(match[0])};", escaped(" ".join(text.split())))
-    return f"<code>{shown}</code>"
+def _describe_usage(suite: dict[str, Any]) -> str:
+    total = sum(tokens(case) for case in suite["cases"])
+    cost = dollars(decimal_of(suite["cost_usd"]))
+    return f"{count(total, 'token')}, cost {cost}"
+
+
+def _neutralize(text: str) -> str:
+    """Return a text on one line in which special characters are written as numeric entities."""
+    one_line = escaped(" ".join(text.split()))
+    return f"<code>{_SPECIAL.sub(_write_as_entity, one_line)}</code>"
+
+
+# Everything that may be Markdown or HTML; an underscore is a word character.
+_SPECIAL = re.compile(r"[^\w\s-]|_")
+
+
+def _write_as_entity(match: re.Match[str]) -> str:
+    return f"&#{ord(match[0])};"

@@ -1,20 +1,26 @@
-"""The files of `llm-mock test -o`: which renderings of the document of the suites there are, and writing them."""
+"""Write the files of `llm-mock test -o`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from llm_mock.report.suite_document import as_json
-from llm_mock.report.suite_junit import as_junit
-from llm_mock.report.suite_markdown import as_markdown
-from llm_mock.report.suite_page import as_page
+from llm_mock.report.suite_document import render_json
+from llm_mock.report.suite_junit import render_junit
+from llm_mock.report.suite_markdown import render_markdown
+from llm_mock.report.suite_page import render_suite_page
 from llm_mock.support.files import write_atomically
 
-FORMATS = {".json": as_json, ".xml": as_junit, ".md": as_markdown, ".html": as_page}
-"""Of each suffix: what makes the file of the document."""
+FORMATS = {
+    ".json": render_json,
+    ".xml": render_junit,
+    ".md": render_markdown,
+    ".html": render_suite_page,
+}
+"""The rendering for each file suffix."""
 
 
 def write(path: Path, document: dict[str, Any]) -> None:
-    """Write the document of suites in the format that the suffix names."""
-    write_atomically(path, FORMATS[path.suffix.lower()](document))
+    """Write the document of suites in the format of the file's suffix."""
+    render = FORMATS[path.suffix.lower()]
+    write_atomically(path, render(document))

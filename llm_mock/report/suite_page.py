@@ -1,4 +1,4 @@
-"""The document of suites as the page: each suite's cases are tests, each turn of a case a call."""
+"""Render the document of suites as the HTML page: a case is a test, a turn of it a call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from llm_mock.agents import summary
 from llm_mock.report import document, page
-from llm_mock.report.suite_changes import changes, headline
+from llm_mock.report.suite_changes import list_changes, summarize_changes
 from llm_mock.report.suite_document import (
     check_text,
     explaining_attempt,
@@ -21,53 +21,84 @@ from llm_mock.report.suite_document import (
 from llm_mock.report.suite_grid import Grid, grids
 from llm_mock.suites.scores import score_text
 
-NOT_KNOWN: dict[str, Any] = {
-    **{"timestamp": "", "resolved_model": None, "schema": None, "tools": (), "options": {}},
-    **{"earlier_messages": 0, "configured": True},
+UNKNOWN_FIELDS: dict[str, Any] = {
+    "timestamp": "",
+    "resolved_model": None,
+    "schema": None,
+    "tools": (),
+    "options": {},
+    "earlier_messages": 0,
+    "configured": True,
 }
-"""What a suite does not tell of a call."""
+"""The fields of a call that a suite does not have."""
 
 
-def as_page(suites: dict[str, Any]) -> bytes:
-    """The page of the document of `llm_mock.report.suite_document`."""
-    tests = [_test(suite, case) for suite in suites["suites"] for case in suite["cases"]]
+def render_suite_page(suites: dict[str, Any]) -> bytes:
+    """Render a document of suites as the HTML page."""
+    tests = []
+    scores = []
+    for suite in suites["suites"]:
+        tests += [_describe_test(suite, case) for case in suite["cases"]]
+        if suite["scored"]:
+            scores.append(f"{suite_name(suite)}: {suite_scores(suite)}")
     duration = sum(suite["duration_s"] for suite in suites["suites"])
-    run = document.new_document(tests, [], _agents(suites["suites"]), duration)
-    side_by_side = [_grid(part) for part in grids(suites["suites"]) if isinstance(part, Grid)]
-    scores = [f"{suite_name(suite)}: {suite_scores(suite)}" for suite in suites["suites"] if suite["scored"]]
-    more = {"side_by_side": side_by_side, "scores": scores, "changes": _changes(suites)}
-    return page.as_page(document.as_json({**run, **more}))
+    agents = _sum_agents(suites["suites"])
+    run = document.new_document(tests, [], agents, duration)
+    parts = grids(suites["suites"])
+    run["side_by_side"] = [_describe_grid(part) for part in parts if isinstance(part, Grid)]
+    run["scores"] = scores
+    run["changes"] = _describe_changes(suites)
+    return page.render_page(document.render_json(run))
 
 
-def _changes(suites: dict[str, Any]) -> dict[str, Any] | None:
-    """What changed against the baseline; None where there is none."""
+def _describe_changes(suites: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the changes against the baseline, or None without one."""
     if "baseline" not in suites:
         return None
-    rows = [[change.kind, change.name, change.remark] for suite in suites["suites"] for change in changes(suite)]
-    return {"file": suites["baseline"], "summaries": list(map(headline, suites["suites"])), "rows": rows}
+    rows = []
+    for suite in suites["suites"]:
+        rows += [[change.kind, change.name, change.remark] for change in list_changes(suite)]
+    return {
+        "file": suites["baseline"],
+        "summaries": [summarize_changes(suite) for suite in suites["suites"]],
+        "rows": rows,
+    }
 
 
-def _grid(grid: Grid) -> dict[str, Any]:
-    """A table of cases by variants, whose cells are the ids of tests."""
-    rows = [
-        [name, [case and _test_id(suite, case) for suite, case in zip(grid.suites, cases, strict=True)]]
-        for name, cases in grid.rows()
-    ]
-    return {"suite": grid.suites[0]["suite"], "variants": grid.variants, "rows": rows, "sums": list(grid.sums())}
+def _describe_grid(grid: Grid) -> dict[str, Any]:
+    """Return a table of cases by variants, whose cells are ids of tests."""
+    rows = []
+    for name, cases in grid.rows():
+        pairs = zip(grid.suites, cases, strict=True)
+        rows.append([name, [case and _get_test_id(suite, case) for suite, case in pairs]])
+    return {
+        "suite": grid.suites[0]["suite"],
+        "variants": grid.variants,
+        "rows": rows,
+        "sums": list(grid.sums()),
+    }
 
 
-def _agents(suites: list[dict[str, Any]]) -> summary.Sums:
+def _sum_agents(suites: list[dict[str, Any]]) -> summary.Sums:
     sums: summary.Sums = {}
     for suite in suites:
-        summary.add(sums, {repr((suite["role"], suite["model"], suite["variant"])): _agent(suite)})
+        key = repr((suite["role"], suite["model"], suite["variant"]))
+        summary.add(sums, {key: _describe_agent(suite)})
     return sums
 
 
-def _agent(suite: dict[str, Any]) -> dict[str, Any]:
-    attempts = [attempt for case in suite["cases"] for attempt in case["attempts"]]
-    turns = [turn for attempt in attempts for turn in attempt["turns"]]
+def _describe_agent(suite: dict[str, Any]) -> dict[str, Any]:
+    attempts = []
+    for case in suite["cases"]:
+        attempts += case["attempts"]
+    turns = []
+    for attempt in attempts:
+        turns += attempt["turns"]
     variant = suite["variant"] or {}
-    parts = {"model": variant.get("model", suite["model"]), "prompt": variant.get("system_prompt")}
+    parts = {
+        "model": variant.get("model", suite["model"]),
+        "prompt": variant.get("system_prompt"),
+    }
     return {
         "agent": suite["role"],
         "parts": {name: text for name, text in parts.items() if text},
@@ -76,61 +107,97 @@ def _agent(suite: dict[str, Any]) -> dict[str, Any]:
         "runs": len(attempts),
         "turns": len(turns),
         "tool_calls": sum(len(turn["tool_calls"]) for turn in turns),
-        **{name: sum(turn[name] for turn in turns) for name in ("input_tokens", "output_tokens")},
+        "input_tokens": sum(turn["input_tokens"] for turn in turns),
+        "output_tokens": sum(turn["output_tokens"] for turn in turns),
         "cost_usd": suite["cost_usd"],
         "duration_s": sum(attempt["duration_s"] for attempt in attempts),
     }
 
 
-def _test(suite: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
-    checks = explaining_attempt(case)["assertions"] if case["attempts"] else []
-    asked = suite["model"] or suite["role"]
+def _describe_test(suite: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
+    assertions = explaining_attempt(case)["assertions"] if case["attempts"] else []
+    model = suite["model"] or suite["role"]
+    score = None
+    if suite["scored"] and case["attempts"]:
+        score = score_text(case["score"], case["min_score"])
+    checks = []
+    for assertion in assertions:
+        checks.append({"status": assertion["status"], "message": check_text(assertion)})
     return document.new_test(
-        _test_id(suite, case),
+        _get_test_id(suite, case),
         file=suite["file"] or suite["suite"],
+        # The page has the outcomes of pytest.
         outcome="skipped" if case["status"] == "not run" else case["status"],
         duration_s=case["duration_s"],
         message=None if checks else remark(suite, case),
-        checks=[{"status": check["status"], "message": check_text(check)} for check in checks],
+        checks=checks,
         pass_rate=repeats_text(case),
-        score=score_text(case["score"], case["min_score"]) if suite["scored"] and case["attempts"] else None,
+        score=score,
         cassette=replayed_text([case]) if suite["cassette"] else None,
-        calls=[{**call, "number": number} for number, call in enumerate(_calls(asked, case), start=1)],
+        calls=list(_describe_calls(model, case)),
     )
 
 
-def _test_id(suite: dict[str, Any], case: dict[str, Any]) -> str:
-    return "::".join(filter(None, (suite["file"] or suite["suite"], suite["suite"], full_name(suite, case))))
+def _get_test_id(suite: dict[str, Any], case: dict[str, Any]) -> str:
+    file = suite["file"] or suite["suite"]
+    parts = (file, suite["suite"], full_name(suite, case))
+    return "::".join(filter(None, parts))
 
 
-def _calls(model: str, case: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _describe_calls(model: str, case: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    number = 0
     for run, attempt in enumerate(case["attempts"], start=1):
         turns = attempt["turns"]
-        for number, turn in enumerate(turns, start=1):
-            error = attempt["error"] if number == len(turns) else None
-            yield {
-                **NOT_KNOWN,
-                "model_id": model,
-                "conversation": f"run {run}" if len(turns) > 1 else None,
-                "turn": number,
-                "messages": list(_messages(turn)),
-                "usage": {name: turn[name] for name in ("input_tokens", "output_tokens")} | {"details": None},
-                "cost_usd": turn["cost_usd"],
-                "response": {
-                    **{"text": turn["output"], "checked": turn["transformed"]},
-                    "duration_ms": round(turn["duration_s"] * 1000, 3),
-                },
-                "error": None if error is None else {"type": None, "message": error},
-            }
+        for position, turn in enumerate(turns, start=1):
+            number += 1
+            call = _describe_call(model, turn)
+            call["number"] = number
+            call["turn"] = position
+            if len(turns) > 1:
+                call["conversation"] = f"run {run}"
+            # An error ends the attempt, so it is that of the last turn.
+            if position == len(turns) and attempt["error"] is not None:
+                call["error"] = {"type": None, "message": attempt["error"]}
+            yield call
 
 
-def _messages(turn: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """What was said before the answer: the prompt, each tool call with its result, what a target asked models."""
-    yield {"role": "user", "parts": [{"type": "text", "text": turn["prompt"]}]}
+def _describe_call(model: str, turn: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **UNKNOWN_FIELDS,
+        "model_id": model,
+        "conversation": None,
+        "messages": list(_describe_messages(turn)),
+        "usage": {
+            "input_tokens": turn["input_tokens"],
+            "output_tokens": turn["output_tokens"],
+            "details": None,
+        },
+        "cost_usd": turn["cost_usd"],
+        "response": {
+            "text": turn["output"],
+            "checked": turn["transformed"],
+            "duration_ms": round(turn["duration_s"] * 1000, 3),
+        },
+        "error": None,
+    }
+
+
+def _describe_messages(turn: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the messages before the output: prompt, tool calls, and a target's own prompts."""
+    yield _new_message("user", type="text", text=turn["prompt"])
     for call in turn["tool_calls"]:
-        asked = {name: call[name] for name in ("name", "arguments")}
-        told = {"name": call["name"], "output": call["result"] or "", "exception": call["error"]}
-        yield {"role": "assistant", "parts": [{"type": "tool_call", **asked}]}
-        yield {"role": "tool", "parts": [{"type": "tool_result", **told}]}
+        name = call["name"]
+        yield _new_message("assistant", type="tool_call", name=name, arguments=call["arguments"])
+        yield _new_message(
+            "tool",
+            type="tool_result",
+            name=name,
+            output=call["result"] or "",
+            exception=call["error"],
+        )
     for line in turn["asked"]:
-        yield {"role": "application", "parts": [{"type": "text", "text": line}]}
+        yield _new_message("application", type="text", text=line)
+
+
+def _new_message(role: str, **part: Any) -> dict[str, Any]:
+    return {"role": role, "parts": [part]}

@@ -75,7 +75,7 @@ def test_an_argument_may_be_matched() -> None:
 
 def test_a_cost_that_nobody_knows_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result(model="nobody/knows").cost is None
-    monkeypatch.setattr("llm_mock.cost.prices.available", lambda: False)
+    monkeypatch.setattr("llm_mock.cost.prices.has_provider_prices", lambda: False)
     assert result(model="gpt-4o").cost is None
     assert result(turns=()).cost == 0
 

@@ -17,11 +17,11 @@ from llm_mock import (
     assert_tokens_below,
     create_mock_get_model,
 )
-from llm_mock.cost.prices import available, cost_of, prices_from
+from llm_mock.cost.prices import cost_of, has_provider_prices, parse_prices
 from llm_mock.support.text import dollars
 from tests.conftest import RunPython
 
-needs_prices = pytest.mark.skipif(not available(), reason="needs genai-prices")
+needs_prices = pytest.mark.skipif(not has_provider_prices(), reason="needs genai-prices")
 MILLION = 1_000_000
 
 
@@ -124,7 +124,7 @@ def test_prices_are_those_of_the_active_mock_and_an_inner_mock_adds_its_own(
 
 
 def test_the_prices_of_the_ini() -> None:
-    given = prices_from(["my-model = 0.15 0.60", "ollama/*=0 0", "a=b = 1 2"])
+    given = parse_prices(["my-model = 0.15 0.60", "ollama/*=0 0", "a=b = 1 2"])
     assert given == (
         ("my-model", (Decimal("0.15"), Decimal("0.60"))),
         ("ollama/*", (0, 0)),
@@ -135,13 +135,13 @@ def test_the_prices_of_the_ini() -> None:
 @pytest.mark.parametrize("line", ["m", "m = 1", "m = 1 2 3", "= 1 2", ""])
 def test_a_line_that_gives_no_price_is_shown(line: str) -> None:
     with pytest.raises(InvalidBudget) as caught:
-        prices_from([line])
-    assert f"{line!r} should be model = input output, as my-model = 0.15 0.60" in str(caught.value)
+        parse_prices([line])
+    assert f"{line!r}; expected model = input output, such as my-model = 0.15 0.60" in str(caught.value)
 
 
 @pytest.mark.parametrize("value", [-1, "x", float("nan"), float("inf"), None, True, [1]])
 def test_a_price_that_is_no_amount_is_refused(value: Any) -> None:
-    with pytest.raises(InvalidBudget, match=r"This is not an amount of US dollars: .*, given as the price of 'm'"):
+    with pytest.raises(InvalidBudget, match=r"Invalid amount of US dollars: .*, given as the price of 'm'"):
         MockGetModel().set_price("m", value, 1)
     with pytest.raises(InvalidBudget):
         MockGetModel().set_price("m", 1, value)
@@ -150,10 +150,10 @@ def test_a_price_that_is_no_amount_is_refused(value: Any) -> None:
 def test_without_the_price_library_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "genai_prices", None)
     mock = calling("gpt-4o-mini")
-    assert not available()
+    assert not has_provider_prices()
     with pytest.raises(MissingExtra) as caught:
         assert_cost_below(mock, 1)
-    assert "pip install 'pytest-llm-mock[cost]'. Or give the price" in str(caught.value)
+    assert "pip install 'pytest-llm-mock[cost]'. Or set the price" in str(caught.value)
     assert "set_price('gpt-4o-mini', INPUT, OUTPUT)" in str(caught.value)
     mock.set_price("gpt-4o-mini", 0.15, 0.60)
     assert_cost_below(mock, 1)
@@ -260,12 +260,12 @@ def test_a_model_of_unknown_price_fails_an_assertion_on_cost_and_is_named() -> N
     with pytest.raises(AssertionError) as caught:
         assert_cost_below(mock, 1000)
     assert str(caught.value) == (
-        "What the calls cost is not known: no price is known for medium, small.\n"
+        "The cost of the calls is unknown: no price is known for medium, small.\n"
         "     cost  tokens in  tokens out  call\n"
         "  unknown        100         300  3. medium  'A medium one'  → 'x'\n"
         "  unknown         10          10  1. small  'A small one'  → 'x'\n"
         "    $0.05       1000        2000  2. large  'A large one'  → 'x'\n"
-        "Give the price that its provider asks, in US dollars for a million tokens of input and of output: "
+        "Set the price in US dollars per million tokens of input and of output: "
         "mock_llm_responses.set_price('medium', INPUT, OUTPUT), or for the whole run a line in ini llm_mock_prices: "
         "medium = INPUT OUTPUT"
     )
@@ -279,7 +279,7 @@ def test_what_is_no_amount_is_refused(value: Any) -> None:
 
 @pytest.mark.parametrize("value", [-1, 1.5, "many", None, True])
 def test_what_is_no_number_of_tokens_is_refused(value: Any) -> None:
-    with pytest.raises(InvalidBudget, match=r"This is not a number of tokens: .*, given as assert_tokens_below"):
+    with pytest.raises(InvalidBudget, match=r"Invalid number of tokens: .*, given as assert_tokens_below"):
         assert_tokens_below(create_mock_get_model(), value)
 
 

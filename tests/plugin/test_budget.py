@@ -35,7 +35,7 @@ CALLS = """
             "dear",
             "llm_mock_budget: the calls of this test cost $0.10 (budget $0.01) and took 100 tokens (budget 0).",
         ),
-        ("cost=0", "unknown", "What the calls cost is not known: no price is known for unknown."),
+        ("cost=0", "unknown", "The cost of the calls is unknown: no price is known for unknown."),
     ],
 )
 def test_a_test_over_the_budget_of_its_marker_fails_once(
@@ -136,7 +136,7 @@ def test_without_the_price_library_a_cost_budget_says_what_to_install(
     for arguments in ([], ["-o", "llm_mock_max_cost=1"]):
         result = pytester.runpytest(*arguments)
         result.assert_outcomes(failed=1)
-        result.stdout.fnmatch_lines(["What 'gpt-4o' costs is not known *pip install 'pytest-llm-mock[[]cost[]]'*"])
+        result.stdout.fnmatch_lines(["The cost of 'gpt-4o' is unknown *pip install 'pytest-llm-mock[[]cost[]]'*"])
 
 
 SIX_TESTS = """
@@ -319,8 +319,8 @@ def test_a_model_of_unknown_price_fails_the_test_where_the_run_has_a_cost_limit(
     result.stdout.fnmatch_lines(
         [
             "*_ test_unknown _*",
-            "What the calls cost is not known: no price is known for new.",
-            "Give the price that its provider asks, *: new = INPUT OUTPUT",
+            "The cost of the calls is unknown: no price is known for new.",
+            "Set the price in US dollars *: new = INPUT OUTPUT",
             "$0.0001 of $1.00 (without new, of unknown price)",
         ]
     )
@@ -360,10 +360,13 @@ def test_without_budget_and_prices_the_summary_has_no_costs_and_nothing_is_impor
 @pytest.mark.parametrize(
     ("ini", "message"),
     [
-        ("llm_mock_max_cost = much", "This is not an amount of US dollars: 'much', given as the cost of the ini.*"),
-        ("llm_mock_max_tokens = -5", "This is not a number of tokens: '-5', given as the tokens of the ini.*"),
-        ("llm_mock_prices = m", "ini llm_mock_prices: 'm' should be model = input output, as my-model = 0.15 0.60*"),
-        ("llm_mock_prices = m = 1 x", "This is not an amount of US dollars: 'x', given as the price of 'm'.*"),
+        ("llm_mock_max_cost = much", "Invalid amount of US dollars: 'much', given as the cost of the ini.*"),
+        ("llm_mock_max_tokens = -5", "Invalid number of tokens: '-5', given as the tokens of the ini.*"),
+        (
+            "llm_mock_prices = m",
+            "Invalid line in ini llm_mock_prices: 'm'; expected model = input output, such as my-model = 0.15 0.60*",
+        ),
+        ("llm_mock_prices = m = 1 x", "Invalid amount of US dollars: 'x', given as the price of 'm'.*"),
     ],
 )
 def test_an_ini_that_gives_no_budget_or_price_ends_the_run(ini: str, message: str, pytester: pytest.Pytester) -> None:

@@ -16,8 +16,8 @@ MISTAKES = (
     ("llm_mock_budget()", "It limits nothing. Write @pytest.mark.llm_mock_budget(cost=0.01, tokens=5000)"),
     ("llm_mock_budget(0.01)", "It takes no value without a name. Write *"),
     ("llm_mock_budget(token=10)", "It takes no token=; did you mean 'tokens'? Write *"),
-    ("llm_mock_budget(cost=-1)", "This is not an amount of US dollars: -1, *"),
-    ("llm_mock_budget(tokens=1.5)", "This is not a number of tokens: 1.5, *"),
+    ("llm_mock_budget(cost=-1)", "Invalid amount of US dollars: -1, *"),
+    ("llm_mock_budget(tokens=1.5)", "Invalid number of tokens: 1.5, *"),
     (
         "llm_mock_cassette(mode='once')",
         "It takes no mode=. Write @pytest.mark.llm_mock_cassette('greeting', record='once')",

@@ -109,7 +109,7 @@ def test_a_call_without_details_is_shown_from_its_record() -> None:
 
 
 def test_a_price_that_nobody_knows_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llm_mock.cost.prices.available", lambda: False)
+    monkeypatch.setattr("llm_mock.cost.prices.has_provider_prices", lambda: False)
     mock = create_mock_get_model()
     mock("gpt-4o-without-prices").prompt("Hi")
     [call] = calls.describe_calls([(mock.calls[0], {})], mock)

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from llm_mock.report import page
-from llm_mock.report.document import as_json
-from llm_mock.report.page import as_page
+from llm_mock.report.document import render_json
+from llm_mock.report.page import render_page
 
 from .browser import Open, wait_until
 
@@ -140,7 +140,7 @@ def test_reruns_repeats_and_an_interruption_are_shown(open_page: Open, report: P
             failure = {"run": 3, "message": "assert 0", "duration_s": 0.5}
             test.update(repeats={"runs": 5, "passed": 4, "failures": [failure]}, pass_rate="80% (4/5)")
     path = tmp_path / "report.html"
-    path.write_bytes(as_page(as_json(data)))
+    path.write_bytes(render_page(render_json(data)))
     tab = open_page(path)
     assert item(tab, "test_long").locator(".reason").inner_text() == "Interrupted by KeyboardInterrupt"
     tab.get_by_role("button", name="test_empty").click()
@@ -418,7 +418,7 @@ def large(report: Path, folder: Path, tests: int, calls: int) -> Path:
         test["calls"] = [{**test["calls"][0], "number": position} for position in range(calls)]
         data["tests"].append(test)
     path = folder / "large.html"
-    path.write_bytes(as_page(as_json(data)))
+    path.write_bytes(render_page(render_json(data)))
     return path
 
 
@@ -459,7 +459,7 @@ def test_agents_are_compared(width: int, scheme: str, open_page: Open, report: P
     data["agents"] = [{"rank": 1, "agent": "gpt-5-mini+bank", **counts, **used}, hostile]
     data["agents_by"] = {"skill": [{"rank": 1, "agent": "bank", **counts, **used}, {**hostile, "rank": None}]}
     path = tmp_path / "agents.html"
-    path.write_bytes(as_page(as_json(data)))
+    path.write_bytes(render_page(render_json(data)))
     tab = open_page(path, viewport={"width": width, "height": 800}, color_scheme=scheme)
     assert tab.get_by_text("Agents", exact=True).is_visible()
     rows = [row.locator("td").all_text_contents() for row in tab.locator("#agent-totals tr").all()]

@@ -146,16 +146,16 @@ def test_markdown_junit_and_the_page_tell_what_changed(changed: Project, open_pa
         (None, ": cannot be read: No such file or directory\n"),
         (
             '{"version": 1,\n"suites": [}',
-            ":2: is not JSON: Expecting value; a baseline is what an earlier `llm-mock test",
+            ":2: invalid JSON: Expecting value; a baseline is written by `llm-mock test",
         ),
-        ("[]", ":1: is no result of suites; a baseline is what"),
-        ('{"version": 1, "tests": []}', ":1: is the report of a run of pytest; a baseline is what"),
+        ("[]", ":1: the file is not a result of suites; a baseline is written"),
+        ('{"version": 1, "tests": []}', ":1: the file is the report of a run of pytest; a baseline is written"),
         ('{"version": 2, "suites": []}', ":1: version: should be 1, not the number 2"),
         (
             '{"version": 1, "suites": [\n{"suite": "a", "file": null, "dry_run": true, "cases": [\n{"name": "b"}]}]}',
             ":3: 'status' is missing\n",
         ),
-        ("[" * 100_000, ":1: is nested too deep; a baseline is what"),
+        ("[" * 100_000, ":1: the JSON is nested too deep; a baseline is written"),
     ],
     ids=["nothing", "no-json", "no-mapping", "pytest", "version", "keys", "deep"],
 )

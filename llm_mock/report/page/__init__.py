@@ -1,4 +1,4 @@
-"""The HTML page of a document: one file that loads nothing, and runs no script but its own."""
+"""Render a document as an HTML page: one file that loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -21,23 +21,24 @@ SCRIPTS = (
     "keys",
     "start",
 )
-"""The files of the script, in their order."""
+"""The files of the script in order: each uses what the ones before it declare."""
 _FOLDER = Path(__file__).parent
-_PLACE = re.compile(rb"\{\{(\w+)\}\}")
+_PLACEHOLDER = re.compile(rb"\{\{(\w+)\}\}")
 
 
-def as_page(document: bytes) -> bytes:
-    """The page of a document, which is given as JSON in UTF-8."""
-    # the scripts stand in one block, so that what they declare is seen by each other and by nothing else in the page
+def render_page(document: bytes) -> bytes:
+    """Render a document, given as JSON in UTF-8, as an HTML page."""
+    # One block keeps the declarations of the scripts out of the global scope of the page.
     script = b'"use strict";\n{\n%b}\n' % b"\n".join(_read(f"{name}.js") for name in SCRIPTS)
     style = _read("page.css")
     parts = {
         b"policy": _policy(style, script),
         b"style": style,
         b"script": script,
-        b"report": document.replace(b"<", rb"\u003c"),  # so that no text can end the element, or begin a comment in it
+        # Without "<" no text of the document can end the element or begin a comment in it.
+        b"report": document.replace(b"<", rb"\u003c"),
     }
-    return _PLACE.sub(lambda place: parts[place[1]], _read("page.html"))
+    return _PLACEHOLDER.sub(lambda match: parts[match[1]], _read("page.html"))
 
 
 def _read(name: str) -> bytes:
@@ -45,12 +46,19 @@ def _read(name: str) -> bytes:
 
 
 def _policy(style: bytes, script: bytes) -> bytes:
-    """Nothing may load or run but these two, and no script may turn a text into markup."""
-    return (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; "
-        "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-    ).encode()
+    """Return a policy that allows only this style and script, and no markup made from text."""
+    directives = (
+        "default-src 'none'",
+        f"style-src '{_hash(style)}'",
+        f"script-src '{_hash(script)}'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+    return "; ".join(directives).encode()
 
 
 def _hash(source: bytes) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(source).digest()).decode()}"
+    digest = hashlib.sha256(source).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
