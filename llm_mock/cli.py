@@ -194,8 +194,16 @@ def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
 
 @main.command(short_help="Answer SDKs of any language as a script says.", epilog="Documentation: docs/server.md.")
 @click.argument("script", required=False)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--host", help="Where to listen; by default 127.0.0.1, and only for requests whose Host is this machine.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=0, metavar="N", help="By default one that is free.")
+@click.option(
+    "--keep",
+    type=click.IntRange(0),
+    default=1_000,
+    show_default=True,
+    metavar="N",
+    help="How many calls to keep in memory, the last ones; the others are counted.",
+)
 @click.option("--strict", is_flag=True, help="Refuse calls that no reply is scripted for.")
 @click.option(
     "--record",
@@ -203,7 +211,7 @@ def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
     metavar="CASSETTE",
     help="Ask the provider, with the client's key, what neither the script nor this cassette answers, and record it.",
 )
-def serve(script: str | None, host: str, port: int, strict: bool, record: Path | None) -> None:
+def serve(script: str | None, host: str | None, port: int, keep: int, strict: bool, record: Path | None) -> None:
     """Answer OpenAI's, Anthropic's, Google's and Mistral's SDKs in any language as SCRIPT says, until Ctrl-C.
 
     \b
@@ -217,7 +225,7 @@ def serve(script: str | None, host: str, port: int, strict: bool, record: Path |
 
         if strict and record is not None:
             raise click.UsageError("--strict refuses the calls that --record asks the provider: give one of them.")
-        serve_script(script, host, port, strict, record)
+        serve_script(script, host, port, strict, record, keep)
 
 
 @main.command(

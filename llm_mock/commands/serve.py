@@ -20,6 +20,9 @@ from llm_mock.errors import LLMMockError
 from llm_mock.support.redaction import redacted
 from llm_mock.support.text import count, escaped
 
+KEPT_CALLS = 1_000
+"""How many calls are kept, the last ones: a server may run for weeks."""
+
 
 class _TellingMock(Mock):
     """Tells at once what was wrong with a call."""
@@ -35,20 +38,24 @@ class _CallLines(logging.Handler):
         click.echo(escaped(redacted(record.getMessage())))
 
 
-def serve(script: str | None, host: str, port: int, strict: bool, record: Path | None) -> None:
+def serve(
+    script: str | None, host: str | None, port: int, strict: bool, record: Path | None, keep: int = KEPT_CALLS
+) -> None:
     """Serve until Ctrl-C.
 
     Args:
         script: the replies.
-        host: where to listen.
+        host: where to listen; None for this machine alone, and then for requests whose `Host` names it.
         port: the same.
         strict: refuse calls that no reply is there for.
         record: the cassette that answers these; what it does not hold is asked of the provider, and recorded in it.
+        keep: how many calls are kept in memory, the last ones.
 
     Raises:
         LLMMockError: the script or the cassette is wrong, or the port is not free.
     """
     mock = _TellingMock(ModelBehaviour(), settings=Settings(strict=strict))
+    mock.history.limit = keep
     if record is not None:
         from llm_mock.cassettes import Cassette
 
@@ -66,7 +73,7 @@ def serve(script: str | None, host: str, port: int, strict: bool, record: Path |
             pass
     if sys.stdout.isatty():
         click.echo()  # ends the line on which the terminal shows ^C
-    click.echo(f"Ended after {count(len(mock.calls), 'call')}.")
+    click.echo(_end_of(mock))
 
 
 @contextmanager
@@ -86,9 +93,18 @@ def _told(mock: Mock) -> Iterator[None]:
         logger.propagate = propagate
 
 
-def _listening(mock: Mock, host: str, port: int) -> MockServer:
+def _end_of(mock: Mock) -> str:
+    """Return the last line: how many calls there were."""
+    total, kept = mock.history.number_of_calls, len(mock.calls)
+    dropped = f"; the last {kept:,} were kept" if kept < total else ""
+    return f"Ended after {count(total, 'call')}{dropped}."
+
+
+def _listening(mock: Mock, host: str | None, port: int) -> MockServer:
     try:
-        return MockServer(lambda: mock, host, port, keep_alive=True)
+        any_host = host is not None
+        host = host or "127.0.0.1"
+        return MockServer(lambda: mock, host, port, keep_alive=True, any_host=any_host)
     except OSError as error:
         problem = (error.strerror or str(error)).partition(" (while")[0]
         raise LLMMockError(f"Cannot listen on {host}, port {port}: {problem}.") from None

@@ -64,6 +64,8 @@ class History:
         """The configured reply that answered a call of this process, by the number of the call."""
         self.unread: dict[int, Any] = {}
         """What was asked and not read, as its library has it, by its id: see `llm_mock.boundaries.llm.unread`."""
+        self.limit: int | None = None
+        """How many calls are kept, the last ones; None for all."""
         self._parent = parent
         self._states: dict[str, ModelState] = {}
         self._last_number = 0
@@ -80,6 +82,11 @@ class History:
     def is_empty(self) -> bool:
         """Whether no model was asked for."""
         return not self._states
+
+    @property
+    def number_of_calls(self) -> int:
+        """How many calls there were, those that are no longer kept included."""
+        return self._last_number
 
     def state(self, model_id: str) -> ModelState:
         """What is known of a model id; its default response starts as that of the parent."""
@@ -123,8 +130,19 @@ class History:
             record["number"] = self._last_number
             state.calls.append(record)
             self.calls.append(record)
+            if self.limit is not None and len(self.calls) > self.limit:
+                self._forget_first()
             if self.log is not None:
                 self.log.add(record, details)
+
+    def _forget_first(self) -> None:
+        """Forget the oldest call, as there are more than are kept."""
+        oldest = self.calls.pop(0)
+        self.answered_by.pop(oldest["number"], None)
+        state = self._states[oldest["model_id"]]
+        state.calls.pop(0)
+        if not state.calls and state.answer is None:  # clients may name another model each time
+            del self._states[oldest["model_id"]]
 
     def forget(self, model_id: str) -> None:
         """Forget the calls of one model."""

@@ -134,6 +134,37 @@ def test_a_script_is_served_and_each_call_is_a_line(serve: Serve) -> None:
     assert served.process.returncode == 0
 
 
+def test_the_last_calls_are_kept_and_the_last_line_counts_all(serve: Serve) -> None:
+    served = serve("script.yaml", "--keep", "2")
+    with openai.OpenAI(base_url=f"{served.url}/openai/v1", api_key="x", max_retries=0) as client:
+        for _ in range(5):
+            client.chat.completions.create(model="gpt-4o", messages=QUESTION)
+    assert served.ended()[-1] == "Ended after 5 calls; the last 2 were kept."
+
+
+@pytest.mark.parametrize(("arguments", "status"), [((), 421), (("--host", "127.0.0.1"), 200)])
+def test_a_page_in_a_browser_uses_up_no_reply(serve: Serve, arguments: tuple[str, ...], status: int) -> None:
+    served = serve("script.yaml", *arguments)
+    body = json.dumps({"model": "gpt-4o", "messages": QUESTION}).encode()
+    asked = urllib.request.Request(f"{served.url}/v1/chat/completions", body, {"Host": "evil.example"})
+    try:
+        answer = urllib.request.urlopen(asked)
+    except urllib.error.HTTPError as error:
+        answer = error
+    with answer:
+        assert answer.status == status
+    told = [line for line in served.ended() if "'evil.example', which does not name this machine" in line]
+    assert len(told) == (status == 421)
+
+
+def test_a_key_of_unknown_form_that_a_request_carries_is_not_printed(serve: Serve) -> None:
+    served = serve("script.yaml")
+    with openai.OpenAI(base_url=f"{served.url}/openai/v1", api_key="wiggle-77-waggle", max_retries=0) as client:
+        question: Any = [{"role": "user", "content": "My key is wiggle-77-waggle."}]
+        client.chat.completions.create(model="gpt-4o", messages=question)
+    assert served.ended()[0] == "gpt-4o  'My key is [redacted secret].'  → 'Hello!'"
+
+
 def test_of_globs_in_a_script_the_first_that_fits_answers(tmp_path: Path) -> None:
     script = tmp_path / "script.yaml"
     names = ("*", "gpt-4*", "gpt-*", "gpt-4o")

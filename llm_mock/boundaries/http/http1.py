@@ -17,6 +17,9 @@ LONGEST_SIZE_LINE = 1024
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 TARGET = re.compile(r"[!-~]+")
 END = b"\r\n"
+CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})(?:;[^\x00-\x08\n-\x1f\x7f]*)?[ \t]*")
+CONTROL = re.compile(r"[\x00-\x08\n-\x1f\x7f]")
+"""Characters that no header may have, a line feed without a carriage return included."""
 
 
 class Head(NamedTuple):
@@ -28,6 +31,8 @@ class Head(NamedTuple):
     headers: Mapping[str, str]
     newest: bool
     """Whether it is HTTP/1.1, and not 1.0."""
+    host: str | None
+    """Which host is asked, by the header; None where a client asks a proxy, as browsers never do by themselves."""
     length: int | None
     """How many bytes the body has; None where it comes in chunks."""
 
@@ -116,6 +121,7 @@ class RequestReader:
             if not line:
                 body, self._body, self._ending = bytes(self._body), bytearray(), False
                 return body
+            _header(line.decode("latin-1"))  # a trailer: it is checked, and not used
         return None
 
     def _line(self) -> bytes | None:
@@ -129,10 +135,10 @@ class RequestReader:
         return line
 
     def _size(self, line: bytes) -> int:
-        digits = line.partition(b";")[0].strip()
-        if not re.fullmatch(rb"[0-9A-Fa-f]{1,16}", digits):
-            raise WireError(400, "The size of a chunk of the body is no number.")
-        return _allowed(int(digits, 16), len(self._body))
+        size = CHUNK_SIZE.fullmatch(line)
+        if size is None:
+            raise WireError(400, "Invalid chunk size.")
+        return _allowed(int(size[1], 16), len(self._body))
 
 
 def _allowed(size: int, before: int = 0) -> int:
@@ -152,19 +158,32 @@ def _head(first: str, lines: list[str]) -> Head:
         raise WireError(400, "This is no request of HTTP/1.1.")
     if not version.startswith("HTTP/1."):
         raise WireError(505, f"{version} is not spoken here, HTTP/1.1 is.")
+    newest = version != "HTTP/1.0"
     headers: dict[str, str] = {}
     for line in lines:
-        name, colon, value = line.partition(":")
-        if not colon or not TOKEN.fullmatch(name):
-            raise WireError(400, "A header of the request is malformed.")
-        name, value = name.lower(), value.strip(" \t")
-        if name in ("content-length", "transfer-encoding", "host") and headers.get(name, value) != value:
+        name, value = _header(line)
+        if name in ("transfer-encoding", "host") and name in headers:
+            raise WireError(400, f"The request has two headers {name}.")
+        if name == "content-length" and headers.get(name, value) != value:
             raise WireError(400, f"The request has two headers {name}.")
         headers[name] = value
-    if "://" in target:  # as to a proxy
+    host = headers.get("host")
+    if host is None and newest:
+        raise WireError(400, "The header host is missing.")
+    if re.match("[A-Za-z][A-Za-z0-9+.-]*://", target):  # as to a proxy
+        host = None
         target = "/" + target.split("/", 3)[3] if target.count("/") > 2 else "/"
     path, _, query = target.partition("?")
-    return Head(method, path, query, headers, version != "HTTP/1.0", _length(headers))
+    return Head(method, path, query, headers, newest, host, _length(headers))
+
+
+def _header(line: str) -> tuple[str, str]:
+    name, colon, value = line.partition(":")
+    if not colon or not TOKEN.fullmatch(name):
+        raise WireError(400, "A header of the request is malformed.")
+    if CONTROL.search(value):
+        raise WireError(400, f"The header {name} has a control character.")
+    return name.lower(), value.strip(" \t")
 
 
 def _length(headers: Mapping[str, str]) -> int | None:

@@ -6,24 +6,31 @@ import asyncio
 import os
 import socket
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from ipaddress import ip_address
 from types import TracebackType
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
+from llm_mock.boundaries import NO_KEY
 from llm_mock.boundaries.http.answering import Asked, read, respond_async
 from llm_mock.boundaries.http.connection import Answering, Connection
 from llm_mock.boundaries.http.dialects import addressed, environment_of
 from llm_mock.boundaries.http.error_formats import format_of
-from llm_mock.boundaries.http.errors import ConnectionFails, WireError
+from llm_mock.boundaries.http.errors import NOT_TO_BE_RETRIED, ConnectionFails, WireError
 from llm_mock.boundaries.http.forwarding import forward
 from llm_mock.boundaries.http.http1 import Head
 from llm_mock.boundaries.http.routing import error_response, failed
-from llm_mock.boundaries.http.wire import WireResponse, json_response
+from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
+from llm_mock.support.redaction import hide_carried
+from llm_mock.support.text import shorten
 
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
 
 BACKLOG = 128
+LOCAL_NAMES = ("localhost", "host.docker.internal", "host.containers.internal")
+"""Names of this machine; the last ones are those that containers have for it."""
 
 
 class MockServer:
@@ -37,15 +44,23 @@ class MockServer:
         port: the port; 0 for one that is free.
         keep_alive: let clients use a connection for several requests. In a test an event loop that ends would leave
             such connections open.
+        any_host: answer requests whatever their header `Host` says. Otherwise it must name this machine, so that no
+            page in a browser can ask the server by a name that it has resolve to this machine (DNS rebinding).
 
     Raises:
         OSError: it cannot listen there.
     """
 
     def __init__(
-        self, mock: Callable[[], Mock | None], host: str = "127.0.0.1", port: int = 0, keep_alive: bool = False
+        self,
+        mock: Callable[[], Mock | None],
+        host: str = "127.0.0.1",
+        port: int = 0,
+        keep_alive: bool = False,
+        any_host: bool = False,
     ) -> None:
         self._mock = mock
+        self._any_host = any_host
         self._answering = Answering(self._respond, _refused, keep_alive)
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._socket = socket.create_server((host, port), family=family, backlog=BACKLOG)
@@ -141,6 +156,9 @@ class MockServer:
 
     async def _respond(self, head: Head, body: bytes) -> WireResponse:
         sent, provider = addressed(head, body)
+        hide_carried(*_credentials(sent))
+        if not (self._any_host or head.host is None or is_local(head.host)):
+            return self._misdirected(head.host, provider)
         if sent.path == "/" and head.method in ("GET", "HEAD"):  # whether somebody is there
             return json_response({"llm-mock": self.url})
         try:
@@ -156,6 +174,39 @@ class MockServer:
             raise
         except Exception as error:
             return failed(format_of(provider), error)
+
+    def _misdirected(self, host: str, provider: str) -> WireResponse:
+        """Refuse a request that was meant for another host."""
+        message = (
+            f"The request was for the host {shorten(host)}, which does not name this machine, so it was refused: a "
+            "page in a browser may have sent it. To answer other hosts, start llm-mock serve with --host."
+        )
+        if (mock := self._mock()) is not None:
+            mock.note_problem(message)
+        return error_response(format_of(provider), WireError(421, message, headers=NOT_TO_BE_RETRIED))
+
+
+def is_local(host: str) -> bool:
+    """Return whether a header `Host` names this machine."""
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return False
+    if name in LOCAL_NAMES or name.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def _credentials(sent: WireRequest) -> Iterator[str]:
+    """Yield what a request carries to say who asks: nothing of it may be shown."""
+    for value in sent.secrets():
+        if NO_KEY not in value:
+            yield value
+            yield value.rpartition(" ")[2]  # without `Bearer`
+            yield from (part.partition("=")[2] for part in value.split(";"))  # the values of cookies
 
 
 def _refused(head: Head | None, error: WireError) -> WireResponse:

@@ -21,7 +21,11 @@ import pytest
 
 from llm_mock import Latency, MockGetModel, Reply, create_mock_get_model
 from llm_mock.boundaries.http import connection, http1
+from llm_mock.boundaries.http.answering import Asked, read, respond
 from llm_mock.boundaries.http.server import MockServer
+from llm_mock.boundaries.http.wire import WireRequest
+from llm_mock.core.records import call_line
+from llm_mock.support.redaction import Redactor, redacted
 
 QUESTION = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
 
@@ -60,7 +64,7 @@ def sent(server: MockServer, *pieces: bytes) -> bytes:
 
 def request_of(body: Any = QUESTION, path: str = "/v1/chat/completions", *headers: str, method: str = "POST") -> bytes:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    lines = [f"{method} {path} HTTP/1.1", "host: x", "connection: close", *headers]
+    lines = [f"{method} {path} HTTP/1.1", "host: localhost", "connection: close", *headers]
     if not any(header.startswith("transfer-encoding") for header in headers):
         lines.append(f"content-length: {len(content)}")
     return "\r\n".join([*lines, "", ""]).encode() + content
@@ -108,17 +112,21 @@ def test_a_body_that_cannot_be_read_is_a_400_in_the_providers_words(
         (b"GET / HTTP/1.1 x\r\n\r\n", 400),
         (b"GET /\x00 HTTP/1.1\r\n\r\n", 400),
         (b"PRI * HTTP/2.0\r\n\r\n", 505),
-        (b"GET / HTTP/1.1\r\nno colon\r\n\r\n", 400),
-        (b"GET / HTTP/1.1\r\nna me: x\r\n\r\n", 400),
-        (b"POST / HTTP/1.1\r\ncontent-length: -1\r\n\r\n", 400),
-        (b"POST / HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n", 400),
-        (b"POST / HTTP/1.1\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n", 400),
-        (b"POST / HTTP/1.1\r\ntransfer-encoding: gzip\r\n\r\n", 501),
-        (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n", 400),
-        (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1\r\nabc\r\n", 400),
-        (b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n" + b"1" * 2000, 400),
-        (b"GET / HTTP/1.1\r\nx: " + b"x" * 70_000, 431),
-        (b"GET /nothing HTTP/1.1\r\nconnection: close\r\n\r\n", 404),
+        (b"GET / HTTP/1.1\r\nhost: localhost\r\nno colon\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nhost: localhost\r\nna me: x\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: -1\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: gzip\r\n\r\n", 501),
+        (b"POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n", 400),
+        (b"POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n1\r\nabc\r\n", 400),
+        (b"POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n" + b"1" * 2000, 400),
+        (b"GET / HTTP/1.1\r\nhost: localhost\r\nx: " + b"x" * 70_000, 431),
+        (b"GET / HTTP/1.1\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nhost: localhost\r\nhost: localhost\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nhost: localhost\r\nx: a\nb: c\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nhost: localhost\r\nx: \x01\r\n\r\n", 400),
+        (b"GET /nothing HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n", 404),
     ],
 )
 def test_what_is_no_request_is_refused(server: MockServer, request_: bytes, status: int) -> None:
@@ -179,7 +187,9 @@ def test_a_body_is_waited_for_where_the_client_asks_first(server: MockServer) ->
 def test_a_body_that_is_too_large_is_refused_and_the_client_reads_why(server: MockServer, chunked: bool) -> None:
     size = http1.LARGEST_BODY + 1
     header = "transfer-encoding: chunked" if chunked else f"content-length: {size}"
-    head = f"POST /v1/messages HTTP/1.1\r\n{header}\r\n\r\n".encode() + (b"%x\r\n" % size if chunked else b"")
+    head = f"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\n{header}\r\n\r\n".encode() + (
+        b"%x\r\n" % size if chunked else b""
+    )
     status, body = status_and_body(sent(server, head, b"x" * 1_000_000))
     assert status == 413
     assert body["error"] == {"type": "request_too_large", "message": f"The body has more than {size - 1:,} bytes."}
@@ -322,3 +332,91 @@ def test_a_port_that_is_taken_is_an_error_and_leaks_nothing(server: MockServer) 
     with pytest.raises(OSError, match="in use"):
         MockServer(lambda: None, port=urlsplit(server.url).port or 0)
     gc.collect()
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["localhost", "127.0.0.1:80", "127.1.2.3", "[::1]:8080", "app.localhost:1", "LocalHost", "host.docker.internal"],
+)
+def test_requests_that_name_this_machine_are_answered(server: MockServer, host: str) -> None:
+    request_ = request_of().replace(b"host: localhost", f"host: {host}".encode())
+    assert said(sent(server, request_)) == "Hi!"
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "", "10.0.0.1", "[::2]", "[", "0.0.0.0"],
+)
+def test_requests_that_name_another_host_are_refused_and_use_up_no_reply(
+    server: MockServer, mock: MockGetModel, host: str
+) -> None:
+    mock.add("m", "Once", times=1)
+    status, body = status_and_body(sent(server, request_of().replace(b"host: localhost", f"host: {host}".encode())))
+    assert status == 421
+    assert "does not name this machine" in body["error"]["message"]
+    assert mock.problems == [body["error"]["message"]]
+    assert mock.calls == []
+    assert said(sent(server, request_of())) == "Once"
+
+
+def test_any_host_is_answered_where_that_is_wanted_and_so_is_a_client_that_asks_a_proxy(mock: MockGetModel) -> None:
+    with MockServer(lambda: mock, any_host=True) as server:
+        assert said(sent(server, request_of().replace(b"host: localhost", b"host: mock.test"))) == "Hi!"
+    with MockServer(lambda: mock) as server:
+        asked = request_of(QUESTION, "http://api.openai.com/v1/chat/completions")
+        assert said(sent(server, asked.replace(b"host: localhost", b"host: api.openai.com"))) == "Hi!"
+
+
+def test_what_a_request_carries_as_credential_is_secret_from_then_on(server: MockServer) -> None:
+    keys = {
+        "authorization: Bearer {}": "Kx8-acme-Trf5",
+        "x-api-key: {}": "wiggle_99_waggle",
+        "cookie: s={}": "jar-of-4-x",
+    }
+    for header, key in keys.items():
+        sent(server, request_of(QUESTION, "/v1/chat/completions", header.format(key)))
+        assert key not in str(redacted(f"it is {header.format(key)} or Bearer {key}"))
+    sent(server, request_of(QUESTION, "/v1beta/models/m:generateContent?key=plum-tree-77"))
+    assert redacted("a plum-tree-77 grows") == "a [redacted secret] grows"
+
+
+def test_the_last_calls_are_kept_and_all_are_counted(mock: MockGetModel) -> None:
+    mock.history.limit = 100
+    mock.set("r", "Yes.")
+
+    def ask(number: int) -> None:
+        model = ("m", "r", f"other-{number}")[number % 3]
+        body = {"model": model, "messages": [{"role": "user", "content": str(number)}]}
+        sent_ = WireRequest("POST", "api.openai.com", "/v1/chat/completions", "", {}, json.dumps(body).encode())
+        asked = read(sent_, "openai", mock)
+        assert isinstance(asked, Asked)
+        respond(asked, mock)
+
+    def objects() -> int:
+        gc.collect()
+        return len(gc.get_objects())
+
+    for number in range(400):
+        ask(number)
+    before = objects()
+    for number in range(400, 1_600):
+        ask(number)
+    assert objects() <= before + 100
+    assert [call["prompt"] for call in mock.calls] == [str(number) for number in range(1_500, 1_600)]
+    assert mock.history.number_of_calls == 1_600
+    assert len(mock.calls_of("r")) == 33
+    assert len(mock.history._states) <= 40
+
+
+def test_the_line_of_a_huge_prompt_is_made_of_its_start(
+    server: MockServer, mock: MockGetModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[int] = []
+    cover = Redactor._covered
+    monkeypatch.setattr(Redactor, "_covered", lambda self, text: [looked_at.append(len(text)), cover(self, text)][1])
+    prompt = "a-sk-" * 1_000_000
+    assert said(sent(server, request_of({"model": "m", "messages": [{"role": "user", "content": prompt}]}))) == "Hi!"
+    line = call_line(mock.calls[0])
+    assert line.startswith("m  'a-sk-")
+    assert len(line) < 200
+    assert sum(looked_at) < 50_000

@@ -40,7 +40,16 @@ def earlier_messages(response_id: Any) -> list[Message]:
 
 def keep(exchange: Exchange, output: list[dict[str, Any]]) -> None:
     """Keep the conversation up to a response."""
-    _stored.setdefault(active(), {})[response_id(exchange)] = exchange.request.conversation(), output
+    _store(response_id(exchange), exchange.request.conversation(), output)
+
+
+def _store(response: str, conversation: list[Message], output: list[dict[str, Any]]) -> None:
+    mock = active()
+    stored = _stored.setdefault(mock, {})
+    stored[response] = conversation, output
+    limit = None if mock is None else mock.history.limit
+    if limit is not None and len(stored) > limit:
+        stored.pop(next(iter(stored)), None)
 
 
 def remember(request: HTTPRequest, answered: Any) -> None:
@@ -52,7 +61,7 @@ def remember(request: HTTPRequest, answered: Any) -> None:
         response = body.get("response", body) if isinstance(body, dict) else None
         if isinstance(response, dict) and response.get("object") == "response" and response.get("output"):
             items = copy.deepcopy([item for item in response["output"] if isinstance(item, dict)])
-            _stored.setdefault(active(), {})[str(response.get("id"))] = request.conversation(), items
+            _store(str(response.get("id")), request.conversation(), items)
 
 
 def response_id(exchange: Exchange) -> str:
