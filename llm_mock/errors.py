@@ -30,6 +30,10 @@ class LLMTooOld(LLMMockError):
     """A feature that the installed version of `llm` lacks."""
 
 
+class LibraryChanged(LLMMockError):
+    """A call by a library that no longer has what this package needs to answer it."""
+
+
 class MissingExtra(LLMMockError, ImportError):
     """A feature whose library is not installed; the message has the `pip install` command."""
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from types import ModuleType
 
 from llm_mock.boundaries.patching import execute_by, replace, when_imported
+from llm_mock.boundaries.requirements import changed_message, missing_name, refuse_all
 from llm_mock.core.active import active
 
 MODULES_OF_MODELS = (
@@ -25,6 +26,52 @@ MODULES_OF_MODELS = (
     "standing_for",
 )
 """The modules that derive from classes of `llm`, or hold some."""
+
+
+NAMES = (
+    "AsyncConversation",
+    "AsyncModel",
+    "AsyncResponse",
+    "EmbeddingModel.embed",
+    "EmbeddingModel.embed_multi",
+    "Model",
+    # The listings that every lookup of a model goes through, however early `get_model` was bound.
+    "get_async_model_aliases",
+    "get_embedding_model_aliases",
+    "get_embedding_models",
+    "get_embedding_models_with_aliases",
+    "get_model_aliases",
+    "get_models_with_aliases",
+    "user_dir",
+    # The common bases of all models and responses: classes of plugins derive from them, too.
+    "models._BaseChainResponse",
+    "models._BaseModel",
+    "models._BaseResponse",
+    "models.AsyncChainResponse.responses",
+    "models.ChainResponse.responses",
+    # Where a response executes its model, since llm 0.32 and before.
+    "AsyncResponse._ensure_async_generator|AsyncResponse.__anext__",
+    "Response._iter_events|Response.__iter__",
+    # What a cassette needs to record a real model, and to replay it.
+    "models._BaseResponse()._key",
+    "models._BaseResponse()._prompt_json",
+    "models._BaseResponse()._tool_calls",
+    # The clock of a response, which the mock's latency turns.
+    "models._BaseResponse()._start",
+    # Says whether plugins were loaded, without loading them.
+    "plugins._loaded",
+    "plugins.DEFAULT_PLUGINS",
+    "plugins.load_plugins",
+    "plugins.pm",
+)
+"""What is used of `llm`, private names above all."""
+REFUSED = (
+    *(f"get_{kind}" for kind in ("model", "async_model", "embedding_model")),
+    *(f"{kind}.prompt" for kind in ("Model", "AsyncModel", "Conversation", "AsyncConversation")),
+    *(f"EmbeddingModel.{name}" for name in ("embed", "embed_multi")),
+    *("Response.__iter__", "Response.text", "AsyncResponse.__anext__", "AsyncResponse.text"),
+)
+"""What to refuse where a name is gone."""
 
 
 class _State:
@@ -53,6 +100,16 @@ def _execute_without_sdk(execute: Callable[[ModuleType], None], plugin: ModuleTy
 
 def _attach_to(llm: ModuleType) -> None:
     """Replace the lookups of an `llm` module and guard its responses, where that was not done before."""
+    if not hasattr(llm, "get_model"):  # another module of that name
+        return
+    name = missing_name(llm, NAMES)
+    if name is None:
+        _guard(llm)
+    else:
+        refuse_all(llm, REFUSED, changed_message(llm, name))
+
+
+def _guard(llm: ModuleType) -> None:
     from llm_mock.boundaries.llm import (
         embedding,
         executing,
@@ -64,8 +121,6 @@ def _attach_to(llm: ModuleType) -> None:
         versions,
     )
 
-    if not hasattr(llm, names.MODELS):
-        return
     if _State.own_user_folder and user_folder.USER_FOLDER_VARIABLE not in os.environ:
         user_folder.make_user_folder()
     for listing in (names.MODELS, names.EMBEDDING_MODELS):

@@ -52,6 +52,7 @@ async def guarded_step(original: Callable[[Any], Awaitable[str]], response: Any)
 
 
 def _starting_model(response: Any) -> Any:
+    # llm's own mark of a response that has started; without it the model is looked up once more.
     started = hasattr(response, "_generator")
     return (None if started else _executing_model(response)) or response.model
 

@@ -96,6 +96,7 @@ def registered_now() -> dict[str, Any]:
 def _can_be_told(name: str) -> bool:
     """Whether what is registered has to be looked at whatever the sources of the plugins say of a name."""
     plugins = sys.modules.get("llm.plugins")
+    # `_loaded` is private: `load_plugins` says nothing of whether it did, and loading takes long.
     loaded = plugins is not None and (plugins._loaded or plugins.pm.get_plugins())
     return bool(loaded) or passes_through(name) or any(file.is_file() for file in files_of_models())
 

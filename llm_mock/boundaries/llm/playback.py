@@ -86,6 +86,7 @@ def _recorded(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
     for event, later in completed:
         vars(event).update(later)
     _complete(response, answer)
+    # What llm logs as the request; plugins set the same private name.
     response._prompt_json = answer.reply.sent(sent_before)
     vars(response).update(copy.deepcopy(dict(answer.reply.attributes)))
     if error is not None:

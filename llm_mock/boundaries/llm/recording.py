@@ -69,6 +69,7 @@ def _real_model(response: Any) -> tuple[Any, dict[str, Any]]:
         if found is None:
             raise llm.UnknownModelError(f"Unknown model: {model.model_id}")
         model = found
+    # `_key` is the key that `prompt(key=…)` gave, which llm keeps nowhere else.
     key = asked.key or model.get_key(response._key)
     if isinstance(model, (llm.KeyModel, llm.AsyncKeyModel)):
         return model, {"key": key}
@@ -102,6 +103,7 @@ def _execute(model: Any, prompt: Any, stream: bool, response: Any, conversation:
 
 
 def _outcome_of(response: Any, sent_before: Any, known: set[str]) -> Outcome:
+    # Private names, as the public methods would execute the model again or wait for it.
     return Outcome(
         tool_calls=response._tool_calls,
         attachments=response.attachments,

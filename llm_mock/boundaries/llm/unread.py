@@ -16,6 +16,7 @@ SHOWN_PROMPTS = 20
 
 def watch(models: ModuleType) -> None:
     """Note every response, and every chain of them, from when it is made until it is read."""
+    # Private bases, for the classes of responses have no public one in common.
     for name in ("_BaseResponse", "_BaseChainResponse"):
         _note(getattr(models, name))
     for name in ("ChainResponse", "AsyncChainResponse"):
@@ -51,6 +52,8 @@ def _responses(original: Callable[[Any], Any], chain: Any) -> Any:
 def never_read_text(mock: Any) -> str:
     """What to say of the prompts that were never read or awaited; nothing where there are none."""
     unread = list(mock.history.unread.values())
+    # `_done` is private: the public methods read the response. Without it, what was read still counts
+    # as read where this module saw it.
     lines = [_line(response) for response in unread if not getattr(response, "_done", False)]  # else made by hand
     if len(lines) > SHOWN_PROMPTS:
         lines[SHOWN_PROMPTS:] = [f"  … {len(lines) - SHOWN_PROMPTS} more"]

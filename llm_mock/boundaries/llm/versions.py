@@ -39,11 +39,13 @@ def stream_event_class() -> Any:
 
 def sync_execution(response_class: Any) -> str:
     """The method of `llm.Response` that executes a model."""
+    # Since llm 0.32 `text()`, `json()` and the like start the model without `__iter__`.
     return "_iter_events" if hasattr(response_class, "_iter_events") else "__iter__"
 
 
 def async_execution(response_class: Any) -> tuple[str, bool]:
     """The method of `llm.AsyncResponse` that executes a model, and whether it is a coroutine function."""
+    # Since llm 0.32 all ways to read lead to this private method; before, to the first chunk.
     name = "_ensure_async_generator"
     return (name, False) if hasattr(response_class, name) else ("__anext__", True)
 
@@ -55,12 +57,15 @@ def logging_asks_json() -> bool:
 
 def given_messages(prompt: Any) -> list[Any]:
     """The messages that a prompt was given as they are, such as by `messages=`; before llm 0.32 there are none."""
+    # A private name, as `messages` holds the prompt and the system prompt too. Without it the length of
+    # messages is not counted, and nothing else changes.
     return getattr(prompt, "_explicit_messages", None) or []
 
 
 def sent_before(response: Any) -> Any:
     """What the plugin says was sent for the response before, in its conversation; None where it says nothing."""
     earlier = response.conversation.responses if response.conversation else ()
+    # llm's own name for what the log stores; there is no public one.
     return earlier[-1]._prompt_json if earlier else None
 
 

@@ -22,6 +22,23 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.http.errors import ConnectionFails
 
 TIMEOUTS = ("timeout", "total timeout")
+NAMES = {
+    "aiohttp": (
+        "BaseConnector.connect",
+        # Only aiohttp itself makes its protocols, which parse what the mock answers.
+        "BaseConnector()._factory",
+        "BaseConnector()._loop",
+        "connector.Connection",
+        "client_proto.ResponseHandler.data_received",
+        # A timeout while a body is read has to reach the reader.
+        "client_proto.ResponseHandler()._payload",
+        "ClientConnectorError",
+        "ServerDisconnectedError",
+    )
+}
+"""What is used of the library, beside the attributes of its requests."""
+CONSTRUCTORS = ("ClientSession.__init__",)
+"""What to refuse where `SEAMS` are gone."""
 
 
 def attach(aiohttp: ModuleType) -> None:
@@ -29,13 +46,22 @@ def attach(aiohttp: ModuleType) -> None:
     replace(aiohttp.BaseConnector, "connect", _connect)
 
 
+def _find_provider(connector: Any, request: Any, *args: Any, **kwargs: Any) -> str | None:
+    """Return the provider that a request is for, as `find_provider` does."""
+    url = request.url
+    is_local = hasattr(connector, "path")  # that of a unix socket or a named pipe
+    return find_provider(url.raw_host or "", url.port, url.raw_path, request.headers.items(), is_local=is_local)
+
+
+SEAMS = {"BaseConnector.connect": _find_provider}
+"""The function that is replaced, and what finds the provider of a call of it."""
+
+
 async def _connect(
     original: Callable[..., Awaitable[Any]], connector: Any, request: Any, *args: Any, **kwargs: Any
 ) -> Any:
     __tracebackhide__ = True
-    url = request.url
-    is_local = hasattr(connector, "path")  # that of a unix socket or a named pipe
-    provider = find_provider(url.raw_host or "", url.port, url.raw_path, request.headers.items(), is_local=is_local)
+    provider = _find_provider(connector, request)
     if provider is None:
         return await original(connector, request, *args, **kwargs)
     sent = await _sent(request)

@@ -82,9 +82,19 @@ async def _handle_async_request(
 def _provider(pool: Any, request: Any) -> str | None:
     """Return the provider that a request is for, as `find_provider` does."""
     url = request.url
+    # A private name: without it, a request to a unix socket is taken for one to the host that it names.
     is_local = getattr(pool, "_uds", None) is not None
     target = url.target.decode("ascii", "replace")
     return find_provider(url.host.decode("ascii"), url.port, target, request.headers, is_local=is_local)
+
+
+SEAMS = {"ConnectionPool.handle_request": _provider, "AsyncConnectionPool.handle_async_request": _provider}
+"""The functions that are replaced, and what finds the provider of a call of them."""
+_USED = (*SEAMS, "Response", "URL", "ConnectError", "ReadTimeout", "RemoteProtocolError")
+NAMES = {"httpcore": _USED, "httpcore2": _USED}
+"""What is used of the library, beside the attributes of its requests."""
+CONSTRUCTORS = ("ConnectionPool.__init__", "AsyncConnectionPool.__init__")
+"""What to refuse where `SEAMS` are gone."""
 
 
 class _Again:

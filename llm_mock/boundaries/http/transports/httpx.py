@@ -37,8 +37,13 @@ _shared: dict[Any, tuple[ssl.SSLContext, object]] = {}
 """The contexts, each with its settings when it was made."""
 
 
+NAMES: dict[str, tuple[str, ...]] = {}
+"""None is needed: without a name of httpx's, its requests are answered by way of httpcore."""
+
+
 def attach(httpx: ModuleType) -> None:
     """Answer the requests of an `httpx` module that go to providers, and have its clients share their SSL context."""
+    # A private module, whose classes make a streamed response; without it httpcore's transport answers.
     transports = sys.modules.get(f"{httpx.__name__}._transports.default")
     if hasattr(transports, "create_ssl_context"):
         replace(transports, "create_ssl_context", _create_ssl_context)
@@ -94,6 +99,7 @@ async def _handle_async_request(
 
 def _provider(transport: Any, name: str, request: Any) -> str | None:
     """The provider that a request goes to, where the mock answers it for sure, and here; else None."""
+    # Private names: without `_pool` the request goes on to httpcore, where it is answered.
     url, pool = request.url, getattr(transport, "_pool", None)
     is_local = getattr(pool, "_uds", None) is not None
     target = url.raw_path.decode("ascii", "replace")

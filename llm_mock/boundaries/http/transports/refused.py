@@ -14,6 +14,11 @@ from llm_mock.boundaries.patching import replace
 
 COULD_NOT_CONNECT = 7
 """curl's number for it."""
+NAMES = {"curl_cffi": ("Curl.setopt", "CurlError")}
+"""What is used of libraries, beside Python's own."""
+SEAMS: dict[str, Any] = {}
+CONSTRUCTORS = ("Curl.__init__", "Session.__init__", "AsyncSession.__init__")
+"""What to refuse where one of the names is gone."""
 
 
 def attach(library: ModuleType) -> None:

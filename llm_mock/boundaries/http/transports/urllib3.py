@@ -215,6 +215,36 @@ def _provider(pool: Any, host: str, port: int | None, url: str, headers: Any) ->
     return find_provider(host, port, _target_of(url), (given or {}).items())
 
 
+def _find_provider(
+    pool: Any, method: str, url: str, body: Any = None, headers: Any = None, *args: Any, **kwargs: Any
+) -> str | None:
+    host, port = _target(pool, url)
+    return _provider(pool, host, port, url, headers)
+
+
+SEAMS = {"HTTPConnectionPool.urlopen": _find_provider}
+"""The function that is replaced, and what finds the provider of a call of it."""
+_USED = (
+    *SEAMS,
+    # Resolves a timeout as the pool does, by its own default.
+    "HTTPConnectionPool._get_timeout",
+    "HTTPResponse",
+    "Retry.from_int",
+    "Retry.increment",
+    "Retry.is_retry",
+    "Retry.sleep",
+    "Timeout.resolve_default_timeout",
+    "exceptions.MaxRetryError",
+    "exceptions.NewConnectionError",
+    "exceptions.ProtocolError",
+    "exceptions.ReadTimeoutError",
+)
+NAMES = {"urllib3": _USED, "urllib3_future": _USED}
+"""What is used of the library, beside the attributes of its pools."""
+CONSTRUCTORS = ("HTTPConnectionPool.__init__",)
+"""What to refuse where `SEAMS` are gone."""
+
+
 def _target_of(url: str) -> str:
     """Return the path and the query of a URL, which is whole where it is for a proxy."""
     return "/" + url.split("/", 3)[-1] if "://" in url.partition("?")[0] else url

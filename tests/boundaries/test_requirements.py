@@ -1,0 +1,165 @@
+"""A library that no longer has a name that the mock uses is refused, and nothing is sent."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from llm_mock.boundaries.http.transports import aiohttp as over_aiohttp
+from llm_mock.boundaries.http.transports import httpcore as over_httpcore
+from llm_mock.boundaries.http.transports import refused
+from llm_mock.boundaries.http.transports import urllib3 as over_urllib3
+from llm_mock.boundaries.llm import attach as llm_boundary
+from llm_mock.boundaries.requirements import missing_name
+from tests.conftest import RunPython
+
+TABLES = {
+    "aiohttp": over_aiohttp.NAMES["aiohttp"],
+    "curl_cffi": refused.NAMES["curl_cffi"],
+    "httpcore": over_httpcore.NAMES["httpcore"],
+    "httpcore2": over_httpcore.NAMES["httpcore2"],
+    "llm": llm_boundary.NAMES,
+    "urllib3": over_urllib3.NAMES["urllib3"],
+}
+CALLS = {
+    "aiohttp": """
+import aiohttp, asyncio
+async def ask():
+    async with aiohttp.ClientSession() as session:
+        await session.post(URL, json=BODY)
+def call(): asyncio.run(ask())
+""",
+    "curl_cffi": """
+from curl_cffi import requests
+def call(): requests.post(URL, json=BODY)
+""",
+    "httpcore": """
+import httpcore
+def call():
+    with httpcore.ConnectionPool() as pool: pool.request("POST", URL, content=b"{}")
+""",
+    "httpcore2": """
+import httpcore2
+def call():
+    with httpcore2.ConnectionPool() as pool: pool.request("POST", URL, content=b"{}")
+""",
+    "llm": """
+import llm
+def call(): llm.get_model("gpt-4o").prompt("Hello").text()
+""",
+    "urllib3": """
+import urllib3
+def call(): urllib3.PoolManager().request("POST", URL, json=BODY)
+""",
+}
+"""How each library is called."""
+LATER = """
+import importlib, sys
+from importlib.machinery import PathFinder
+
+LIBRARY, NAMES = {library!r}, {names!r}
+
+class Later:
+    '''Imports a version of the library that has other names.'''
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name != LIBRARY:
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        execute = spec.loader.exec_module
+        def exec_module(module):
+            execute(module)
+            for name in NAMES:
+                rename(module, name)
+        spec.loader.exec_module = exec_module
+        return spec
+
+def rename(module, path):
+    *parents, last = path.split(".")
+    owner = module
+    for parent in parents:
+        owner = getattr(owner, parent, None) or importlib.import_module(f"{{owner.__name__}}.{{parent}}")
+    for each in owner.__mro__ if isinstance(owner, type) else (owner,):
+        if last in vars(each):
+            delattr(each, last)
+
+sys.meta_path.insert(1, Later)
+connections = []
+WATCHED = ("socket.connect", "socket.getaddrinfo")
+sys.addaudithook(lambda event, args: connections.append(args) if event in WATCHED else None)
+URL = "https://api.openai.com/v1/chat/completions"
+BODY = {{"model": "gpt-4o", "messages": [{{"role": "user", "content": "Hi"}}]}}
+{call}
+try:
+    call()
+    error = None
+except BaseException as raised:
+    error = raised
+chain, current = [], error
+while current is not None:
+    chain.append(f"{{type(current).__name__}}: {{current}}")
+    current = current.__cause__ or current.__context__
+import json
+print(json.dumps([chain, [str(args) for args in connections]]))
+"""
+"""A process in which a library that is imported lacks some names."""
+CASES = [(library, name) for library, names in TABLES.items() for name in names]
+
+
+@pytest.mark.parametrize("library", TABLES)
+def test_the_installed_version_has_every_name(library: str) -> None:
+    assert missing_name(importlib.import_module(library), TABLES[library]) is None
+
+
+@pytest.mark.parametrize(("library", "name"), CASES, ids=[f"{library}-{name}" for library, name in CASES])
+def test_a_missing_name_is_found(library: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module(library)
+    for path in name.split("|"):
+        remove(module, path, monkeypatch)
+    assert missing_name(module, [name]) == name.split("|")[0]
+    assert missing_name(module, TABLES[library]) is not None
+
+
+def remove(module: ModuleType, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take a name out of a library."""
+    *parents, last = path.split(".")
+    owner: Any = module
+    for parent in parents:
+        inner = getattr(owner, parent.removesuffix("()"), None)
+        owner = inner or importlib.import_module(f"{owner.__name__}.{parent}")
+    classes = owner.__mro__ if isinstance(owner, type) else (owner,)
+    for each in classes:
+        if last in vars(each):
+            monkeypatch.delattr(each, last)
+        if parents and parents[-1].endswith("()") and each is not object:
+            monkeypatch.setattr(each, "__init__", lambda *args, **kwargs: None)
+            monkeypatch.setattr(each, "__annotations__", {})
+
+
+REMOVED = {
+    "aiohttp": ["BaseConnector.connect", "ClientConnectorError", "connector.Connection"],
+    "curl_cffi": ["Curl.setopt", "CurlError"],
+    "httpcore": ["ConnectionPool.handle_request", "RemoteProtocolError"],
+    "httpcore2": ["AsyncConnectionPool.handle_async_request", "ReadTimeout"],
+    "llm": ["get_models_with_aliases", "models._BaseModel", "plugins._loaded", "Response._iter_events"],
+    "urllib3": ["HTTPConnectionPool._get_timeout", "HTTPConnectionPool.urlopen", "Retry.is_retry"],
+}
+"""Names of each library, of those that it lacks in one test."""
+
+
+@pytest.mark.parametrize(("library", "name"), [(library, name) for library, names in REMOVED.items() for name in names])
+def test_calls_by_a_changed_library_are_refused(library: str, name: str, run_python: RunPython) -> None:
+    names = [name, "Response.__iter__"] if name == "Response._iter_events" else [name]
+    code = LATER.format(library=library, names=names, call=CALLS[library])
+    result = run_python(code, LLM_MOCK="1")
+    chain, connections = json.loads(result.stdout.splitlines()[-1]) if result.stdout else pytest.fail(result.stderr)
+    refusals = [line for line in chain if line.startswith("LibraryChanged: ")]
+    assert refusals, chain
+    assert f"changed {name}, which llm_mock needs; calls by {library} are refused" in refusals[0]
+    assert not any("AttributeError" in line for line in chain)
+    assert connections == []
