@@ -138,7 +138,7 @@ def is_model_body(path: str, body: bytes) -> bool:
 
 def dialect_of(path: str, sdk: str | None) -> str:
     """Return the provider whose dialect a request speaks, where its host does not say so."""
-    if path.endswith(("/messages", "/messages/count_tokens")):
+    if path.endswith(("/messages", "/messages/count_tokens")) and "/threads/" not in path:
         return "anthropic"
     if GEMINI.search(path):
         return "google"

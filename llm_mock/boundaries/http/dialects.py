@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -27,6 +28,10 @@ DIALECTS = {
     "mistral": Dialect("mistral", "api.mistral.ai"),
 }
 """The providers by the first part of a path. Any other path is told by how it goes on, or by its headers."""
+MESSAGES = re.compile(r"^(?!.*/threads/).*/messages(/|$)")
+"""Paths of Anthropic; OpenAI's threads have messages too."""
+GEMINI_METHOD = re.compile(r":[a-z]+[A-Z]\w*$")
+"""How a path ends that calls a method of Google's (`:generateContent`); ids of models have colons too."""
 BASE_URLS = {
     "OPENAI_BASE_URL": "/openai/v1",
     "ANTHROPIC_BASE_URL": "/anthropic",
@@ -102,8 +107,8 @@ def addressed(head: Head, body: bytes) -> tuple[WireRequest, str]:
 
 def _told_by(head: Head) -> Dialect:
     path, headers = head.path, head.headers
-    if "/messages" in path or "anthropic-version" in headers:
+    if "anthropic-version" in headers or MESSAGES.search(path):
         return DIALECTS["anthropic"]
-    if ":" in path or path.startswith("/v1beta") or "x-goog-api-key" in headers:
+    if "x-goog-api-key" in headers or path.startswith("/v1beta") or GEMINI_METHOD.search(path):
         return DIALECTS["gemini"]
     return DIALECTS["openai"]

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 CONVERSATIONS = (
     (re.compile(r"/chat/completions$"), "openai_chat"),
     (re.compile(r"/responses$"), "openai_responses"),
-    (re.compile(r"/messages$"), "anthropic_messages"),
+    (re.compile(r"^(?!.*/threads/).*/messages$"), "anthropic_messages"),
     (re.compile(r":(generateContent|streamGenerateContent)$"), "gemini"),
 )
 """The APIs that a model is asked for an answer by: how their paths end, and their modules in `protocols`."""
 DIALECTS = {"mistral": "mistral_chat", "openrouter": "openrouter_chat"}
 """The modules of providers who speak OpenAI's Chat Completions with differences."""
+WITHOUT_MESSAGES = ("mistral", "openai")
+"""Providers at whose own hosts nobody offers Anthropic's Messages."""
 READERS = {
     "chat.completions": "openai_chat",
     "responses": "openai_responses",
@@ -42,6 +44,8 @@ def protocol_of(sent: WireRequest, provider: str) -> Protocol | None:
 @functools.lru_cache(maxsize=256)
 def _protocol_at(path: str, provider: str) -> str | None:
     name = next((name for ending, name in CONVERSATIONS if ending.search(path)), None)
+    if name == "anthropic_messages" and provider in WITHOUT_MESSAGES:
+        return None
     return DIALECTS.get(provider, name) if name == "openai_chat" else name
 
 
