@@ -184,6 +184,7 @@ class CassetteOfTest:
 
 def _has_own_teardown(item: Any) -> bool:
     """Whether the project's fixtures of a test do something after it, such as asking a model."""
+    # A private name of pytest's; without it a test counts as one whose fixtures ask nothing.
     definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
     functions = [named[-1].func for named in definitions.values() if named[-1].scope == "function"]
     plugins = (plugin for plugin, _ in item.config.pluginmanager.list_plugin_distinfo())

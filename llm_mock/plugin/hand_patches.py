@@ -29,8 +29,9 @@ class HandPatches:
     def begin(self) -> None:
         """A test begins: forget the patches of the one before."""
         self.names.clear()
-        if self._attached_to is None and (module := sys.modules.get("unittest.mock")):
-            patch: Any = vars(module)["_patch"]
+        # Private: `unittest.mock.patch` makes objects of this class alone. Without it no patch is noted.
+        patch: Any = getattr(sys.modules.get("unittest.mock"), "_patch", None)
+        if self._attached_to is None and hasattr(patch, "__enter__"):
             self._attached_to, self._enter = patch, enter = patch, patch.__enter__
 
             def noting(entered: Any) -> Any:

@@ -62,7 +62,10 @@ class LearnedModels:
         return result
 
     def _watch(self, patched: pytest.MonkeyPatch) -> None:
-        enter, setattr_of_pytest = mock._patch.__enter__, pytest.MonkeyPatch.setattr
+        # Private: `unittest.mock.patch` makes objects of this class alone. Without it its patches are not watched.
+        patch_class: Any = getattr(mock, "_patch", None)
+        enter: Any = getattr(patch_class, "__enter__", None)
+        setattr_of_pytest = pytest.MonkeyPatch.setattr
 
         def watching_enter(patch: Any) -> Any:
             given = enter(patch)
@@ -79,7 +82,8 @@ class LearnedModels:
             else:
                 self._put(target, name)
 
-        patched.setattr(mock._patch, "__enter__", watching_enter)
+        if enter is not None:
+            patched.setattr(patch_class, "__enter__", watching_enter)
         patched.setattr(pytest.MonkeyPatch, "setattr", watching_setattr)
 
     def _put(self, owner: Any, name: Any) -> None:

@@ -133,7 +133,8 @@ def _use_fixture(item: pytest.Item, name: str) -> None:
 def _use_cassette(item: Any) -> None:
     """Set the cassette up before all other fixtures that are the test's own; those of more tests come before it."""
     names, definitions = getattr(item, "fixturenames", []), getattr(item, "_fixtureinfo", None)
-    known = definitions.name2fixturedefs if definitions is not None else {}
+    # A private name of pytest's; without it the cassette is set up before all fixtures.
+    known = getattr(definitions, "name2fixturedefs", {})
     wider = [
         position for position, name in enumerate(names, 1) if name in known and known[name][-1].scope != "function"
     ]

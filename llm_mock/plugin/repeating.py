@@ -86,9 +86,11 @@ Run = Sequence[pytest.TestReport]
 def _runs(item: pytest.Item, nextitem: pytest.Item | None, times: int) -> Iterator[Run]:
     from _pytest.runner import runtestprotocol
 
-    sections, properties = list(item._report_sections), list(item.user_properties)
+    # pytest's private list of what a test printed. Without it, a run shows what those before it printed, too.
+    captured = getattr(item, "_report_sections", [])
+    sections, properties = list(captured), list(item.user_properties)
     for number in range(1, times + 1):
-        item._report_sections[:], item.user_properties[:] = sections, properties
+        captured[:], item.user_properties[:] = sections, properties
         if number > 1 and isinstance(item.parent, pytest.Class):  # each run is made by an instance of its own
             vars(item).pop("_instance", None)  # which pytest before 8.2 has in the bound method alone
             item._obj = None  # type: ignore[attr-defined]

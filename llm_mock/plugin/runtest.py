@@ -148,10 +148,12 @@ def pytest_report_from_serializable() -> Generator[None, Any, Any]:
 
 def _hidden_fixtures(item: pytest.Item) -> str:
     """Which fixtures that a failed test asks for have a name of ours, but are the project's own."""
+    # A private name of pytest's: no public one has the fixtures of a test. Without it this note is left out.
     fixtures = getattr(item, "_fixtureinfo", None)
+    known = getattr(fixtures, "name2fixturedefs", {})
     lines = []
-    for name in OWN_FIXTURES.intersection(getattr(fixtures, "initialnames", ())):
-        function = fixtures.name2fixturedefs[name][-1].func  # type: ignore[union-attr]
+    for name in OWN_FIXTURES.intersection(getattr(fixtures, "initialnames", ())) & known.keys():
+        function = known[name][-1].func
         if not function.__module__.startswith("llm_mock."):
             from llm_mock.core.places import place_text
 

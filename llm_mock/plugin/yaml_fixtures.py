@@ -6,14 +6,21 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from _pytest.fixtures import TopRequest  # what pytest's own doctests ask, for want of a public way
 
 
 def request_of(item: Any) -> pytest.FixtureRequest:
-    """Asks for fixtures on behalf of an item that is no function."""
-    item._fixtureinfo = item.session._fixturemanager.getfixtureinfo(node=item, func=None, cls=None)
-    item.fixturenames, item.funcargs = item._fixtureinfo.names_closure, {}
-    return TopRequest(item, _ispytest=True)
+    """Ask for fixtures on behalf of an item that is no function."""
+    __tracebackhide__ = True
+    try:
+        # Private names, which pytest's own doctests use, for want of a public way.
+        from _pytest.fixtures import TopRequest
+
+        item._fixtureinfo = item.session._fixturemanager.getfixtureinfo(node=item, func=None, cls=None)
+        item.fixturenames, item.funcargs = item._fixtureinfo.names_closure, {}
+        return TopRequest(item, _ispytest=True)
+    except (AttributeError, ImportError, TypeError) as error:
+        message = f"pytest {pytest.__version__} changed how fixtures are asked for ({error}), which YAML tests need."
+    pytest.fail(f"{message} Please report this, and use pytest<{pytest.__version__} until then.", pytrace=False)
 
 
 def fixture_values(item: Any, names: Sequence[str]) -> dict[str, Any]:

@@ -233,7 +233,7 @@ _USED = (
     "Retry.increment",
     "Retry.is_retry",
     "Retry.sleep",
-    "Timeout.resolve_default_timeout",
+    "Timeout.DEFAULT_TIMEOUT",
     "exceptions.MaxRetryError",
     "exceptions.NewConnectionError",
     "exceptions.ProtocolError",
