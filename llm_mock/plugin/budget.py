@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -20,8 +21,8 @@ from llm_mock.support.text import dollars, shorten_name
 SHOWN_TESTS = 10
 CostAndTokens = tuple["Decimal | None", int]
 """US dollars, None where a price is not known; and tokens."""
-Sent = dict[str, tuple["str | None", int]]
-"""The same of each model, in a form that a worker can send."""
+Sent = str
+"""The same of each model as JSON in ASCII: a worker can send no enum that names a model, and no lone surrogate."""
 
 
 class BudgetsOfTests:
@@ -151,11 +152,11 @@ def _add(sums: dict[str, CostAndTokens], name: str, used: CostAndTokens) -> None
 
 
 def _sent(used: Mapping[str, CostAndTokens]) -> Sent:
-    return {model: (None if cost is None else str(cost), tokens) for model, (cost, tokens) in used.items()}
+    return json.dumps({model: (None if cost is None else str(cost), tokens) for model, (cost, tokens) in used.items()})
 
 
 def _received(report: pytest.TestReport) -> list[tuple[str, CostAndTokens]]:
-    sent: Sent = getattr(report, "llm_mock_used", {})
+    sent = json.loads(getattr(report, "llm_mock_used", "{}"))
     return [(model, (None if cost is None else Decimal(cost), tokens)) for model, (cost, tokens) in sent.items()]
 
 

@@ -398,3 +398,23 @@ def test_the_calls_of_a_process_that_a_test_starts_count(pytester: pytest.Pytest
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["llm_mock_budget: the calls of this test took 100 tokens (budget 99)."])
+
+
+def test_a_worker_sends_names_of_models_that_are_no_plain_text(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_max_tokens = 1000\n")
+    pytester.makepyfile(
+        """
+        import enum
+        import llm
+
+        class Model(str, enum.Enum):
+            SMALL = "gpt-4o-mini"
+
+        def test_it():
+            assert llm.get_model(Model.SMALL).prompt("Hello").text()
+            assert llm.get_model("own\\udcff").prompt("Hello").text()
+        """
+    )
+    result = pytester.runpytest_subprocess("-p", "xdist", "-n", "1")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["gpt-4o-mini *", "* of 1000 tokens"])
