@@ -6,17 +6,23 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pydantic
 
 from llm_mock.core.request import described_tool, plain
+from llm_mock.support.numbers import check_finite
 
 if TYPE_CHECKING:
     from llm_mock.core.request import Request as AskedRequest
 
 VERSION = 2
 """What is written. Files of version 1 do not say how many calls they hold."""
+
+Count = Annotated[int, pydantic.Field(ge=0)]
+JSON = Annotated[Any, pydantic.AfterValidator(check_finite)]
+"""A JSON value."""
+JSONObject = Annotated[dict[str, Any], pydantic.AfterValidator(check_finite)]
 
 RequestPart = Literal["model", "turn", "system", "prompt", "options", "schema", "tools"]
 
@@ -62,7 +68,7 @@ class Attachment(_Strict):
     type: str | None = None
     url: str | None = None
     sha256: str | None = None
-    bytes: int | None = None
+    bytes: Count | None = None
     """Its size."""
     content: str | None = None
     """The content of a small one that came back, as base64."""
@@ -88,14 +94,14 @@ class Request(_Strict):
     """What was asked."""
 
     model: str
-    turn: int = 1
+    turn: Annotated[int, pydantic.Field(ge=1)] = 1
     system: str = ""
     prompt: str = ""
     tool_results: list[ToolResult] = []
     attachments: list[Attachment] = []
     messages: list[dict[str, Any]] = []
     """What the application itself gave as the history of the conversation."""
-    options: dict[str, Any] = {}
+    options: JSONObject = {}
     schema_: dict[str, Any] | None = pydantic.Field(default=None, alias="schema")
     tools: list[Tool] = []
 
@@ -130,7 +136,7 @@ class Event(_Strict):
 
     type: Literal["text", "reasoning", "tool_call_name", "tool_call_args", "tool_result"] = "text"
     text: str = ""
-    chunks: list[int] = []
+    chunks: list[Count] = []
     """The length of each piece; empty for one piece, and ignored when the text was edited."""
     tool_call_id: str | None = None
     tool_name: str | None = None
@@ -147,7 +153,7 @@ class ToolCall(_Strict):
     """A tool call that the model made."""
 
     name: str
-    arguments: dict[str, Any] = {}
+    arguments: JSONObject = {}
     tool_call_id: str | None = None
     attributes: dict[str, Any] = {}
     """What the plugin put on it for the next turn."""
@@ -156,9 +162,9 @@ class ToolCall(_Strict):
 class Usage(_Strict):
     """The tokens that the provider counted."""
 
-    input: int | None = None
-    output: int | None = None
-    details: dict[str, Any] | None = None
+    input: Count | None = None
+    output: Count | None = None
+    details: JSONObject | None = None
 
 
 class HTTP(_Strict):
@@ -187,19 +193,31 @@ class Response(_Strict):
     attachments: list[Attachment] = []
     usage: Usage = Usage()
     resolved_model: str | None = None
-    raw: Any = pydantic.Field(default=None, alias="json")
+    raw: JSON = pydantic.Field(default=None, alias="json")
     """The provider's payload."""
-    prompt_json: Any = None
+    prompt_json: JSON = None
     """What the plugin says it sent."""
-    prompt_json_repeats: dict[str, int] = {}
+    prompt_json_repeats: dict[str, Count] = {}
     """How many items each of its lists begins with that were sent by the call before; they are left out."""
     attributes: dict[str, Any] = {}
     """What else the plugin put on the response, under names of its own."""
     http: HTTP | None = None
     error: dict[str, Any] | None = None
-    """The exception that was raised, after the events."""
+    """The exception that was raised, after the events; its `class` is its type."""
     unfinished: bool = False
     """The application stopped reading here."""
+
+    @pydantic.field_validator("error")
+    @classmethod
+    def _has_a_type(cls, error: dict[str, Any] | None) -> dict[str, Any] | None:
+        if error is None:
+            return error
+        kind = error.get("class")
+        if isinstance(kind, str) and kind:
+            return error
+        if kind is None and isinstance(error.get("status_code"), int):  # of an SDK that is not known
+            return error
+        raise ValueError("'class' is missing, the type of the exception, such as ValueError or openai:RateLimitError")
 
     @pydantic.model_validator(mode="after")
     def _has_its_events(self) -> Response:

@@ -196,6 +196,9 @@ def _attached(document: Document, attachment: schema.Attachment, where: list[str
         raise document.error(f"the attachment cannot be read: {error}", where) from None
     if schema.digest(content) != attachment.sha256:
         raise document.error("the content of the attachment is not that of its sha256", where)
+    if attachment.bytes is not None and attachment.bytes != len(content):
+        problem = f"the attachment has {len(content):,} bytes, and `bytes` says {attachment.bytes:,}"
+        raise document.error(problem, where)
     return content
 
 

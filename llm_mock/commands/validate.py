@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,8 @@ def validated(path: Path, files_in: Path | None) -> str:
         return f"role {load_role(path).name!r}"
     if is_spec(content):
         spec = load_spec(path)
-        if problems := list(problems_with_tools(spec, _tools(find_project_root(path), path))):
+        found = problems_with_tools(spec, _tools(find_project_root(path), path))
+        if problems := list(islice(found, yaml_files.MOST_PROBLEMS)):
             raise document.errors(problems)
         return f"plain-language test {spec.test.name!r}, {count(len(spec.steps), 'step')}"
     if other := not_ours(content):

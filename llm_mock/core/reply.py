@@ -14,7 +14,7 @@ from llm_mock.core.provider_error import alternative_to
 from llm_mock.core.tokens import estimate_tokens, input_tokens, length_of_call
 from llm_mock.core.tool_calls import checked_tool_calls
 from llm_mock.errors import InvalidReply
-from llm_mock.support.numbers import is_whole
+from llm_mock.support.numbers import is_number, is_whole
 from llm_mock.support.text import described, shorten, shorten_name
 
 if TYPE_CHECKING:
@@ -147,13 +147,15 @@ class Reply:
                 f"error_after={error_after!r} counts the chunks before error: give an error too, and a number from 0."
             )
         _check_usage(usage)
+        _check_texts(reasoning=reasoning, finish_reason=finish_reason, resolved_model=resolved_model)
+        attachments = _checked_attachments(attachments)
         fields = self.__dict__  # the way around `__setattr__`
         fields.update(error=error, error_after=error_after, usage=usage, resolved_model=resolved_model)
         fields["response_json"] = None if response_json is None else json.loads(json_text(response_json))
         fields["tool_calls"] = checked_tool_calls(tool_calls)
         fields["latency"] = None if latency is None else _checked_latency(latency)
         fields["notes"] = tuple(getattr(error, "__notes__", ()))
-        fields.update(finish_reason=finish_reason, reasoning=reasoning, attachments=tuple(attachments), invalid=invalid)
+        fields.update(finish_reason=finish_reason, reasoning=reasoning, attachments=attachments, invalid=invalid)
         fields["chunks"] = None if chunks is None else _checked_chunks(chunks)
         fields["content"] = json_text(data) if given["data"] else text or "".join(map(text_of, self.chunks or ()))
         calls = sum(map(length_of_call, self.tool_calls))
@@ -302,6 +304,41 @@ def _checked_chunks(chunks: Iterable[Any]) -> tuple[Any, ...]:
     return frozen or ()
 
 
+def _check_texts(**texts: Any) -> None:
+    __tracebackhide__ = True
+    for name, text in texts.items():
+        if text is not None and not isinstance(text, str):
+            raise InvalidReply(f"{name}={described(text)} must be a str or None.")
+
+
+def _checked_attachments(attachments: Any) -> tuple[Any, ...]:
+    __tracebackhide__ = True
+    found = None if isinstance(attachments, (str, bytes)) else attachments
+    frozen = tuple(found) if isinstance(found, Iterable) else None
+    for attachment in (attachments,) if frozen is None else frozen:
+        if frozen is None or not hasattr(attachment, "type"):
+            raise InvalidReply(
+                f"This is not an attachment: {described(attachment)}. Give llm.Attachment objects, in a list."
+            )
+    return frozen or ()
+
+
+def _check_details(details: Any) -> None:
+    """Refuse details of usage that no provider counts."""
+    __tracebackhide__ = True
+    if details is None:
+        return
+    if not isinstance(details, Mapping):
+        raise InvalidReply(f"details of the usage is {described(details)}: give a dict of counts.")
+    waiting = list(details.items())
+    while waiting:
+        name, value = waiting.pop()
+        if isinstance(value, Mapping):
+            waiting += value.items()
+        elif isinstance(value, (int, float)) and not is_number(value + 0):
+            raise InvalidReply(f"{name} in details of the usage is {described(value)}: give a number from 0.")
+
+
 def _check_usage(usage: Any) -> None:
     __tracebackhide__ = True
     if usage is None:
@@ -317,7 +354,9 @@ def _check_usage(usage: Any) -> None:
     for name, number in tokens.items():
         if right and number is not None and not is_whole(number):
             raise InvalidReply(f"{name} of the usage is {described(number)}: give a whole number from 0.")
-    if not right:
+    if right:
+        _check_details(usage.get("details") if isinstance(usage, dict) else getattr(usage, "details", None))
+    else:
         raise InvalidReply(
             f"This is not usage: {described(usage)}. Give an llm.Usage, or a dict with input_tokens, output_tokens "
             "and, if wanted, details."

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from llm_mock.errors import InvalidReply
+from llm_mock.support.numbers import check_finite
 from llm_mock.support.text import described
 
 
@@ -67,4 +68,18 @@ def checked_tool_calls(tool_calls: Any) -> tuple[Any, ...]:
             raise InvalidReply(
                 f"This is not a tool call: {described(call)}. Give ToolCall or BrokenToolCall objects, in a list."
             )
+        _check_call(call)
     return copy.deepcopy(frozen or ())
+
+
+def _check_call(call: Any) -> None:
+    """Refuse a tool call that no provider can send."""
+    __tracebackhide__ = True
+    if not isinstance(call.name, str) or not call.name:
+        raise InvalidReply(f"The name of a tool call is {described(call.name)}: give the name of a tool.")
+    if isinstance(call, BrokenToolCall):
+        return
+    try:
+        check_finite(call.arguments)
+    except ValueError as error:
+        raise InvalidReply(f"The arguments of the tool call {call.name!r}: {error}.") from None

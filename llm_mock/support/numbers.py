@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 LONGEST = 86_400
@@ -22,3 +23,21 @@ def is_number(value: Any, least: float = 0, most: float = math.inf) -> bool:
     """Whether a value is a finite number of a range; true and false are none."""
     is_one = isinstance(value, (int, float)) and not isinstance(value, bool)
     return is_one and (isinstance(value, int) or math.isfinite(value)) and least <= value <= most
+
+
+def check_finite(value: Any) -> Any:
+    """Return a JSON value as it is.
+
+    Raises:
+        ValueError: a number in it is NaN or infinite.
+    """
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Mapping):
+            waiting += part.values()
+        elif isinstance(part, (list, tuple)):
+            waiting += part
+        elif isinstance(part, float) and not math.isfinite(part):
+            raise ValueError(f"{part} is not a number of JSON")
+    return value

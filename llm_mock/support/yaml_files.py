@@ -28,6 +28,9 @@ WIDTH = 110
 LARGEST = 1_000_000
 """How many nodes a file with references may have when each reference is written out."""
 
+MOST_PARTS = 100_000
+"""How many keys and values a file that people write may have: to read more takes seconds."""
+
 DEEPEST = 300
 """How deep the parts of a file may be nested. `libyaml` crashes where they are far deeper."""
 TOO_DEEP = "it is nested too deep"
@@ -149,13 +152,24 @@ def read(path: Path, largest: int = LARGEST_FILE) -> str:
 
 def load(path: Path) -> Document:
     """Read a YAML file, or raise an InvalidFile with its line."""
-    return parse(path, read(path))
+    return parse(path, read(path), MOST_PARTS)
 
 
-def parse(path: Path, text: str) -> Document:
-    """Read YAML from the text of a file, or from how it begins; or raise an InvalidFile with its line."""
+def parse(path: Path, text: str, most_parts: int | None = None) -> Document:
+    """Read YAML from the text of a file, or from how it begins.
+
+    Args:
+        path: the file.
+        text: its text.
+        most_parts: how many keys and values it may have; None for any number.
+
+    Raises:
+        InvalidFile: it is not valid; the message names the line.
+    """
     try:
         _check_nesting(text)
+        if most_parts is not None:
+            _check_number_of_parts(text, most_parts)
         loader = _Loader(text)
         try:
             root = loader.get_single_node()
@@ -217,6 +231,16 @@ def _check_nesting(text: str) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST:
             raise _refusal(TOO_DEEP, event)
+
+
+def _check_number_of_parts(text: str, most: int) -> None:
+    """Refuse a file of very many parts, which are counted only if the text has as many characters between them."""
+    if sum(map(text.count, (":", "-", ",", "[", "{", "?"))) < most // 2:
+        return
+    events = enumerate(yaml.parse(text, Loader=SafeLoader))
+    for number, event in events:
+        if number > most:
+            raise _refusal(f"it has more than {most:,} keys and values; split it into several files", event)
 
 
 def _open_brackets(text: str) -> int:

@@ -1,0 +1,54 @@
+"""Replies that no provider can give are refused where they are written."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import llm
+import pytest
+
+from llm_mock import Reply, ToolCall
+from llm_mock.core.tool_calls import BrokenToolCall
+from llm_mock.errors import InvalidReply
+
+
+@pytest.mark.parametrize("number", [-1, math.nan, math.inf])
+@pytest.mark.parametrize(
+    "usage",
+    [
+        lambda number: {"input_tokens": number},
+        lambda number: {"output_tokens": number},
+        lambda number: {"input_tokens": 1, "details": {"cached": number}},
+        lambda number: {"input_tokens": 1, "details": {"prompt": {"cached": number}}},
+        lambda number: llm.Usage(input=1, output=1, details={"cached": number}),
+    ],
+)
+def test_usage_is_counted_from_zero(usage: Any, number: float) -> None:
+    with pytest.raises(InvalidReply, match="number from 0"):
+        Reply("x", usage=usage(number))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"usage": {"input_tokens": 1, "details": "many"}}, "give a dict of counts"),
+        ({"tool_calls": [ToolCall("f", {"a": [math.nan]})]}, "nan is not a number of JSON"),
+        ({"tool_calls": [llm.ToolCall(name="f", arguments={"a": math.inf})]}, "inf is not a number of JSON"),
+        ({"tool_calls": [ToolCall("")]}, "The name of a tool call is ''"),
+        ({"tool_calls": [ToolCall(5)]}, "The name of a tool call is"),  # type: ignore[arg-type]
+        ({"reasoning": 5}, "reasoning=.* must be a str or None"),
+        ({"finish_reason": 5}, "finish_reason=.* must be a str or None"),
+        ({"resolved_model": 5}, "resolved_model=.* must be a str or None"),
+        ({"attachments": 5}, "This is not an attachment"),
+        ({"attachments": "a.png"}, "This is not an attachment"),
+        ({"attachments": ["a.png"]}, "This is not an attachment"),
+    ],
+)
+def test_what_no_provider_sends_is_refused(arguments: Any, problem: str) -> None:
+    with pytest.raises(InvalidReply, match=problem):
+        Reply("x", **arguments)
+
+
+def test_a_broken_tool_call_may_be_broken() -> None:
+    assert Reply(tool_calls=[BrokenToolCall("f", "{")]).tool_calls[0].text == "{"
