@@ -25,7 +25,7 @@ else:  # libyaml is ten times as fast, and not everywhere
     SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 WIDTH = 110
-LARGEST = 1_000_000
+LARGEST = 200_000
 """How many nodes a file with references may have when each reference is written out."""
 
 MOST_PARTS = 100_000

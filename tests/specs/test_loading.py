@@ -227,3 +227,11 @@ def test_what_was_saved_before_can_be_referred_to(steps: str, write: Write) -> N
 )
 def test_a_file_that_means_to_be_a_test_is_told_from_others(text: str, expected: bool) -> None:
     assert is_spec(yaml_files.parse(Path("x.yaml"), text).data) is expected
+
+
+def test_steps_that_are_many_by_reference_alone_are_refused_at_once(tmp_path: Path) -> None:
+    doubled = "".join(f"- &a{level} {{steps: [*a{level - 1}, *a{level - 1}]}}\n" for level in range(1, 16))
+    path = tmp_path / "test.yaml"
+    path.write_text(f"test: {{name: t}}\nverdict: {{pass_if: a}}\nsteps:\n- &a0 {{tool: x}}\n{doubled}")
+    with pytest.raises(InvalidFile, match=r"test\.yaml:\d+: is not valid YAML: the references in it"):
+        load_spec(path)
