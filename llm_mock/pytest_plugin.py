@@ -27,9 +27,8 @@ if not any(getattr(finder, "__qualname__", "") == "_OwnModules" for finder in sy
 # ruff: noqa: E402, F401 (the names that pytest finds here are hooks and fixtures)
 from llm_mock.boundaries.threads import follow
 from llm_mock.cassettes.record_modes import RECORD_MODES
-from llm_mock.plugin import markers
+from llm_mock.plugin import every_test, markers
 from llm_mock.plugin.fixtures import (
-    EveryTest,
     OnRequest,
     _llm_mock_cassette,
     _llm_mock_live,
@@ -91,7 +90,7 @@ def pytest_configure(config: pytest.Config) -> None:
     begin(config)
     if environment := getattr(config, "workerinput", {}).get(ENVIRONMENT):
         run.user_environment = json.loads(environment)
-    config.pluginmanager.register(EveryTest() if run.pending else OnRequest(), "llm_mock_fixtures")
+    config.pluginmanager.register(every_test if run.pending else OnRequest(), "llm_mock_fixtures")
     config.add_cleanup(guard(follow()))
     if config.getoption("--llm-mock-report") or config.getoption("xmlpath", None):
         from llm_mock.plugin import report as plugins

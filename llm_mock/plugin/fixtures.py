@@ -164,14 +164,6 @@ def _llm_mock_strict(request: pytest.FixtureRequest, _llm_mock_of_test: Pending)
     mock.settings = mock.settings._replace(strict=strict)
 
 
-class EveryTest:
-    """Where the whole run is mocked: a mock for each test, on top of that of the run."""
-
-    @pytest.fixture(autouse=True)
-    def _llm_mock_of_test(self) -> Iterator[Pending]:
-        yield from mock_of_test()
-
-
 class OnRequest:
     """Where the project opted out: a test that asks for a fixture is mocked all the same."""
 
