@@ -59,7 +59,7 @@ class SharedFolder:
         self._positions: dict[Path, int] = {}
         self._version = (0, 0)
         self._calls: list[CallRecord] = []
-        self._problems: list[str] = []
+        self._notes: list[tuple[str, str]] = []
 
     @classmethod
     def create(cls) -> SharedFolder:
@@ -141,9 +141,9 @@ class SharedFolder:
         """Report a call that was answered, or that failed, to the process of the test."""
         self._send({"call": call, "key": call["key"] and call["key"].digest})
 
-    def send_problem(self, message: str) -> None:
-        """Report what was wrong with a call to the process of the test."""
-        self._send({"problem": message})
+    def send_note(self, kind: str, message: str) -> None:
+        """Report what was noticed to the process of the test: a `problem`, a `refusal` or a call `not mocked`."""
+        self._send({"note": [kind, message]})
 
     def _send(self, line: dict[str, Any]) -> None:
         if self.mine:
@@ -159,9 +159,9 @@ class SharedFolder:
         received, self._calls = self._calls, []
         return received
 
-    def received_problems(self) -> list[str]:
-        """The problems that other processes reported since the last time."""
-        received, self._problems = self._problems, []
+    def received_notes(self) -> list[tuple[str, str]]:
+        """Return what other processes noticed since the last time: each a kind and a message."""
+        received, self._notes = self._notes, []
         return received
 
     def _read(self) -> None:
@@ -172,7 +172,8 @@ class SharedFolder:
                         key = line["key"] and PassedKey.of_digest(line["key"])
                         self._calls.append(line["call"] | {"key": key})
                     else:
-                        self._problems.append(line["problem"])
+                        kind, message = line["note"]
+                        self._notes.append((kind, message))
         self._calls.sort(key=lambda call: call["timestamp"])
 
     def _new_lines(self, path: Path) -> Iterator[dict[str, Any]]:

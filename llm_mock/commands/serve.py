@@ -30,6 +30,9 @@ class _TellingMock(Mock):
     def note_problem(self, message: str) -> None:
         tell("Problem", message)
 
+    def note_refusal(self, message: str) -> None:
+        tell("Problem", message)
+
 
 class _CallLines(logging.Handler):
     """Prints a line for each call."""

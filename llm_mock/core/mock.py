@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.answer import Answer
@@ -68,6 +69,8 @@ class Mock:
         """The test of this mock, once it has ended and a thread or task of it goes on."""
         self._behaviour = behaviour
         self._problems: list[str] = []
+        self._refusals: list[str] = []
+        self._not_mocked: dict[str, int] = {}
         self._embedding_states: dict[str, EmbeddingState] = {}
         self._lock = Lock()
 
@@ -88,6 +91,18 @@ class Mock:
         """What was wrong with calls, for the test to fail with although the application went on."""
         self._receive()
         return self._problems
+
+    @property
+    def refusals(self) -> list[str]:
+        """Requests that were refused and that the application may handle: only a strict test fails for them."""
+        self._receive()
+        return self._refusals
+
+    @property
+    def not_mocked(self) -> dict[str, int]:
+        """Requests of SDKs to servers on this machine that this run did not start, each with their number."""
+        self._receive()
+        return self._not_mocked
 
     @property
     def prices(self) -> tuple[Any, ...]:
@@ -141,9 +156,39 @@ class Mock:
 
     def note_problem(self, message: str) -> None:
         """Keep what was wrong with a call, for the test to fail with although the application goes on."""
-        self._problems.append(message)
+        self._note("problem", message)
+
+    def note_refusal(self, message: str) -> None:
+        """Note a request that was refused: a problem if calls are checked strictly."""
+        self._note("problem" if self.settings.strict else "refusal", message)
+
+    def note_not_mocked(self, request: str, message: str) -> None:
+        """Note a request that reached a server which is not mocked: a problem if calls are checked strictly.
+
+        Args:
+            request: its method and URL.
+            message: the problem.
+        """
+        self._note("not mocked", request)
+        if self.settings.strict:
+            self._note("problem", message)
+
+    def add_not_mocked(self, requests: Mapping[str, int]) -> None:
+        """Add requests that were not mocked, of a test or of another process."""
+        for request, number in requests.items():
+            self._not_mocked[request] = self._not_mocked.get(request, 0) + number
+
+    def _note(self, kind: str, message: str) -> None:
         if self.folder is not None:
-            self.folder.send_problem(message)
+            self.folder.send_note(kind, message)
+        self._take_note(kind, message)
+
+    def _take_note(self, kind: str, message: str) -> None:
+        if kind == "not mocked":
+            self.add_not_mocked({message: 1})
+            return
+        notes = self._problems if kind == "problem" else self._refusals
+        notes.append(message)
 
     # What is set up beside the replies
 
@@ -206,6 +251,7 @@ class Mock:
         self.responses.script = Script(after=self.responses.script)
         self.misbehaviour = None
         self._problems.clear()
+        self._refusals.clear()
         self._embedding_states.clear()
         self.history.clear()
         self._share()
@@ -365,7 +411,8 @@ class Mock:
                 if self.misbehaviour is not None:
                     self.misbehaviour.received(call)
                 self._note_model(call["model_id"])
-            self._problems.extend(folder.received_problems())
+            for kind, message in folder.received_notes():
+                self._take_note(kind, message)
 
     def _reload(self) -> None:
         """Read what the test configured, where that is another process."""

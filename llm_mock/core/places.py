@@ -11,6 +11,7 @@ from types import FrameType
 from llm_mock.support.text import escaped, shown_path
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
 _PACKAGES = {"llm", "llm_mock"}
 """What stands between the application and a warning of ours."""
 Place = tuple[str, int]
@@ -29,6 +30,17 @@ def calling_place() -> Place:
     """Where this package was called."""
     frame = first_frame_outside(_PACKAGE)
     return frame.f_code.co_filename, frame.f_lineno
+
+
+def project_place() -> str:
+    """Return the innermost file and line of the project that led here; empty where there is none."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith((_PACKAGE, _STANDARD_LIBRARY, "<")) and "site-packages" not in file:
+            return place_text((file, frame.f_lineno))
+        frame = frame.f_back
+    return ""
 
 
 def warn_caller(warning: Warning) -> None:

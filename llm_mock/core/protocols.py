@@ -143,11 +143,11 @@ class SharedFolder(Uses, Protocol):
     def send_call(self, call: CallRecord) -> None:
         """Report a call to the process of the test."""
 
-    def send_problem(self, message: str) -> None:
-        """Report what was wrong with a call to the process of the test."""
+    def send_note(self, kind: str, message: str) -> None:
+        """Report what was noticed to the process of the test: a `problem`, a `refusal` or a call `not mocked`."""
 
     def received_calls(self) -> list[CallRecord]:
         """The calls that other processes reported since the last time."""
 
-    def received_problems(self) -> list[str]:
-        """The problems that other processes reported since the last time."""
+    def received_notes(self) -> list[tuple[str, str]]:
+        """Return what other processes noticed since the last time: each a kind and a message."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -83,11 +83,12 @@ class CallCollector:
             self._outside.append({"during": during, "calls": new})
 
     def _ship(self, item: pytest.Item) -> str | None:
+        not_mocked = dict(self._mock_of_test.not_mocked) if self._mock_of_test is not None else {}
         calls = self._calls_so_far()
         if self._junit:
             others = [each for each in item.user_properties if each[0] not in PROPERTIES]
             item.user_properties[:] = others + junit_properties(calls)
-        return self.shipped(calls, item.stash.get(STEPS, []), judged_since()) if self._detailed else None
+        return self.shipped(calls, item.stash.get(STEPS, []), judged_since(), not_mocked) if self._detailed else None
 
     def _calls_so_far(self) -> list[dict[str, Any]]:
         """The calls of the test that runs, each once."""
@@ -104,7 +105,11 @@ class CallCollector:
         return self.shipped(self._calls_so_far())
 
     def shipped(
-        self, calls: list[dict[str, Any]], steps: Sequence[dict[str, Any]] = (), checks: Sequence[dict[str, str]] = ()
+        self,
+        calls: list[dict[str, Any]],
+        steps: Sequence[dict[str, Any]] = (),
+        checks: Sequence[dict[str, str]] = (),
+        not_mocked: Mapping[str, int] | None = None,
     ) -> str:
         """What is known of a test, and the calls outside tests since the last time, as they travel: without secrets.
 
@@ -119,6 +124,7 @@ class CallCollector:
             "calls": redacted_calls(calls),
             "steps": redacted(steps),
             "checks": redacted(checks),
+            "not_mocked": redacted([f"not mocked: {request}" for request in not_mocked or ()]),
             "outside": groups,
         }
         return json.dumps(shipped, default=_as_json)

@@ -68,7 +68,10 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
     parser.addini("llm_mock_real_models", "A real model that executes: answer (default) or refuse.", default="answer")
     parser.addini("llm_mock_processes", "Processes are part of the test (default: true).", type="bool", default=True)
     parser.addini("llm_mock_http", "HTTP requests to providers: answer (default), refuse or off.", default="answer")
-    parser.addini("llm_mock_hosts", "Further hosts of providers, such as localhost:11434.", type="args")
+    parser.addini(
+        "llm_mock_hosts", "Further hosts of providers, such as localhost:11434; !example.com is none.", type="args"
+    )
+    parser.addini("llm_mock_telemetry", "Reports of frameworks on their use: drop (default) or allow.", default="drop")
     parser.addini(
         "llm_mock_shared_ssl", "Clients share their default SSL context (default: true).", type="bool", default=True
     )

@@ -184,6 +184,8 @@ class ReportWriter:
             test["calls"] += _continued(received["calls"], len(test["calls"]))
             if received["steps"]:
                 test["steps"] = received["steps"]
+            if received["not_mocked"]:
+                test["not_mocked"] = received["not_mocked"]
             if received["checks"]:
                 test["checks"] = [*test.get("checks", ()), *received["checks"]]
             self._outside += [{"worker": test["worker"], **group} for group in received["outside"]]

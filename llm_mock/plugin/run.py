@@ -13,7 +13,7 @@ import pytest
 from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLE, starting
 from llm_mock.boundaries.http import attach as http
 from llm_mock.boundaries.http import placeholder_keys
-from llm_mock.boundaries.http.wanted import MODES, set_wanted
+from llm_mock.boundaries.http.wanted import MODES, TELEMETRY_MODES, set_wanted
 from llm_mock.boundaries.llm import user_folder
 from llm_mock.boundaries.llm.attach import attach
 from llm_mock.core.active import Pending, activate, pointer, set_live, set_passthrough, set_refusal
@@ -49,6 +49,7 @@ class TestRun:
         shared_ssl: have clients share their default SSL context.
         processes: hand what a test configures to the processes that it starts.
         within_opted_out_run: this is for one test of a run that is not mocked.
+        telemetry: what becomes of reports of frameworks that they are used: `drop` or `allow`.
     """
 
     __test__ = False
@@ -65,8 +66,9 @@ class TestRun:
         shared_ssl: bool = True,
         processes: bool = True,
         within_opted_out_run: bool = False,
+        telemetry: str = "drop",
     ) -> None:
-        self._http = http, hosts, fast_retries, shared_ssl
+        self._http = http, hosts, fast_retries, shared_ssl, telemetry
         self._processes = processes
         self._within_opted_out_run = within_opted_out_run
         self.pending = Pending(lambda: _new_mock(standing_only=True, settings=settings())) if mocked else None
@@ -179,6 +181,8 @@ def mock_of_test() -> Iterator[Pending]:
         mock = pending.made
         if mock is not None and mock.calls and mock.parent is not None:
             mock.parent.history.add_totals(mock.calls, test)
+        if mock is not None and mock.parent is not None:
+            mock.parent.add_not_mocked(mock.not_mocked)
         if mock is not None and mock.folder is not None:
             folder, mock.folder = mock.folder, None  # a thread that is left over may still call
             folder.remove()
@@ -229,4 +233,7 @@ def new_run(config: pytest.Config, mocked: bool, within_opted_out_run: bool = Fa
     http_mode, hosts = choice(config, "llm_mock_http", *MODES), config.getini("llm_mock_hosts")
     fast, processes = boolean(config, "llm_mock_fast_retries"), boolean(config, "llm_mock_processes")
     wanted = http_mode, hosts, fast, boolean(config, "llm_mock_shared_ssl")
-    return TestRun(mocked, passthrough, refuse, settings_of(config), *wanted, processes, within_opted_out_run)
+    telemetry = choice(config, "llm_mock_telemetry", *TELEMETRY_MODES)
+    return TestRun(
+        mocked, passthrough, refuse, settings_of(config), *wanted, processes, within_opted_out_run, telemetry
+    )

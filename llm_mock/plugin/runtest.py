@@ -76,7 +76,8 @@ def _refusal_in(error: Exception, item: pytest.Item) -> str | None:
     if mock is None or isinstance(error, LLMMockError):
         return None
     said = str(error)
-    problem = next((problem for problem in mock.problems if problem.splitlines()[0] in said), None)
+    noted = [*mock.problems, *mock.refusals]
+    problem = next((problem for problem in noted if problem.splitlines()[0] in said), None)
     if problem is None:
         return None
     frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
@@ -184,7 +185,9 @@ def _calls_text(item: pytest.Item, call: pytest.CallInfo[None]) -> str:
     patched = item.config.stash[HAND_PATCHES].beside(said) if call.when == "call" else ""
     payload = payload_text(call.excinfo and call.excinfo.value) if calls and mock.settings.raw_json else ""
     replies = replies if calls or call.when == "call" else ""
-    return "\n".join(filter(None, [problem, shown, payload, never_read, replies, patched]))
+    noticed = [refusal for refusal in mock.refusals if refusal.partition("\n")[0] not in said]
+    noticed += [f"not mocked: {request}" for request in mock.not_mocked if f"not mocked: {request}" not in said]
+    return "\n".join(filter(None, [problem, *noticed, shown, payload, never_read, replies, patched]))
 
 
 def _once(call: CallRecord, said: str) -> CallRecord:

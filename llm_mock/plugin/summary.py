@@ -49,6 +49,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
             "unused": session.config.stash.get(UNUSED_RECORDINGS, []),
             "recorded": session.config.stash.get(RECORDINGS, {}),
             "agents": run.agents,
+            "not_mocked": {} if mock is None else mock.not_mocked,
         }
         if mock is not None and mock.history.late_calls:
             from llm_mock.plugin.late_calls import to_worker_output
@@ -75,6 +76,8 @@ def pytest_testnodedown(node: Any) -> None:
         from llm_mock.plugin.late_calls import from_worker_output
 
         run.mock.history.late_calls.update(from_worker_output(shipped["late_calls"]))
+    if shipped.get("not_mocked") and run.mock is not None:
+        run.mock.add_not_mocked(shipped["not_mocked"])
     if agents := shipped.get("agents"):
         from llm_mock.agents.summary import add
 
@@ -107,6 +110,26 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.section("Agents of the run")
         terminalreporter.write_line(tables(agents))
     _write_totals(terminalreporter, config)
+    _write_not_mocked(terminalreporter, config)
+
+
+def _write_not_mocked(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Count the calls of SDKs that reached servers on this machine, which are not mocked."""
+    mock = config.stash[RUN].mock_if_made
+    if mock is None or not mock.not_mocked:
+        return
+    from llm_mock.support.text import count
+
+    terminalreporter.section("LLM calls that were not mocked")
+    shown = sorted(mock.not_mocked.items(), key=lambda item: (-item[1], item[0]))
+    lines = [f"  {request}  ({count(number, 'call')})" for request, number in shown[:SHOWN_TESTS]]
+    lines += [f"  … {count(len(shown) - SHOWN_TESTS, 'more URL')}"] if len(shown) > SHOWN_TESTS else []
+    total = count(sum(mock.not_mocked.values()), "call")
+    lines.append(
+        f"{total} of SDKs reached servers on this machine that this run did not start. Name a server in ini "
+        "llm_mock_hosts to have the mock answer (localhost:11434), or to leave it alone (!localhost:11434)."
+    )
+    terminalreporter.write_line("\n".join(lines))
 
 
 def _pass_rates(terminalreporter: pytest.TerminalReporter) -> list[str]:

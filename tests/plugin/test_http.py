@@ -94,20 +94,33 @@ def test_a_refusal_is_one_failure_that_says_where_the_call_was(project: pytest.P
     assert "_base_client" not in result.stdout.str()
 
 
-def test_a_refusal_that_the_application_swallows_still_fails_the_test(project: pytest.Pytester) -> None:
+@pytest.mark.parametrize(
+    ("ini", "last", "outcome"),
+    [
+        ("llm_mock_strict = false", "pass", {"passed": 1}),
+        ("llm_mock_strict = false", "assert not 'handled'", {"failed": 1}),
+        ("llm_mock_strict = true", "pass", {"failed": 1}),
+    ],
+)
+def test_a_request_that_is_not_understood_fails_a_test_unless_the_application_copes(
+    project: pytest.Pytester, ini: str, last: str, outcome: dict[str, int]
+) -> None:
+    project.makeini(f"[pytest]\n{ini}")
     project.makepyfile(
-        """
+        f"""
         import contextlib
         import app
 
         def test_it():
             with contextlib.suppress(Exception):
                 app.openai.OpenAI().fine_tuning.jobs.list()
+            {last}
         """
     )
     result = project.runpytest()
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["GET /v1/fine_tuning/jobs of api.openai.com was asked for*nothing was sent*"])
+    result.assert_outcomes(**outcome)
+    if "failed" in outcome:
+        result.stdout.fnmatch_lines(["GET /v1/fine_tuning/jobs of api.openai.com was asked for*nothing was sent*"])
 
 
 def test_calls_may_be_refused(project: pytest.Pytester) -> None:

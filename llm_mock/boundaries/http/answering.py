@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from llm_mock.behaviour.pacing import SlowStart
 from llm_mock.behaviour.provider_errors import StreamEnds, StreamStalls
 from llm_mock.boundaries import NO_KEY
-from llm_mock.boundaries.http.error_formats import format_of
+from llm_mock.boundaries.http.error_formats import ErrorFormat, format_of
 from llm_mock.boundaries.http.errors import (
     NOT_TO_BE_RETRIED,
     ConnectionFails,
@@ -24,6 +24,7 @@ from llm_mock.boundaries.http.routing import error_response, failed, identified,
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, event_stream, json_response
 from llm_mock.core.answer import Answer
 from llm_mock.core.events import RealWait, Silence, Wait
+from llm_mock.core.places import project_place
 from llm_mock.core.protocols import RealCall
 from llm_mock.errors import LLMMockError, RealModelCall
 
@@ -101,16 +102,22 @@ def _check_is_known(asked: Asked, mock: Mock) -> None:
         raise asked.protocol.unknown_model(asked.request.model_id)
 
 
-def refuse(sent: WireRequest, asked: Asked, mock: Mock) -> WireResponse:
-    """Refuse a call of a provider, where the project wants that, and note it for the test to fail with."""
-    model = asked.request.model_id
+def refuse(sent: WireRequest, model: str, errors: ErrorFormat, mock: Mock) -> WireResponse:
+    """Refuse a call of a provider, where the project wants that, and note it for the test to fail with.
+
+    Args:
+        sent: the request.
+        model: the model that it asks.
+        errors: how the provider words an error.
+        mock: what notes it.
+    """
     message = (
         f"A call of the model {model!r} was about to reach {sent.host}{sent.path}. Ini llm_mock_http = refuse refuses "
         "it; with llm_mock_http = answer the mock answers it. To reach the provider, mark the test with "
         "@pytest.mark.llm_live."
     )
     mock.note_problem(message)
-    return error_response(asked.protocol.errors, cast("WireError", on_the_wire(RealModelCall(message))))
+    return error_response(errors, cast("WireError", on_the_wire(RealModelCall(message))))
 
 
 def refuse_version(message: str, provider: str, mock: Mock) -> WireResponse:
@@ -132,9 +139,18 @@ def _unknown_path(sent: WireRequest, provider: str, mock: Mock, served: bool) ->
             "tokens. Check the base URL that the program was given."
         )
     else:
-        message += "nothing was sent. To reach the provider, mark the test with @pytest.mark.llm_live."
-    mock.note_problem(message)
+        message += (
+            f"nothing was sent. {_where()}To reach the provider, mark the test with @pytest.mark.llm_live; if "
+            f"{sent.host} is none, add !{sent.host} to ini llm_mock_hosts."
+        )
+    mock.note_refusal(message)
     return error_response(format_of(provider), WireError(404, message, headers=NOT_TO_BE_RETRIED))
+
+
+def _where() -> str:
+    """Return a sentence with the line of the project that asked; empty where another thread asked."""
+    place = project_place()
+    return f"Asked at {place}. " if place else ""
 
 
 def _response(asked: Asked, answered: Answer | RealCall) -> WireResponse | WireRecording:

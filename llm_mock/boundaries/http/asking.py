@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from llm_mock.boundaries.http.answering import Asked, drop, read, refuse, refuse_version, respond, respond_async
+from llm_mock.boundaries.http.error_formats import format_of
 from llm_mock.boundaries.http.interception import TELEMETRY, sleep
 from llm_mock.boundaries.http.supported_versions import explain_request
 from llm_mock.boundaries.http.wanted import Wanted
@@ -60,9 +61,15 @@ def _asked(sent: WireRequest, provider: str) -> Asked | WireResponse | None:
     mock = active()
     if message := explain_request(sent.headers.get("user-agent", "")):
         return refuse_version(message, provider, mock)
+    if Wanted.mode == "refuse":
+        from llm_mock.boundaries.http.lookups import embedding_model
+
+        model = embedding_model(sent)
+        if model is not None:
+            return refuse(sent, model, format_of(provider), mock)
     asked = read(sent, provider, mock)
     if not isinstance(asked, Asked):
         return asked
     if passes_through(asked.request.model_id):
         return None
-    return refuse(sent, asked, mock) if Wanted.mode == "refuse" else asked
+    return refuse(sent, asked.request.model_id, asked.protocol.errors, mock) if Wanted.mode == "refuse" else asked

@@ -18,7 +18,10 @@ UNDECIDED = "undecided"
 LIBRARIES = {
     **{"aiohttp": "aiohttp", "httpcore": "httpcore", "httpcore2": "httpcore", "urllib3": "urllib3"},
     **{"httpx": "httpx", "httpx2": "httpx", "urllib3_future": "urllib3"},
-    **dict.fromkeys(("asyncio", "curl_cffi", "http.client", "socket"), "refused"),
+    **dict.fromkeys(("asyncio", "curl_cffi", "grpc", "grpc.aio", "http.client", "pycurl"), "refused"),
+    **dict.fromkeys(("socket", "uvloop", "websocket", "websockets.asyncio.client"), "refused"),
+    **dict.fromkeys(("websockets.legacy.client", "websockets.sync.client"), "refused"),
+    **dict.fromkeys(("pytest_recording.network", "pytest_socket"), "refused"),  # after socket
 }
 """The libraries, and the modules of `transports` that attach to them."""
 SDKS = ("anthropic", "cerebras.cloud.sdk", "groq", "openai", "together")

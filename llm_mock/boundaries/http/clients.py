@@ -46,6 +46,7 @@ GENERATED = re.compile(r"^\w+/(Python|JS)\b")
 TELLING = {
     "user-agent",
     "content-type",
+    "upgrade",
     "x-goog-api-client",
     "anthropic-version",
     "x-stainless-lang",
@@ -60,6 +61,8 @@ class Client(NamedTuple):
     """The provider whose SDK it is; None for other clients."""
     sends_json: bool
     """False if the body is of another media type."""
+    wants_socket: bool
+    """True if the connection is to become a WebSocket."""
 
 
 def read_client(headers: Iterable[tuple[Any, Any]]) -> Client:
@@ -70,7 +73,7 @@ def read_client(headers: Iterable[tuple[Any, Any]]) -> Client:
         if text in TELLING:
             found[text] = value.decode("latin-1") if isinstance(value, bytes) else str(value)
     sends_json = "json" in found.get("content-type", "json")
-    return Client(_sdk(found), sends_json)
+    return Client(_sdk(found), sends_json, found.get("upgrade", "").lower() == "websocket")
 
 
 @functools.lru_cache(maxsize=256)
@@ -114,6 +117,11 @@ def is_understood(path: str) -> bool:
 def is_realtime(path: str) -> bool:
     """Return True if a WebSocket at a path talks to a model."""
     return REALTIME.search(path) is not None
+
+
+def is_unmistakable(path: str) -> bool:
+    """Return True if a path is that of a model API, whatever the body is."""
+    return path.endswith("/chat/completions") or GEMINI.search(path) is not None
 
 
 def is_model_body(path: str, body: bytes) -> bool:

@@ -5,9 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from llm_mock.boundaries.for_real import is_for_real
-from llm_mock.boundaries.http.clients import dialect_of, is_model_body, is_model_path, read_client
+from llm_mock.boundaries.http.clients import (
+    dialect_of,
+    is_model_body,
+    is_model_path,
+    is_realtime,
+    is_unmistakable,
+    read_client,
+)
 from llm_mock.boundaries.http.providers import (
     is_named,
     is_telemetry,
@@ -36,7 +44,13 @@ def answers() -> bool:
 
 
 def find_provider(
-    host: str, port: int | None, target: str, headers: Headers = (), *, is_local: bool = False
+    host: str,
+    port: int | None,
+    target: str,
+    headers: Headers = (),
+    *,
+    is_local: bool = False,
+    asked: str = "",
 ) -> str | None:
     """Return the provider that a request is for; None if the mock leaves the request alone.
 
@@ -46,29 +60,34 @@ def find_provider(
         target: its path, with or without a query.
         headers: its headers, of which each library has a form of its own.
         is_local: it is sent to a unix socket.
+        asked: its method and scheme, such as `POST http`, which are reported if an SDK asks a server on this machine
+            that is not mocked; empty where a lower library reports that.
 
     Returns:
         The provider, which chooses the dialect; or `UNDECIDED`: read the body and ask `identify_provider`.
     """
-    if Wanted.mode == "off" or not is_mocked() or is_for_real():
+    if not _is_guarded():
         return None
     provider = provider_of(host, port, Wanted.hosts)
     if provider is None:
-        return _provider_elsewhere("" if is_local else host, port, target, headers)
+        return _provider_elsewhere("" if is_local else host, port, target, headers, asked)
     if provider == normalized(host):  # the project named it, and the request says what it speaks
         path = target.partition("?")[0]
         return dialect_of(path, read_client(headers).sdk)
     return provider
 
 
-def _provider_elsewhere(host: str, port: int | None, target: str, headers: Headers) -> str | None:
+def _provider_elsewhere(host: str, port: int | None, target: str, headers: Headers, asked: str) -> str | None:
     """Return the provider of a request to a host that no rule names."""
+    host = normalized(host)
     if is_named(host, port, Wanted.hosts, "!"):
         return None
     client = read_client(headers)
-    if is_this_machine(host):
-        return None
     path = target.partition("?")[0]
+    if is_this_machine(host):
+        if client.sdk is not None and asked and host:
+            _note_not_mocked(host, port, path, asked)
+        return None
     if Wanted.telemetry == "drop" and is_telemetry(host, path):
         return TELEMETRY
     if (provider := provider_of_path(host, path)) is not None:
@@ -78,7 +97,30 @@ def _provider_elsewhere(host: str, port: int | None, target: str, headers: Heade
         return of_environment if client.sdk == "openai" and of_environment else dialect_of(path, client.sdk)
     if of_environment is not None:
         return dialect_of(path, of_environment)
+    if client.wants_socket:
+        return dialect_of(path, None) if is_realtime(path) else None
     return UNDECIDED if client.sends_json and is_model_path(path) else None
+
+
+def _note_not_mocked(host: str, port: int | None, path: str, asked: str) -> None:
+    """Note that an SDK asks a server on this machine, unless this test run started that server."""
+    from llm_mock.boundaries.http.local_servers import is_foreign
+
+    method, scheme = asked.split(" ")
+    port = port or (443 if scheme == "https" else 80)
+    foreign = is_foreign(port)
+    if foreign is False:
+        return
+    server = f"{host}:{port}"
+    request = f"{method} {scheme}://{server}{path}"
+    remedy = (
+        f"To have the mock answer, add {server} to ini llm_mock_hosts; to leave the server alone, add !{server} there."
+    )
+    if foreign is None:  # the connection fails by itself, and may be meant to
+        active().note_refusal(f"not mocked: {request}. No server listens there. {remedy}")
+        return
+    message = f"not mocked: {request}. This test run did not start that server. {remedy}"
+    active().note_not_mocked(request, message)
 
 
 def identify_provider(sent: WireRequest) -> str | None:
@@ -96,8 +138,41 @@ def is_sent_for_real() -> bool:
 def refusal(host: str | bytes | None, port: object) -> str | None:
     """Return the message that refuses a connection, which fails the test; None to leave the connection alone."""
     name = host.decode("latin-1") if isinstance(host, bytes) else host
-    if not name or not _is_provider(name, port if isinstance(port, int) else None):
+    if not name or not isinstance(name, str) or not _is_guarded():
         return None
+    return _refuse(name) if is_provider_host(name, port if isinstance(port, int) else None) else None
+
+
+def refusal_of_url(url: str, *, is_socket: bool = False) -> str | None:
+    """Return the message that refuses a URL, whose body is not known; None to leave it alone.
+
+    Args:
+        url: the URL of a provider, or of a model API elsewhere.
+        is_socket: it is that of a WebSocket.
+    """
+    if not _is_guarded():
+        return None
+    try:
+        parts = urlsplit(url if "://" in url else f"//{url}")
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return None
+    if is_provider_host(host, port):
+        return _refuse(host)
+    is_model = is_realtime(parts.path) if is_socket else is_unmistakable(parts.path)
+    return _refuse(host) if is_model and not _is_left_alone(host, port) else None
+
+
+def refusal_of_request(host: str, port: int | None, target: str, body: bytes) -> str | None:
+    """Return the message that refuses a request that asks a model; None to leave it alone."""
+    path = target.partition("?")[0]
+    if not is_model_path(path) or not _is_guarded() or _is_left_alone(host, port):
+        return None
+    return _refuse(host) if is_model_body(path, body) else None
+
+
+def _refuse(name: str) -> str:
+    """Note that a connection is refused. Return the message."""
     if Wanted.is_offline:
         message = (
             f"A connection to {name} was about to be made in a dry run; nothing was sent. A dry run asks no other "
@@ -114,17 +189,26 @@ def refusal(host: str | bytes | None, port: object) -> str | None:
     return message
 
 
-def _is_provider(host: str, port: int | None) -> bool:
-    """Return True if everything at a host belongs to a provider."""
-    if Wanted.mode == "off" or not is_mocked() or is_for_real():
+def _is_guarded() -> bool:
+    return Wanted.mode != "off" and is_mocked() and not is_for_real()
+
+
+def _is_left_alone(host: str, port: int | None) -> bool:
+    """Return True if a host is this machine, or one that the project took out, and no named one."""
+    if is_named(normalized(host), port, Wanted.hosts):
         return False
+    return is_this_machine(host) or is_named(normalized(host), port, Wanted.hosts, "!")
+
+
+def is_provider_host(host: str, port: int | None) -> bool:
+    """Return True if everything at a host belongs to a provider."""
     if provider_of(host, port, Wanted.hosts) is not None:
         return True
     if Wanted.is_offline and not is_this_machine(host):
         return True
-    if is_named(host, port, Wanted.hosts, "!") or is_this_machine(host):
+    if _is_left_alone(host, port):
         return False
-    return provider_of_environment(host, port, None) is not None
+    return provider_of_environment(normalized(host), port, None) is not None
 
 
 async def sleep(seconds: float) -> None:

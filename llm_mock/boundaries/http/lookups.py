@@ -27,6 +27,7 @@ from llm_mock.core.vectors import EmbeddingRecord
 MOST_DIMENSIONS = 100_000
 CREATED = 1_700_000_000
 """When models were made, in seconds, where an API says so."""
+GEMINI_EMBEDDING_PATH = re.compile(r":(embedContent|batchEmbedContents)$")
 MODEL_OF_PATH = re.compile(r"/models/([^/:]+)")
 MODEL_THAT_IS_ASKED_FOR = re.compile(r"/models/(.+)$")
 """Ids have slashes and colons in them: `ft:gpt-4o:acme::9f`, `meta-llama/llama-4:free`."""
@@ -51,6 +52,13 @@ def embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
     listed = {"object": "list", "data": data, "model": model, "usage": usage}
     return json_response({"id": f"embd_mock_{model}", **listed} if provider == "mistral" else listed)
+
+
+def embedding_model(sent: WireRequest) -> str | None:
+    """Return the model that a request asks for embeddings; None if it asks for none."""
+    if sent.path.endswith("/embeddings"):
+        return str(sent.json().get("model"))
+    return _model_in(sent.path) if GEMINI_EMBEDDING_PATH.search(sent.path) else None
 
 
 def gemini_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
@@ -168,7 +176,7 @@ def _model(provider: str, model: str) -> dict[str, Any]:
 
 LOOKUPS: tuple[tuple[str, re.Pattern[str], Callable[[WireRequest, str, Mock], WireResponse]], ...] = (
     ("POST", re.compile(r"/embeddings$"), embeddings),
-    ("POST", re.compile(r":(embedContent|batchEmbedContents)$"), gemini_embeddings),
+    ("POST", GEMINI_EMBEDDING_PATH, gemini_embeddings),
     ("POST", re.compile(r"(/messages/count_tokens|:countTokens|/responses/input_tokens)$"), count_tokens),
     ("POST", re.compile(r"/v1/traces/ingest$"), accepted),
     ("GET", re.compile(r"/v1/tcp_warming$"), accepted),

@@ -26,7 +26,7 @@ function fits(group) {
   if (test && group.anchor !== test && group.file !== test) return false;
   const outcome = inputs.outcome.value;
   if (outcome && !CALL_FILTERS[outcome] && group.outcome !== outcome) return false;
-  const own = [group.id, group.message || "", ...strings([group.steps ?? [], group.checks ?? []])];
+  const own = [group.id, group.message || "", ...strings([group.steps ?? [], group.checks ?? [], group.not_mocked ?? []])];
   group.named = Boolean(pattern) && own.some((text) => pattern.test(text));
   if (group.calls.some((call) => callFits(group, call))) return true;
   if (group.calls.length || inputs.model.value || CALL_FILTERS[outcome] || (pattern && !group.named)) return false;

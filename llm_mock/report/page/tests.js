@@ -48,6 +48,7 @@ function fillBody(group, body) {
     group.cassette ? make("span", "", group.cassette) : null,
     group.worker ? make("span", "", `on ${group.worker}`) : null, link));
   if (group.message) body.append(renderReason(group));
+  if (group.not_mocked) body.append(make("div", "reason quiet", textBlock(group.not_mocked.join("\n"), "text mono")));
   if (group.checks) body.append(make("ol", "steps", ...group.checks.map(renderCheck)));
   const reruns = (group.reruns || []).map((run, position) => ({ ...run, run: position + 1 }));
   for (const run of [...reruns, ...(group.repeats?.failures ?? [])])

@@ -82,8 +82,10 @@ def test_a_client_may_have_any_transport(client: Any, library: Any, mock_llm_res
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"])
 def test_every_method_is_refused_where_it_asks_nothing(method: str, mock_llm_calls: MockGetModel) -> None:
     assert httpx.request(method, CHAT).status_code == 404
-    assert mock_llm_calls.problems[0].startswith(f"{method} /v1/chat/completions of {HOST} was asked for")
-    mock_llm_calls.problems.clear()
+    (refusal,) = mock_llm_calls.refusals
+    assert refusal.startswith(f"{method} /v1/chat/completions of {HOST} was asked for")
+    assert "Asked at " in refusal
+    assert "test_closed.py:" in refusal
 
 
 def by_aiohttp(connector: Any = None, url: str = CHAT, **more: Any) -> Any:
@@ -171,6 +173,187 @@ def test_a_connection_that_cannot_be_answered_is_refused(
         connect()
     assert len(mock_llm_calls.problems) == 1
     mock_llm_calls.problems.clear()
+
+
+GATEWAY = "llm-gateway.corp.test"
+
+
+def by_socket_connect(host: str) -> Any:
+    with socket.socket() as connection:
+        connection.connect((host, 443))
+
+
+def by_socket_connect_ex(host: str) -> Any:
+    with socket.socket() as connection:
+        connection.connect_ex((host, 443))
+
+
+def by_udp(host: str) -> Any:
+    with socket.socket(type=socket.SOCK_DGRAM) as connection:
+        connection.sendto(b"Hello", (host, 443))
+
+
+def by_websockets_async(host: str) -> Any:
+    connect = pytest.importorskip("websockets").connect
+
+    async def ask() -> None:
+        await connect(f"wss://{host}/v1/realtime")
+
+    asyncio.run(ask())
+
+
+def by_websocket_of_a_gateway(host: str) -> Any:
+    pytest.importorskip("websockets.sync.client").connect(f"wss://{GATEWAY if host == HOST else host}/v1/realtime")
+
+
+def by_websocket_client(host: str) -> Any:
+    pytest.importorskip("websocket").create_connection(f"wss://{host}/v1/realtime")
+
+
+def by_uvloop(host: str) -> Any:
+    loop = pytest.importorskip("uvloop").new_event_loop()
+    try:
+        loop.run_until_complete(loop.create_connection(asyncio.Protocol, host, 443))
+    finally:
+        loop.close()
+
+
+def by_uvloop_lookup(host: str) -> Any:
+    loop = pytest.importorskip("uvloop").new_event_loop()
+    try:
+        loop.run_until_complete(loop.getaddrinfo(host, 443))
+    finally:
+        loop.close()
+
+
+def by_grpc(host: str) -> Any:
+    grpc = pytest.importorskip("grpc")
+    with grpc.secure_channel(f"{host}:443", grpc.ssl_channel_credentials()) as channel:
+        return channel.unary_unary("/xai_api.Chat/GetCompletion")(b"Hello", timeout=5)
+
+
+def by_grpc_stream(host: str) -> Any:
+    grpc = pytest.importorskip("grpc")
+    with grpc.insecure_channel(f"dns:///{host}:443") as channel:
+        return list(channel.unary_stream("/xai_api.Chat/GetCompletionChunk")(b"Hello", timeout=5))
+
+
+def by_grpc_aio(host: str) -> Any:
+    grpc = pytest.importorskip("grpc")
+
+    async def ask() -> Any:
+        async with grpc.aio.secure_channel(f"{host}:443", grpc.ssl_channel_credentials()) as channel:
+            return await channel.unary_unary("/xai_api.Chat/GetCompletion")(b"Hello", timeout=5)
+
+    asyncio.run(ask())
+
+
+def by_grpc_aio_stream(host: str) -> Any:
+    grpc = pytest.importorskip("grpc")
+
+    async def ask() -> Any:
+        async with grpc.aio.insecure_channel(f"{host}:443") as channel:
+            call = channel.unary_stream("/xai_api.Chat/GetCompletionChunk")(b"Hello", timeout=5)
+            return [chunk async for chunk in call]
+
+    asyncio.run(ask())
+
+
+LOW_DOORS = (
+    lambda host: socket.gethostbyname(host),
+    lambda host: socket.gethostbyname_ex(host),
+    by_socket_connect,
+    by_socket_connect_ex,
+    by_udp,
+    by_websockets_async,
+    by_websocket_client,
+    by_uvloop,
+    by_uvloop_lookup,
+    by_grpc,
+    by_grpc_stream,
+    by_grpc_aio,
+    by_grpc_aio_stream,
+)
+
+
+@pytest.mark.parametrize("connect", LOW_DOORS)
+def test_connections_below_the_libraries_are_refused(
+    connect: Callable[[str], Any], mock_llm_calls: MockGetModel
+) -> None:
+    with pytest.raises(Exception, match=rf"A connection to {HOST} was about to be made"):
+        connect(HOST)
+    assert len(mock_llm_calls.problems) == 1
+    mock_llm_calls.problems.clear()
+
+
+def to_a_gateway_by_urllib() -> Any:
+    urllib.request.urlopen(f"https://{GATEWAY}/v1/chat/completions", BODY)
+
+
+def to_a_gateway_by_http_client() -> Any:
+    http.client.HTTPSConnection(GATEWAY).request("POST", "/v1/messages", BODY)
+
+
+def to_a_gateway_by_curl() -> Any:
+    pytest.importorskip("curl_cffi.requests").post(f"https://{GATEWAY}/v1/chat/completions", json=QUESTION)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        to_a_gateway_by_urllib,
+        to_a_gateway_by_http_client,
+        to_a_gateway_by_curl,
+        lambda: by_websocket_of_a_gateway(GATEWAY),
+        lambda: by_websockets_async(GATEWAY),
+        lambda: by_websocket_client(GATEWAY),
+    ],
+)
+def test_a_gateway_that_nobody_named_is_refused_where_it_cannot_be_answered(
+    ask: Callable[[], Any], mock_llm_calls: MockGetModel
+) -> None:
+    with pytest.raises(Exception, match=rf"A connection to {GATEWAY} was about to be made"):
+        ask()
+    assert len(mock_llm_calls.problems) == 1
+    mock_llm_calls.problems.clear()
+
+
+@pytest.mark.parametrize("host", [HOST, GATEWAY])
+def test_pycurl_is_refused(host: str, pytester: pytest.Pytester) -> None:
+    pytest.importorskip("pycurl")
+    pytester.makepyfile(
+        f"""
+        import pycurl
+
+        def test_it():
+            curl = pycurl.Curl()
+            curl.setopt(pycurl.URL, "https://{host}/v1/chat/completions")
+            curl.perform()
+        """
+    )
+    result = pytester.runpytest_subprocess("-p", "no:recording")  # which imports pycurl before the run begins
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"*A connection to {host} was about to be made*"])
+
+
+@pytest.mark.parametrize("host", [HOST, GATEWAY])
+def test_a_websocket_of_aiohttp_is_refused(host: str, mock_llm_calls: MockGetModel) -> None:
+    async def ask() -> None:
+        async with aiohttp.ClientSession() as session:
+            await session.ws_connect(f"wss://{host}/v1/realtime")
+
+    with pytest.raises(aiohttp.WSServerHandshakeError):
+        asyncio.run(ask())
+    assert f"GET /v1/realtime of {host} was asked for" in mock_llm_calls.refusals[0]
+
+
+def test_sockets_and_websockets_to_this_machine_are_left_alone(mock_llm_calls: MockGetModel) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as connection:
+        connection.connect(("localhost", server.getsockname()[1]))
+    assert socket.gethostbyname("localhost") == "127.0.0.1"
+    with pytest.raises(OSError, match="refused"):
+        pytest.importorskip("websockets.sync.client").connect("ws://127.0.0.1:9/v1/realtime")
+    assert mock_llm_calls.problems == []
 
 
 def test_requests_tries_again_as_it_was_told(mock_llm_responses: MockGetModel) -> None:

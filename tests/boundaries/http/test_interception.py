@@ -158,8 +158,11 @@ def test_connections_to_a_provider_are_refused(host: str, mock_llm_calls: MockGe
 def test_what_looks_like_a_model_api_and_is_not_understood_is_refused(url: str, mock_llm_calls: MockGetModel) -> None:
     response = httpx.post(url, json={"model": "gpt-4o", "prompt": "Hello"})
     assert response.status_code == 404
-    assert httpx.URL(url).host in response.text
-    mock_llm_calls.problems.clear()
+    host = httpx.URL(url).host
+    assert host in response.text
+    (refusal,) = mock_llm_calls.refusals
+    for part in (host, httpx.URL(url).path, "test_interception.py:", f"add !{host} to ini llm_mock_hosts"):
+        assert part in refusal
 
 
 @pytest.fixture

@@ -50,7 +50,14 @@ def _find_provider(connector: Any, request: Any, *args: Any, **kwargs: Any) -> s
     """Return the provider that a request is for, as `find_provider` does."""
     url = request.url
     is_local = hasattr(connector, "path")  # that of a unix socket or a named pipe
-    return find_provider(url.raw_host or "", url.port, url.raw_path, request.headers.items(), is_local=is_local)
+    return find_provider(
+        url.raw_host or "",
+        url.port,
+        url.raw_path,
+        request.headers.items(),
+        is_local=is_local,
+        asked=f"{request.method} {url.scheme}",
+    )
 
 
 SEAMS = {"BaseConnector.connect": _find_provider}

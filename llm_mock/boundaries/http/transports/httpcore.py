@@ -85,7 +85,8 @@ def _provider(pool: Any, request: Any) -> str | None:
     # A private name: without it, a request to a unix socket is taken for one to the host that it names.
     is_local = getattr(pool, "_uds", None) is not None
     target = url.target.decode("ascii", "replace")
-    return find_provider(url.host.decode("ascii"), url.port, target, request.headers, is_local=is_local)
+    host, asked = url.host.decode("ascii"), f"{request.method.decode()} {url.scheme.decode()}"
+    return find_provider(host, url.port, target, request.headers, is_local=is_local, asked=asked)
 
 
 SEAMS = {"ConnectionPool.handle_request": _provider, "AsyncConnectionPool.handle_async_request": _provider}

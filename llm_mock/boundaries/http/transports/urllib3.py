@@ -40,7 +40,7 @@ def _urlopen(
 ) -> Any:
     __tracebackhide__ = True
     host, port = _target(pool, url)
-    provider = _provider(pool, host, port, url, headers)
+    provider = _provider(pool, host, port, method, url, headers)
     if provider is None or pool.ConnectionCls.__module__.startswith("vcr."):
         return original(pool, method, url, body, headers, retries, *args, **kwargs)
     from llm_mock.boundaries.http.asking import response_to
@@ -91,7 +91,7 @@ async def _urlopen_async(
     """Answer as `_urlopen` does. A response that is recorded is read to its end before the application gets it."""
     __tracebackhide__ = True
     host, port = _target(pool, url)
-    provider = _provider(pool, host, port, url, headers)
+    provider = _provider(pool, host, port, method, url, headers)
     if provider is None:
         return await original(pool, method, url, body, headers, retries, *args, **kwargs)
     from llm_mock.boundaries.http.asking import response_to_async
@@ -209,17 +209,18 @@ def _bytes(body: Any) -> bytes:
     return _bytes(read)
 
 
-def _provider(pool: Any, host: str, port: int | None, url: str, headers: Any) -> str | None:
+def _provider(pool: Any, host: str, port: int | None, method: str, url: str, headers: Any) -> str | None:
     """Return the provider that a request is for, as `find_provider` does."""
     given = headers if headers is not None else pool.headers
-    return find_provider(host, port, _target_of(url), (given or {}).items())
+    asked = f"{method} {pool.scheme}"
+    return find_provider(host, port, _target_of(url), (given or {}).items(), asked=asked)
 
 
 def _find_provider(
     pool: Any, method: str, url: str, body: Any = None, headers: Any = None, *args: Any, **kwargs: Any
 ) -> str | None:
     host, port = _target(pool, url)
-    return _provider(pool, host, port, url, headers)
+    return _provider(pool, host, port, method, url, headers)
 
 
 SEAMS = {"HTTPConnectionPool.urlopen": _find_provider}
