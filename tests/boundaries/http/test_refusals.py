@@ -21,10 +21,10 @@ REFUSED = "which llm_mock does not know how to answer"
 HELLO: Any = [{"role": "user", "content": "Hello"}]
 
 
-def take_problem(mock: MockGetModel) -> str:
-    """Return what the mock noted for the test to fail with."""
-    [problem] = mock.problems
-    mock.problems.clear()
+def take_refusal(mock: MockGetModel) -> str:
+    """Return the refusal that the mock noted, which fails a test only if it is strict."""
+    [problem] = mock.refusals
+    mock.refusals.clear()
     return problem
 
 
@@ -52,7 +52,7 @@ SHAPES: dict[str, Callable[[Any], str]] = {
 @pytest.mark.parametrize("url", SHAPES)
 def test_a_refusal_has_the_shape_of_the_provider_that_was_asked(url: str, mock_llm_calls: MockGetModel) -> None:
     response = httpx.post(url, json={"model": "m", "messages": HELLO})
-    assert REFUSED in take_problem(mock_llm_calls)
+    assert REFUSED in take_refusal(mock_llm_calls)
     assert response.status_code == 404
     assert REFUSED in SHAPES[url](response.json())
     assert response.headers["x-should-retry"] == "false"
@@ -93,7 +93,7 @@ def converse() -> None:
 def test_an_application_sees_why(ask: Callable[[], None], mock_llm_calls: MockGetModel) -> None:
     with pytest.raises(Exception, match=REFUSED):
         ask()
-    assert REFUSED in take_problem(mock_llm_calls)
+    assert REFUSED in take_refusal(mock_llm_calls)
 
 
 @pytest.mark.parametrize("path", ["/v1/models/ft:gpt-4o:acme::9f", "/v1/threads/t/messages"])
@@ -102,6 +102,6 @@ def test_the_server_tells_providers_by_more_than_a_colon(path: str, mock_llm_cal
         method = client.delete if "models" in path else client.post
         with pytest.raises(openai.NotFoundError) as raised:
             method(path, cast_to=object)
-    assert REFUSED in take_problem(mock_llm_calls)
+    assert REFUSED in take_refusal(mock_llm_calls)
     assert REFUSED in raised.value.message
     assert raised.value.type == "invalid_request_error"

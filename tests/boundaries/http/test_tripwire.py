@@ -71,3 +71,15 @@ def test_the_audit_hook_sees_what_leaves(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(("host", "expected"), [("::1", False), ("localhost", False), ("10.0.0.1", True)])
 def test_this_machine_is_not_beyond_it(host: str, expected: bool) -> None:
     assert leaves(host) is expected
+
+
+def test_the_table_of_ways_to_a_provider_names_tests_that_exist() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "differences.md").read_text()
+    table = page.partition("### Every way to a provider")[2].partition("\n\n| ")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in row.strip("| ").split(" | ")] for row in table.splitlines()[2:]]
+    assert len(rows) > 15
+    for row in rows:
+        outcome, test = row[2].rstrip(" |"), row[3].strip("`| ") if len(row) > 3 else ""
+        assert outcome in ("answered", "refused") or outcome.startswith("open, because ")
+        assert test or outcome.startswith("open")
+        assert not test or Path(__file__).with_name(test).exists()
