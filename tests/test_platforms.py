@@ -31,8 +31,8 @@ subprocess.signal = types.SimpleNamespace(**vars(signal))  # it kills as this sy
 for name in ("fcntl", "grp", "pwd", "resource", "termios", "pty"):
     sys.modules[name] = None
 for owner, missing in {
-    os: "fork getuid geteuid getpgid getpgrp getsid killpg mkfifo posix_spawn posix_spawnp register_at_fork setsid "
-        "O_NONBLOCK O_NOFOLLOW",
+    os: "fork getuid geteuid getpgid getpgrp getsid killpg mkfifo register_at_fork "
+        "setsid",
     signal: "SIGALRM SIGCHLD SIGHUP SIGKILL SIGPIPE SIGUSR1 SIGXFSZ ITIMER_REAL alarm getitimer setitimer "
         "pthread_sigmask",
     socket: "AF_UNIX",
