@@ -143,7 +143,7 @@ def test_an_unknown_path_is_told_what_there_is(server: MockServer, mock: MockGet
         "the server knows chat/completions, responses, messages, generateContent, embeddings, models and counts of "
         "tokens. Check the base URL that the program was given."
     )
-    assert mock.problems == [body["error"]["message"]]
+    assert mock.refusals == [body["error"]["message"]]
 
 
 def test_a_stream_that_stalls_is_silent_until_the_server_ends(server: MockServer, mock: MockGetModel) -> None:
