@@ -15,17 +15,14 @@ if TYPE_CHECKING:
 SHOWN_REPLIES = 20
 """How many configured replies a message lists."""
 
-HOW_TO_USE = "Remove the add(), correct what it wants, or say optional=True for a reply that may be unused."
-HOW_TO_CONFIGURE = 'Configure one with mock_llm_responses.set() or add(), or any other call with set("*", …).'
 
-
-def unused_text(unused: Sequence[QueuedReply], calls: Sequence[CallRecord]) -> str:
-    """What to say of queued replies that nobody asked for: each with the call that came nearest to it."""
+def unused_text(unused: Sequence[QueuedReply], calls: Sequence[CallRecord], advice: str) -> str:
+    """Explain which queued replies were not asked for: each with the call that came nearest, and how to fix it."""
     lines = []
     for reply in unused:
         lines += [f"  - {reply.text()}", *_nearest_call(reply, calls)]
     count = "One queued reply was" if len(unused) == 1 else f"{len(unused)} queued replies were"
-    return f"{count} not asked for:\n" + "\n".join(lines) + f"\n{HOW_TO_USE}"
+    return f"{count} not asked for:\n" + "\n".join(lines) + f"\n{advice}"
 
 
 def unexpected_text(mock: Any, call: CallRecord) -> str:
@@ -38,7 +35,7 @@ def unexpected_text(mock: Any, call: CallRecord) -> str:
         lines += ["Configured replies:", first, nearest, *others]
     else:
         lines.append("No reply was configured before this call.")
-    lines.append(HOW_TO_CONFIGURE)
+    lines.append(mock.settings.missing_reply_advice)
     return "\n".join(lines)
 
 

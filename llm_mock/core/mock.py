@@ -152,7 +152,9 @@ class Mock:
         if self.misbehaviour is not None:
             return None
         unused = [reply for reply in self.responses.script.queued() if not reply.optional]
-        return unused_text(unused, self.calls) if unused else None
+        if not unused:
+            return None
+        return unused_text(unused, self.calls, self.settings.unused_reply_advice)
 
     def note_problem(self, message: str) -> None:
         """Keep what was wrong with a call, for the test to fail with although the application goes on."""

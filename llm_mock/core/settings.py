@@ -24,3 +24,11 @@ class Settings(NamedTuple):
     """`response.json()` gives the provider's payload, as in production, and never the data of the reply."""
     prices: tuple[Any, ...] = ()
     """What models cost, where the project says so; see `llm_mock.cost`."""
+    missing_reply_advice: str = (
+        'Configure one with mock_llm_responses.set() or add(), or any other call with set("*", …).'
+    )
+    """The fix that the message about a call without a reply ends with."""
+    unused_reply_advice: str = (
+        "Remove the add(), correct what it wants, or say optional=True for a reply that may be unused."
+    )
+    """The fix that the message about an unused reply ends with."""

@@ -15,13 +15,15 @@ from llm_mock.boundaries.llm.attach import attach
 from llm_mock.boundaries.llm.get_model import MockGetModel
 from llm_mock.boundaries.llm.user_folder import USER_FOLDER_VARIABLE
 from llm_mock.core.active import Pending, activate, active, pointer
-from llm_mock.core.explaining import HOW_TO_CONFIGURE, HOW_TO_USE
 from llm_mock.core.model_names import ANY_MODEL
 from llm_mock.core.records import call_line, calls_made
 from llm_mock.core.settings import Settings
 from llm_mock.suites.schema import Turn
 from llm_mock.support.environment import set_environment
 from llm_mock.support.temporary import TemporaryFolder
+
+MISSING_REPLY_ADVICE = "Write one into the 'replies' of the case."
+UNUSED_REPLY_ADVICE = "Remove it from the 'replies' of the case, or correct what it wants."
 
 
 class ScriptedMock:
@@ -34,7 +36,12 @@ class ScriptedMock:
     def __init__(self, processes: bool) -> None:
         parent = active()
         settings = parent.settings if parent is not None else Settings(autospec=True)
-        self.mock = MockGetModel(parent=parent, at_boundary=True, settings=settings._replace(strict=True))
+        settings = settings._replace(
+            strict=True,
+            missing_reply_advice=MISSING_REPLY_ADVICE,
+            unused_reply_advice=UNUSED_REPLY_ADVICE,
+        )
+        self.mock = MockGetModel(parent=parent, at_boundary=True, settings=settings)
         self._server = MockServer(lambda: self.mock) if processes else None
         self._seen = self._noted = 0
 
@@ -57,12 +64,11 @@ class ScriptedMock:
         """What was wrong with the calls of a turn, or with replies that were not asked for; None for nothing."""
         if problems := self.mock.problems[self._noted :]:
             self._noted += len(problems)
-            return problems[0].replace(HOW_TO_CONFIGURE, "Write one into the 'replies' of the case.")
+            return problems[0]
         unused = self.mock.unused_replies() if succeeded else None
         if unused is None:
             return None
-        advice = unused.replace(HOW_TO_USE, "Remove it from the 'replies' of the case, or correct what it wants.")
-        return f"{advice}\n{calls_made(self.mock.calls)}"
+        return f"{unused}\n{calls_made(self.mock.calls)}"
 
     def asked(self) -> tuple[str, ...]:
         """The calls of the turn, each on a line."""
