@@ -1,6 +1,6 @@
-"""Test agents: a model with real tools, live or played by the mock.
+"""Test agents: a model, live or mocked, with real tools.
 
-The names are loaded when they are first used. Running agents needs the extra `agents`.
+Names are imported on first use. Running agents needs the extra `agents`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from llm_mock.agents.assertions import Score as Score
     from llm_mock.agents.assertions import llm_assert as llm_assert
     from llm_mock.agents.assertions import llm_score as llm_score
+    from llm_mock.agents.generated_calls import call_every_tool as call_every_tool
     from llm_mock.agents.result import AgentResult as AgentResult
     from llm_mock.agents.result import ToolCallRecord as ToolCallRecord
     from llm_mock.agents.result import Turn as Turn
@@ -26,18 +27,17 @@ if TYPE_CHECKING:
     from llm_mock.agents.servers import MCPServer as MCPServer
     from llm_mock.agents.session import AgentSession as AgentSession
     from llm_mock.agents.skill import Skill as Skill
-    from llm_mock.agents.smoke import call_every_tool as call_every_tool
 
 _MODULES = {
     "agent": "Agent Provider",
     "assertions": "Score llm_assert llm_score",
+    "generated_calls": "call_every_tool",
     "result": "AgentResult ToolCallRecord Turn",
     "result_json": "result_from_json result_to_json",
     "run": "aitest_run aitest_run_sync",
     "servers": "CLIServer MCPServer",
     "session": "AgentSession",
     "skill": "Skill",
-    "smoke": "call_every_tool",
 }
 
 __all__ = " ".join(_MODULES.values()).split()

@@ -1,4 +1,4 @@
-"""What an agent is: a model, its tool servers, a skill and a prompt. Nothing is started or called here."""
+"""Define agents: a model, its tool servers, a skill and a prompt. Nothing starts or runs here."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Any, cast
 
-from llm_mock.agents.servers import CLIServer, Configuration, MCPServer, Server, Variables
+from llm_mock.agents.servers import CLIServer, Configuration, MCPServer, RedactedMapping, Server
 from llm_mock.agents.skill import Skill
 from llm_mock.errors import InvalidAgent
 from llm_mock.support.numbers import LONGEST, is_number, is_whole
 from llm_mock.support.redaction import Redactor
 from llm_mock.support.text import shorten, suggestion
 
-__tracebackhide__ = True  # of the `__init__` that `dataclass` writes, too
+# Read by pytest. In the module, because `dataclass` writes `__init__`.
+__tracebackhide__ = True
 RETRIES = 3
 MAX_TURNS = 10
 
 
-class Options(Variables):
-    """Options of a model: an immutable mapping, whose values need not be texts."""
+class ModelOptions(RedactedMapping):
+    """Options of a model: an immutable mapping, whose values need not be strings."""
 
     __slots__ = ()
 
@@ -30,10 +31,10 @@ class Options(Variables):
 
 @dataclass(frozen=True, repr=False)
 class Provider:
-    """Which model an agent asks, and how.
+    """The model of an agent, with options, retries and rate limits.
 
     Raises:
-        InvalidAgent: a value makes no sense.
+        InvalidAgent: a value is invalid.
     """
 
     model: str
@@ -41,15 +42,17 @@ class Provider:
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Options of the model, such as `{"temperature": 0}`."""
     key: str | None = None
-    """The API key, or the name under which `llm` has it stored; None is the model's usual one. Not in the repr."""
+    """The API key, or the name under which `llm` stores it; None uses the model's usual key.
+
+    The repr leaves it out."""
     retries: int = RETRIES
-    """How often a turn is asked for again after a rate limit (429), a connection error or a server error (5xx)."""
+    """The retries of a turn after a rate limit (429), a connection or a server error (5xx)."""
     temperature: float | None = None
     """The option `temperature`, for models that have it."""
     requests_per_minute: int | None = None
-    """How often the model is asked in a minute, where it is live: every turn and every retry is a request."""
+    """The limit of requests to a live model; every turn and every retry is a request."""
     tokens_per_minute: int | None = None
-    """After how many tokens in a minute, input and output, a live model is asked no more until some time has passed."""
+    """The limit of input and output tokens after which a live model gets no more requests."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, str) or not self.model:
@@ -57,29 +60,42 @@ class Provider:
         if not isinstance(self.options, Mapping):
             raise _bad_value("Provider", "options", self.options, "a mapping")
         _check_number("Provider", "retries", self.retries, 0)
-        for limit in ("requests_per_minute", "tokens_per_minute"):
-            if getattr(self, limit) is not None:
-                _check_number("Provider", limit, getattr(self, limit), 1)
-        object.__setattr__(self, "options", Options(self.options))
-        if self.temperature is not None:
-            if not is_number(self.temperature):
-                raise _bad_value("Provider", "temperature", self.temperature, "a number from 0")
-            if "temperature" in self.options:
-                raise InvalidAgent("Provider(…) has temperature and options['temperature']: give one of the two.")
+        for name in ("requests_per_minute", "tokens_per_minute"):
+            limit = getattr(self, name)
+            if limit is not None:
+                _check_number("Provider", name, limit, 1)
+        # A frozen dataclass refuses plain assignments.
+        object.__setattr__(self, "options", ModelOptions(self.options))
+        if self.temperature is None:
+            return
+        if not is_number(self.temperature):
+            raise _bad_value("Provider", "temperature", self.temperature, "a number from 0")
+        if "temperature" in self.options:
+            raise InvalidAgent(
+                "Provider(…) has temperature and options['temperature']: give one of the two."
+            )
 
     @property
     def all_options(self) -> dict[str, Any]:
-        """The options, `temperature` among them."""
-        return {**self.options, **({} if self.temperature is None else {"temperature": self.temperature})}
+        """The options, `temperature` included."""
+        options = dict(self.options)
+        if self.temperature is not None:
+            options["temperature"] = self.temperature
+        return options
 
     def __repr__(self) -> str:
-        shown = f", options={self.options!r}" if self.options else ""
-        shown += f", retries={self.retries}" if self.retries != RETRIES else ""
+        arguments = [repr(self.model)]
+        if self.options:
+            arguments.append(f"options={self.options!r}")
+        if self.retries != RETRIES:
+            arguments.append(f"retries={self.retries}")
         for name in ("temperature", "requests_per_minute", "tokens_per_minute"):
-            shown += f", {name}={value}" if (value := getattr(self, name)) is not None else ""
-        return f"Provider({self.model!r}{shown})"
+            value = getattr(self, name)
+            if value is not None:
+                arguments.append(f"{name}={value}")
+        return f"Provider({', '.join(arguments)})"
 
-    llm_mock_id = property(attrgetter("model"), doc="How a parameter of a pytest test is named.")
+    llm_mock_id = property(attrgetter("model"), doc="The id of a pytest parameter.")
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,7 +103,7 @@ class Agent(Configuration):
     """A model with tools and instructions. Equal by value; nothing runs before `aitest_run`.
 
     Raises:
-        InvalidAgent: a value makes no sense.
+        InvalidAgent: a value is invalid.
     """
 
     provider: Provider | str
@@ -98,73 +114,87 @@ class Agent(Configuration):
     """Put before the system prompt."""
     system_prompt: str | None = None
     max_turns: int = MAX_TURNS
-    """How many answers the model may give in a run, from 1. One that still calls tools in its last fails the run."""
+    """The number of responses that a run may have, from 1.
+
+    The run fails if the last one still calls tools."""
     name: str | None = None
-    """What reports and the ids of tests call the agent; by default its model and skill."""
+    """The name in reports and in ids of tests; by default the model and the skill."""
     timeout: float | None = None
-    """Seconds that a run may take, the start of its servers not included; one that takes longer fails. An asynchronous
-    model is interrupted; a synchronous one ends with the next part of its answer, or by the timeout of its library."""
+    """Seconds that a run may take without the start of its servers; a longer run fails.
+
+    An asynchronous model is interrupted. A synchronous one ends with the next chunk of its
+    response, or by the timeout of its library."""
 
     def __post_init__(self) -> None:
         if isinstance(self.provider, str):
             object.__setattr__(self, "provider", Provider(self.provider))
         if not isinstance(self.provider, Provider):
             raise _bad_value("Agent", "provider", self.provider, "a Provider or a model id")
-        for name, kind in (("mcp_servers", MCPServer), ("cli_servers", CLIServer)):
-            object.__setattr__(self, name, _all_of(kind, name, getattr(self, name)))
+        for name, server_type in (("mcp_servers", MCPServer), ("cli_servers", CLIServer)):
+            servers = _convert_servers(server_type, name, getattr(self, name))
+            object.__setattr__(self, name, servers)
         if not isinstance(self.skill, (Skill, type(None))):
             raise _bad_value("Agent", "skill", self.skill, "a Skill (Skill.from_path(…))")
         if not isinstance(self.system_prompt, (str, type(None))):
             raise _bad_value("Agent", "system_prompt", self.system_prompt, "a text")
         _check_number("Agent", "max_turns", self.max_turns, 1)
-        if self.timeout is not None and not (is_number(self.timeout, most=LONGEST) and self.timeout):
+        if self.timeout is None:
+            return
+        if not is_number(self.timeout, most=LONGEST) or not self.timeout:
             raise _bad_value("Agent", "timeout", self.timeout, "a number of seconds above 0")
 
     def with_changes(self, **changes: Any) -> Agent:
-        """A copy of the agent, in which some fields of it or of its provider have other values.
+        """Return a copy of the agent with other values for fields of it or of its provider.
 
         Args:
             changes: the values, such as `model="gpt-5"`, `temperature=0` or `skill=None`.
 
         Raises:
-            InvalidAgent: there is no such field, or a value makes no sense.
+            InvalidAgent: a field does not exist, or a value is invalid.
         """
         __tracebackhide__ = True
-        own, of_provider = ({each.name for each in fields(kind)} for kind in (Agent, Provider))
-        if unknown := [name for name in changes if name not in own | of_provider]:
-            known = suggestion(unknown[0], sorted(own | of_provider))
-            raise InvalidAgent(f"Neither an Agent nor a Provider has a field {unknown[0]!r}{known}")
+        agent_fields = {each.name for each in fields(Agent)}
+        provider_fields = {each.name for each in fields(Provider)}
+        for name in changes:
+            if name not in agent_fields | provider_fields:
+                hint = suggestion(name, sorted(agent_fields | provider_fields))
+                raise InvalidAgent(f"Neither an Agent nor a Provider has a field {name!r}{hint}")
         provider = changes.pop("provider", self.provider)
-        asked = Provider(provider) if isinstance(provider, str) else provider
-        if asks := {name: changes.pop(name) for name in of_provider & changes.keys()}:
-            asked = replace(asked, **asks)
-        return replace(self, provider=asked, **changes)
+        provider_changes = {name: changes.pop(name) for name in provider_fields & changes.keys()}
+        if provider_changes:
+            if isinstance(provider, str):
+                provider = Provider(provider)
+            provider = replace(provider, **provider_changes)
+        return replace(self, provider=provider, **changes)
 
     @property
     def label(self) -> str:
-        """What reports call the agent."""
-        skill = f"+{self.skill.name}" if self.skill else ""
-        return self.name or f"{self.asks.model}{skill}"
+        """The name in reports."""
+        if self.name:
+            return self.name
+        model = self.asks.model
+        return f"{model}+{self.skill.name}" if self.skill else model
 
     llm_mock_id = label
 
     @property
     def parts(self) -> dict[str, str]:
-        """What tells the agent from others in a comparison, besides its model: texts by the names of its parts."""
-        options = self.asks.all_options
+        """The configuration besides the model, as texts by name, to compare agents."""
+        options = self.asks.all_options.items()
         parts = {
-            "options": ", ".join(f"{name} {shorten(value)}" for name, value in options.items()),
+            "options": ", ".join(f"{name} {shorten(value)}" for name, value in options),
             "prompt": self.system_prompt,
-            **(self.skill.parts if self.skill else {}),
-            "servers": ", ".join(server.label for server in self.servers),
-            "max_turns": str(self.max_turns),
-            "configuration": ", ".join(map(repr, self.servers)),
         }
+        if self.skill:
+            parts |= self.skill.parts
+        parts["servers"] = ", ".join(server.label for server in self.servers)
+        parts["max_turns"] = str(self.max_turns)
+        parts["configuration"] = ", ".join(map(repr, self.servers))
         return {name: text for name, text in parts.items() if text}
 
     @property
     def asks(self) -> Provider:
-        """The provider, which may have been given as a string."""
+        """The provider as an object, even if it was given as a string."""
         return cast("Provider", self.provider)
 
     @property
@@ -174,17 +204,20 @@ class Agent(Configuration):
 
     @property
     def system(self) -> str | None:
-        """What the model is told first: the skill, then the system prompt."""
-        parts = (self.skill.content if self.skill else None, self.system_prompt)
+        """The whole system prompt: the skill, then the agent's own."""
+        parts = [self.skill.content if self.skill else None, self.system_prompt]
         return "\n\n".join(filter(None, parts)) or None
 
 
-def _all_of(kind: type, name: str, given: Any) -> tuple[Any, ...]:
-    listed = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else None
-    for server in (given,) if listed is None else listed:
-        if listed is None or not isinstance(server, kind):
-            raise _bad_value("Agent", name, server, f"a list of {kind.__name__}")
-    return listed or ()
+def _convert_servers(server_type: type, name: str, given: Any) -> tuple[Any, ...]:
+    expected = f"a list of {server_type.__name__}"
+    if not isinstance(given, Iterable) or isinstance(given, str):
+        raise _bad_value("Agent", name, given, expected)
+    servers = tuple(given)
+    for server in servers:
+        if not isinstance(server, server_type):
+            raise _bad_value("Agent", name, server, expected)
+    return servers
 
 
 def _check_number(owner: str, name: str, value: Any, least: int) -> None:
@@ -192,6 +225,10 @@ def _check_number(owner: str, name: str, value: Any, least: int) -> None:
         raise _bad_value(owner, name, value, f"a whole number from {least}")
 
 
-def _bad_value(owner: str, name: str, value: Any, wanted: str) -> InvalidAgent:
-    shown = shorten(value) if isinstance(value, (str, int, float, list, dict)) else f"of type {type(value).__name__}"
-    return InvalidAgent(f"{name} of {owner}(…) is {shown}; give {wanted}.")
+def _bad_value(owner: str, name: str, value: Any, expected: str) -> InvalidAgent:
+    # The repr of other objects may be long, or hold secrets.
+    if isinstance(value, (str, int, float, list, dict)):
+        given = shorten(value)
+    else:
+        given = f"of type {type(value).__name__}"
+    return InvalidAgent(f"{name} of {owner}(…) is {given}; give {expected}.")

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, for what outlives the event loops of the tests."""
+"""Run coroutines in an event loop of a background thread, which outlives the loops of tests."""
 
 from __future__ import annotations
 
@@ -13,43 +13,57 @@ Result = TypeVar("Result")
 
 
 class LoopClosed(RuntimeError):
-    """The loop has ended, or belongs to the process from which this one was forked off."""
+    """The loop has ended, or belongs to the parent of this forked process."""
 
 
 class BackgroundLoop:
-    """The loop. Its thread does not keep the process from ending."""
+    """An event loop in a daemon thread, which does not keep the process alive."""
 
     def __init__(self) -> None:
         self._process = os.getpid()
-        self._loop = asyncio.SelectorEventLoop()  # whatever policy the project sets: it must be able to watch pipes
-        self._thread = threading.Thread(target=self._loop.run_forever, name="llm-mock-servers", daemon=True)
+        # Independent of the policy that the project sets: it must be able to watch pipes.
+        self._loop = asyncio.SelectorEventLoop()
+        self._thread = threading.Thread(
+            target=self._loop.run_forever,
+            name="llm-mock-servers",
+            daemon=True,
+        )
         self._thread.start()
 
     @property
     def usable(self) -> bool:
-        """Whether it has not been closed, and belongs to this process."""
+        """Return whether the loop is open and belongs to this process."""
+        # A fork has the object, but not the thread.
         return not self._loop.is_closed() and self._process == os.getpid()
 
     def run(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
-        """Run a coroutine, and wait for what it returns or raises; LoopClosed also where it is closed while it runs."""
+        """Run a coroutine and wait for its result.
+
+        Raises:
+            LoopClosed: the loop is closed, or closes meanwhile.
+        """
         future = self._start(coroutine)
         try:
             return future.result()
         except CancelledError:
             raise LoopClosed from None
         except BaseException:
-            future.cancel()  # Ctrl-C in the waiting thread ends what it waits for
+            # Ctrl-C in the waiting thread ends the coroutine too.
+            future.cancel()
             raise
 
     async def run_async(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
-        """Run a coroutine; for code that runs in another event loop."""
+        """Run a coroutine without blocking the event loop of the caller."""
         return await asyncio.wrap_future(self._start(coroutine))
 
     def _start(self, coroutine: Coroutine[Any, Any, Result]) -> Future[Result]:
-        waits_for_itself = threading.current_thread() is self._thread
-        if not self.usable or waits_for_itself:
+        if threading.current_thread() is self._thread:
             coroutine.close()
-            raise RuntimeError("The loop of the servers would wait for itself.") if waits_for_itself else LoopClosed()
+            raise RuntimeError("The loop of the servers would wait for itself.")
+        if not self.usable:
+            # Without close() Python warns that it was never awaited.
+            coroutine.close()
+            raise LoopClosed
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def close(self, shutdown: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -60,10 +74,12 @@ class BackgroundLoop:
         self._loop.close()
 
     async def _shut_down(self, shutdown: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        # The same steps as asyncio.run().
         await shutdown()
-        left = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in left:
+        current = asyncio.current_task()
+        others = [task for task in asyncio.all_tasks() if task is not current]
+        for task in others:
             task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+        await asyncio.gather(*others, return_exceptions=True)
         await self._loop.shutdown_asyncgens()
         await self._loop.shutdown_default_executor()

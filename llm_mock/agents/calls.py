@@ -1,4 +1,4 @@
-"""Between `llm` and the servers: their tools as `llm` tools, and what each call of one was like."""
+"""Offer the tools of servers to `llm`, and record each call of them."""
 
 from __future__ import annotations
 
@@ -11,114 +11,162 @@ from typing import TYPE_CHECKING, Any
 
 import llm
 
-from llm_mock.agents.deadline import Deadline
+from llm_mock.agents.deadline import RunDeadline
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.boundaries.llm.chains import takes_attachment
 from llm_mock.boundaries.llm.executing import is_async
 from llm_mock.core.request import plain
 
 if TYPE_CHECKING:
-    from llm_mock.agents.tools import Tool, ToolAnswer
+    from llm_mock.agents.tools import AgentTool, ToolAnswer
 
 OnToolCall = Callable[[ToolCallRecord], object]
-"""Is told a call of a tool that was made."""
+"""A callback for each finished tool call."""
 
 
 class ToolFailed(Exception):
-    """Tells `llm` that a tool failed; the model is told the message."""
+    """Reports the failure of a tool to `llm`, which passes the message to the model."""
 
 
 @dataclass
 class _Call:
-    """A call that the model asked for: the `llm` tool call, and how it went."""
+    """A tool call that the model requested, and its outcome."""
 
-    asked: Any
+    requested: Any
     answer: ToolAnswer | None = None
     duration: float = 0.0
 
 
+# The call whose tool is about to run. A context variable, because `llm` runs the tools of
+# asynchronous models as concurrent tasks.
 _current: ContextVar[_Call] = ContextVar("llm_mock_tool_call")
-"""The call whose tool is about to run; `llm` runs tools of asynchronous models as tasks, each with a context."""
 
 
 class ToolCalls:
-    """The tools of a run, and the calls of its current turn; `on_tool_call` is told each call once it was made."""
+    """The tools of a run, and the tool calls of its current turn.
 
-    def __init__(self, tools: Sequence[Tool], model: Any, on_tool_call: OnToolCall | None = None) -> None:
+    Args:
+        tools: the tools of servers and skills.
+        model: the `llm` model.
+        on_tool_call: a callback for each finished call.
+    """
+
+    def __init__(
+        self,
+        tools: Sequence[AgentTool],
+        model: Any,
+        on_tool_call: OnToolCall | None = None,
+    ) -> None:
         self._model = model
-        self.deadline = Deadline(None)
-        """When the run must be over."""
+        self.deadline = RunDeadline(None)
+        """The deadline of the run."""
         self._on_tool_call = on_tool_call
         self._turn: list[_Call] = []
-        called = self._call_async if is_async(model) else self._call
-        self.tools = [llm.Tool(tool.name, tool.description or None, tool.input_schema, called(tool)) for tool in tools]
-        """Tools for `llm`."""
+        self.tools = [self._new_tool(tool) for tool in tools]
+        """The tools for `llm`."""
 
-    def begin(self, asked: Sequence[Any]) -> None:
-        """The model asked for these `llm` tool calls; they are about to be made."""
-        self._turn = [_Call(call) for call in asked]
+    def _new_tool(self, tool: AgentTool) -> llm.Tool:
+        implementation = (
+            self._new_async_call(tool) if is_async(self._model) else self._new_call(tool)
+        )
+        return llm.Tool(tool.name, tool.description or None, tool.input_schema, implementation)
 
-    def before_call(self, tool: Any, asked: Any) -> None:
-        """What `llm` tells of a call before it makes it."""
-        _current.set(self._of(asked))
+    def begin(self, requested: Sequence[Any]) -> None:
+        """Start a turn with the `llm` tool calls that the model requested."""
+        self._turn = [_Call(call) for call in requested]
 
-    def after_call(self, tool: Any, asked: Any, result: Any) -> None:
-        """What `llm` tells of a call after it made it."""
+    def before_call(self, tool: Any, requested: Any) -> None:
+        """Handle the callback of `llm` before a call."""
+        _current.set(self._find(requested))
+
+    def after_call(self, tool: Any, requested: Any, result: Any) -> None:
+        """Handle the callback of `llm` after a call."""
         if self._on_tool_call is not None:
-            self._on_tool_call(_record(self._of(asked), result))
+            self._on_tool_call(_new_record(self._find(requested), result))
 
-    def _of(self, asked: Any) -> _Call:
-        return next((call for call in self._turn if call.asked is asked), None) or _Call(asked)
+    def _find(self, requested: Any) -> _Call:
+        for call in self._turn:
+            # Two calls may be equal, so identity decides.
+            if call.requested is requested:
+                return call
+        return _Call(requested)
 
     def records(self, results: Sequence[Any]) -> tuple[ToolCallRecord, ...]:
-        """The calls of the turn, in the order in which the model asked for them, by the `llm` results."""
-        remaining = list(results)  # before 0.32 an asynchronous model gets none for what is no tool
-        return tuple(_record(call, _taken(remaining, call.asked)) for call in self._turn)
+        """Return the calls of the turn in the order of the requests.
 
-    def _call(self, tool: Tool) -> Callable[..., Any]:
+        Args:
+            results: the `llm` results.
+        """
+        remaining = list(results)
+        records = []
+        for call in self._turn:
+            # Before llm 0.32 an asynchronous model gets no result for an unknown tool.
+            result = _take_result(remaining, call.requested)
+            records.append(_new_record(call, result))
+        return tuple(records)
+
+    def _new_call(self, tool: AgentTool) -> Callable[..., Any]:
         def call(**arguments: Any) -> Any:
             start = time.perf_counter()
-            return self._given(tool.call(arguments, self.deadline.for_call(tool.timeout)), start)
+            timeout = self.deadline.limit(tool.timeout)
+            return self._finish(tool.call(arguments, timeout), start)
 
         return call
 
-    def _call_async(self, tool: Tool) -> Callable[..., Any]:
+    def _new_async_call(self, tool: AgentTool) -> Callable[..., Any]:
         async def call(**arguments: Any) -> Any:
             start = time.perf_counter()
-            return self._given(await tool.call_async(arguments, self.deadline.for_call(tool.timeout)), start)
+            timeout = self.deadline.limit(tool.timeout)
+            return self._finish(await tool.call_async(arguments, timeout), start)
 
         return call
 
-    def _given(self, answer: ToolAnswer, start: float) -> Any:
-        """What `llm` is given as the output of a tool."""
+    def _finish(self, answer: ToolAnswer, start: float) -> Any:
+        """Record an answer and return it as the output for `llm`."""
         call = _current.get()
-        call.answer, call.duration = answer, time.perf_counter() - start
+        call.answer = answer
+        call.duration = time.perf_counter() - start
         if answer.is_error:
             raise ToolFailed(answer.text)
-        taken = [item for item in answer.attachments if takes_attachment(self._model, item.type)]
-        notes = [_left_out(item) for item in answer.attachments if item not in taken]
-        return llm.ToolOutput("\n".join(filter(None, [output_text(answer.text, answer.structured), *notes])), taken)
+        attachments = []
+        lines = [output_text(answer.text, answer.structured)]
+        for attachment in answer.attachments:
+            if takes_attachment(self._model, attachment.type):
+                attachments.append(attachment)
+            else:
+                lines.append(_describe_left_out(attachment))
+        return llm.ToolOutput("\n".join(filter(None, lines)), attachments)
 
 
-def _left_out(attachment: Any) -> str:
+def _describe_left_out(attachment: Any) -> str:
+    kind = attachment.type or "an attachment"
     size = f", {len(attachment.content):,} bytes" if attachment.content else ""
-    return f"[{attachment.type or 'an attachment'}{size}: left out, the model does not take it]"
+    return f"[{kind}{size}: left out, the model does not take it]"
 
 
-def _taken(results: list[Any], asked: Any) -> Any:
-    """The result of a call, which is taken out; None where there is none. Some providers give no ids."""
-    called = (asked.name, asked.tool_call_id)
-    position = next((at for at, result in enumerate(results) if (result.name, result.tool_call_id) == called), None)
-    return None if position is None else results.pop(position)
+def _take_result(results: list[Any], requested: Any) -> Any:
+    """Remove the result of a call from the list and return it, or None without one."""
+    for position, result in enumerate(results):
+        # Some providers give no ids, so the name counts too.
+        if (result.name, result.tool_call_id) == (requested.name, requested.tool_call_id):
+            return results.pop(position)
+    return None
 
 
-def _record(call: _Call, result: Any) -> ToolCallRecord:
+def _new_record(call: _Call, result: Any) -> ToolCallRecord:
+    if result is None:
+        output = f'tool "{call.requested.name}" does not exist'
+    else:
+        output = str(result.output)
     failed = result is None or result.exception is not None
-    output = f'tool "{call.asked.name}" does not exist' if result is None else str(result.output)
-    answer, arguments = call.answer, plain(call.asked.arguments)
+    answer = call.answer
+    arguments = plain(call.requested.arguments)
+    if not isinstance(arguments, dict):
+        # A model may give any JSON value.
+        arguments = {"_raw": arguments}
     return ToolCallRecord(
-        name=call.asked.name,
-        arguments=arguments if isinstance(arguments, dict) else {"_raw": arguments},  # a model may give any JSON value
+        name=call.requested.name,
+        arguments=arguments,
         result=None if failed else output,
         error=output.removeprefix("Error: ") if failed else None,
         duration=call.duration,
@@ -128,24 +176,30 @@ def _record(call: _Call, result: Any) -> ToolCallRecord:
 
 
 def output_text(text: str, structured: Any) -> str:
-    """What the model is told of a result: its text, and its structured content where the text does not say the same.
+    """Return the output for the model: the text, and structured content that it lacks.
 
-    The protocol wants servers to say both alike; an SDK puts what is no object under the name `result`.
+    MCP wants servers to send structured content as text too, but not all do.
     """
-    if structured is None or _says_the_same(text, structured):
+    if structured is None or _has_same_content(text, structured):
         return text
-    return "\n".join(filter(None, [text, json.dumps(structured, ensure_ascii=False)]))
+    dumped = json.dumps(structured, ensure_ascii=False)
+    return "\n".join(filter(None, [text, dumped]))
 
 
-def _says_the_same(text: str, structured: Any) -> bool:
-    bare = structured["result"] if isinstance(structured, Mapping) and list(structured) == ["result"] else structured
-    if text == bare or (isinstance(bare, list) and text == "\n".join(map(_as_text, bare))):
+def _has_same_content(text: str, structured: Any) -> bool:
+    value = structured
+    # The MCP SDK wraps a value that is not an object.
+    if isinstance(structured, Mapping) and list(structured) == ["result"]:
+        value = structured["result"]
+    if text == value:
+        return True
+    if isinstance(value, list) and text == "\n".join(map(_as_text, value)):
         return True
     try:
-        said = json.loads(text)
+        parsed = json.loads(text)
     except ValueError:
         return False
-    return bool(said in (structured, bare))
+    return bool(parsed in (structured, value))
 
 
 def _as_text(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The time that a run of an agent may take."""
+"""Limit the time of a run."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ class RunTimedOut(Exception):
     """The time of a run is up."""
 
 
-class Deadline:
-    """So many seconds from now; None is no end."""
+class RunDeadline:
+    """A point in time.
+
+    Args:
+        seconds: the seconds until then; None for no deadline.
+    """
 
     def __init__(self, seconds: float | None) -> None:
         self.seconds = seconds
@@ -18,18 +22,25 @@ class Deadline:
 
     @property
     def left(self) -> float | None:
-        """Seconds until then, 0 once it has passed; None where there is no end."""
-        return None if self._end is None else max(0.0, self._end - time.monotonic())
+        """The seconds until the deadline, at least 0; None without one."""
+        if self._end is None:
+            return None
+        return max(0.0, self._end - time.monotonic())
 
     def check(self) -> None:
-        """Raise RunTimedOut where it has passed."""
+        """Raise RunTimedOut if the deadline has passed."""
         if self.left == 0:
-            self.passed()
+            self.raise_error()
 
-    def passed(self) -> None:
+    def raise_error(self) -> None:
         """Raise RunTimedOut."""
-        raise RunTimedOut(f"timeout={self.seconds:g} was reached: the run took longer than that many seconds")
+        raise RunTimedOut(
+            f"timeout={self.seconds:g} was reached: the run took longer than that many seconds"
+        )
 
-    def for_call(self, own: float | None) -> float | None:
-        """The seconds that a call of a tool may take: what is left, or what it may by itself where that is less."""
-        return self.left if own is None or self.left is None else min(own, self.left)
+    def limit(self, timeout: float | None) -> float | None:
+        """Return the shorter of a timeout and the time left; None is no limit."""
+        left = self.left
+        if timeout is None or left is None:
+            return left
+        return min(timeout, left)

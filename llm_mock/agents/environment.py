@@ -1,4 +1,4 @@
-"""The environment of a server: the test process's own without its secrets, and what the configuration adds."""
+"""Build the environment of a server: that of the test process without its secrets, and `env`."""
 
 from __future__ import annotations
 
@@ -18,74 +18,110 @@ from llm_mock.support.redaction import Redactor, hide, is_secret_name
 from llm_mock.support.text import shorten_name
 
 
-def environment_of(server: Server) -> dict[str, str]:
-    """All variables that a server is started with.
+def build_environment(server: Server) -> dict[str, str]:
+    """Return all environment variables for a server.
 
-    Of the variables of this process it gets those that hold no secret, by their name (`OPENAI_API_KEY`) or their value
-    (a password in a URL). The folder of the running Python comes first in PATH, so that `python` is the one with
-    which the tests run; a PATH in `env` is taken as it is.
+    Variables of this process are passed on unless they hold a secret, by their name
+    (`OPENAI_API_KEY`) or their value (a password in a URL). The folder of the running Python comes
+    first in PATH, so `python` is the one that runs the tests; a PATH in `env` is used as it is.
     """
     __tracebackhide__ = True
-    clean = Redactor().clean
-    passed_on = {name: v for name, v in os.environ.items() if not is_secret_name(name) and clean(v) == v}
-    folders = [os.path.dirname(sys.executable), *filter(None, [passed_on.get("PATH", os.defpath)])]
-    no_test = {FOLDER_VARIABLE: ""}  # it runs for the whole session
-    return {**passed_on, **no_test, "PATH": os.pathsep.join(folders), **resolved(server, "env")}
+    redactor = Redactor()
+    environment = {}
+    for name, value in os.environ.items():
+        if not is_secret_name(name) and redactor.clean(value) == value:
+            environment[name] = value
+    # A server outlives the test that starts it, so it belongs to no test.
+    environment[FOLDER_VARIABLE] = ""
+    folders = [os.path.dirname(sys.executable), environment.get("PATH", os.defpath)]
+    environment["PATH"] = os.pathsep.join(filter(None, folders))
+    return environment | resolve_variables(server, "env")
 
 
 def whole_environment(**others: str) -> dict[str, str]:
-    """All variables of this process, its secrets too, and others, as the `env` of a server that is to have them."""
+    """Return all variables of this process, secrets included, and others, as `env` of a server."""
     return {name: literal(value) for name, value in {**os.environ, **others}.items()}
 
 
-def resolved(server: Server, field: str) -> dict[str, str]:
-    """`env` or `headers` of a server with the values of the variables that they refer to, which must be set."""
+def resolve_variables(server: Server, field: str) -> dict[str, str]:
+    """Return `env` or `headers` of a server with the values of `${NAME}`.
+
+    Raises:
+        ServerError: a variable is not set.
+    """
     __tracebackhide__ = True
     values: Mapping[str, str] = getattr(server, field, {})
-    return {name: interpolated(text, partial(_value_of, server, f"{field}[{name!r}]")) for name, text in values.items()}
+    resolved = {}
+    for name, text in values.items():
+        get_value = partial(_get_value, server, f"{field}[{name!r}]")
+        resolved[name] = interpolated(text, get_value)
+    return resolved
 
 
-def _value_of(server: Server, where: str, variable: str) -> str | None:
+def _get_value(server: Server, where: str, variable: str) -> str | None:
     __tracebackhide__ = True
+    # `${a b}` is no reference, but text.
     if not NAME.fullmatch(variable):
         return None
     if variable not in os.environ:
         raise ServerError(
-            f"The server {shorten_name(server.label)!r} needs the environment variable {variable} ({where} has "
-            f"${{{variable}}}), which is not set. Set it, or write $${{{variable}}} if that very text is meant."
+            f"The server {shorten_name(server.label)!r} needs the environment variable {variable} "
+            f"({where} has ${{{variable}}}), which is not set. Set it, or write $${{{variable}}} "
+            "if that very text is meant."
         )
     return os.environ[variable]
 
 
-def secrets_of(server: Server) -> list[str]:
-    """The secrets that a server is given by its configuration."""
-    given = [(getattr(server, field, {}), resolved(server, field)) for field in ("env", "headers")]
-    return [value[name] for written, value in given for name in value if _is_secret(name, written[name])]
-
-
 def hide_secrets_of(servers: Sequence[Server]) -> None:
-    """Keep the secrets of servers out of all that is shown; one that refers to a variable that is not set has none."""
+    """Redact the secrets in the configuration of servers from all output."""
     for server in servers:
+        # A variable that is not set is reported when the server starts.
         with contextlib.suppress(ServerError):
-            hide(*secrets_of(server))
+            hide(*_collect_secrets(server))
+
+
+def _collect_secrets(server: Server) -> list[str]:
+    secrets = []
+    for field in ("env", "headers"):
+        configured: Mapping[str, str] = getattr(server, field, {})
+        for name, value in resolve_variables(server, field).items():
+            if _is_secret(name, configured[name]):
+                secrets.append(value)
+    return secrets
 
 
 def _is_secret(name: str, value: str) -> bool:
+    if any(map(is_secret_name, [name, *references_in(value)])):
+        return True
+    # Does the redactor know the name, such as a header with credentials?
     probe = {name: "x" * 20}
-    return any(map(is_secret_name, [name, *references_in(value)])) or Redactor().clean(probe) != probe
+    return bool(Redactor().clean(probe) != probe)
 
 
-def command_of(server: Server, environment: Mapping[str, str]) -> list[str]:
-    """The command of a server, its first word the path of the executable file; that and its folder must exist."""
+def resolve_command(server: Server, environment: Mapping[str, str]) -> list[str]:
+    """Return the command of a server with the path of its executable file.
+
+    Raises:
+        ServerError: the file or the folder of the server does not exist.
+    """
     __tracebackhide__ = True
     label = shorten_name(server.label)
     if server.cwd is not None and not Path(server.cwd).is_dir():
-        raise ServerError(f"The server {label!r} cannot run in {str(server.cwd)!r}: there is no such folder.")
-    command, *words = [*server.command, *(server.args if isinstance(server, MCPServer) else ())]
-    why = f"it is in none of the folders of PATH: {environment['PATH']}"
+        folder = str(server.cwd)
+        raise ServerError(
+            f"The server {label!r} cannot run in {folder!r}: there is no such folder."
+        )
+    command, *arguments = server.command
+    if isinstance(server, MCPServer):
+        arguments += server.args
+    reason = f"it is in none of the folders of PATH: {environment['PATH']}"
     if os.path.dirname(command):
-        command, why = os.path.join(os.path.abspath(server.cwd or ""), command), "there is no such executable file"
+        # As a shell would, a relative path starts at the folder of the server.
+        command = os.path.join(os.path.abspath(server.cwd or ""), command)
+        reason = "there is no such executable file"
     found = shutil.which(command, path=environment["PATH"])
     if found is None:
-        raise ServerError(f"The server {label!r} cannot be started: {command!r} was not found; {why}.")
-    return [os.path.abspath(found), *words]
+        raise ServerError(
+            f"The server {label!r} cannot be started: {command!r} was not found; {reason}."
+        )
+    return [os.path.abspath(found), *arguments]

@@ -1,4 +1,4 @@
-"""Compares the agents of a run: all of them, and the models, prompts and skills that they have; the best first."""
+"""Compare the agents of a run, and their models, prompts and skills; the best comes first."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from llm_mock.agents.summary import Sums, add
 from llm_mock.support.text import columns, dollars, seconds, shorten_name
 
 PARTS = ("model", "options", "prompt", "skill", "references", "servers", "max_turns")
-"""What is said of agents that have one name, where it differs."""
+"""The parts that are shown for agents of one name, if they differ."""
 COMPARED = ("model", "prompt", "skill")
-"""What is compared by itself, where agents differ in it and in something else."""
+"""The parts that get a table of their own."""
 NONE = "none"
 SHOWN_PART = 40
 SHOWN_NAME = 110
@@ -21,91 +21,121 @@ Row = dict[str, Any]
 
 
 def rows(sums: Sums) -> list[Row]:
-    """The sums of all agents, the best first: by the rate of passed tests, then by cost and name.
+    """Return the totals of all agents, sorted by pass rate, cost and name.
 
-    Those with the same rate have the same `rank`; one whose tests were all skipped has none.
+    Agents with the same rate have the same `rank`; an agent without tests that count has none.
     """
-    shown = [{**row, "parts": _shown_parts(row["parts"])} for row in _told_apart(list(sums.values()))]
-    return _ranked(shown)
+    described = []
+    for row in _distinguish(list(sums.values())):
+        described.append({**row, "parts": _shorten_parts(row["parts"])})
+    return _rank(described)
 
 
 def rows_by_part(sums: Sums) -> dict[str, list[Row]]:
-    """The same of models, prompts and skills: of each of these the sums of all agents that have it.
+    """Return for models, prompts and skills the totals of all agents that share one.
 
-    A part is left out where the rows would be those of the agents: none differ in it, or they differ in nothing else.
+    A part is left out if its rows would be those of the agents, or only one.
     """
     compared = {}
     for part in COMPARED:
-        added: Sums = {}
+        totals: Sums = {}
         for row in sums.values():
             value = row["parts"].get(part, NONE)
-            add(added, {value: {**row, "agent": shorten_name(value, SHOWN_PART), "parts": {}}})
-        if 1 < len(added) < len(sums):
-            compared[part] = _ranked(_numbered(added.values()))
+            named = {**row, "agent": shorten_name(value, SHOWN_PART), "parts": {}}
+            add(totals, {value: named})
+        if 1 < len(totals) < len(sums):
+            compared[part] = _rank(_number(totals.values()))
     return compared
 
 
-def _ranked(found: Iterable[Row]) -> list[Row]:
-    def order(row: Row) -> tuple[Any, ...]:
-        rate = _rate(row)
-        return (rate is None, -(rate or 0), row["cost_usd"] is None, row["cost_usd"] or 0, row["agent"])
-
-    ordered = sorted(found, key=order)
-    rates = [_rate(row) for row in ordered]
-    return [
-        {"rank": None if rate is None else rates.index(rate) + 1, **row}
-        for rate, row in zip(rates, ordered, strict=True)
-    ]
+def _rank(found: Iterable[Row]) -> list[Row]:
+    ordered = sorted(found, key=_get_order)
+    rates = [_get_rate(row) for row in ordered]
+    ranked = []
+    for row, rate in zip(ordered, rates, strict=True):
+        rank = None if rate is None else rates.index(rate) + 1
+        ranked.append({"rank": rank, **row})
+    return ranked
 
 
-def _rate(row: Row) -> float | None:
+def _get_order(row: Row) -> tuple[Any, ...]:
+    rate = _get_rate(row)
+    cost = row["cost_usd"]
+    # Unknown rates and costs come last.
+    return rate is None, -(rate or 0), cost is None, cost or 0, row["agent"]
+
+
+def _get_rate(row: Row) -> float | None:
     return row["passed"] / row["tests"] if row["tests"] else None
 
 
-def _told_apart(found: Sequence[Row]) -> Iterator[Row]:
-    """The sums; agents of one name are called by what differs, and numbered where no word does."""
+def _distinguish(found: Sequence[Row]) -> Iterator[Row]:
+    """Add the parts that differ to the names of agents with one name, or else a number."""
     named = []
     for row in found:
-        alike = [other["parts"] for other in found if other["agent"] == row["agent"]]
-        names = [name for name in PARTS if len({parts.get(name) for parts in alike}) > 1]
-        parts = _shown_parts(row["parts"])
-        differing = "; ".join(f"{name}: {parts.get(name, NONE)}" for name in names)
-        named.append({**row, "agent": f"{row['agent']} ({differing})" if differing else row["agent"]})
-    return _numbered(named)
+        name = row["agent"]
+        same_name = [other["parts"] for other in found if other["agent"] == name]
+        parts = _shorten_parts(row["parts"])
+        differences = []
+        for part in PARTS:
+            if len({others.get(part) for others in same_name}) > 1:
+                differences.append(f"{part}: {parts.get(part, NONE)}")
+        if differences:
+            name = f"{name} ({'; '.join(differences)})"
+        named.append({**row, "agent": name})
+    return _number(named)
 
 
-def _numbered(found: Iterable[Row]) -> Iterator[Row]:
-    """The sums, of which no two have one name."""
-    times: Counter[str] = Counter()
+def _number(found: Iterable[Row]) -> Iterator[Row]:
+    """Number the agents that still have one name."""
+    uses: Counter[str] = Counter()
     for row in found:
         name = row["agent"]
-        times[name] += 1
-        yield {**row, "agent": name if times[name] == 1 else f"{name} #{times[name]}"}
+        uses[name] += 1
+        if uses[name] > 1:
+            yield {**row, "agent": f"{name} #{uses[name]}"}
+        else:
+            yield {**row}
 
 
-def _shown_parts(parts: Mapping[str, str]) -> dict[str, str]:
+def _shorten_parts(parts: Mapping[str, str]) -> dict[str, str]:
     return {name: shorten_name(text, SHOWN_PART) for name, text in parts.items()}
 
 
 def tables(sums: Sums) -> str:
-    """The sums of all agents, a line for each; below them those of the parts that are compared."""
+    """Return a table of all agents, and one for each part that is compared."""
     compared = {"agent": rows(sums), **rows_by_part(sums)}
-    return "\n\n".join(_table(name, found) for name, found in compared.items())
+    return "\n\n".join(_format_table(name, found) for name, found in compared.items())
 
 
-def _table(name: str, found: Sequence[Row]) -> str:
-    head = ("#", name, "passed", "rate", "runs", "turns", "tool calls", "tokens", "cost", "time")
-    return "\n".join(columns([head, *map(_cells, found)], leading=2))
+def _format_table(name: str, found: Sequence[Row]) -> str:
+    header = (
+        "#",
+        name,
+        "passed",
+        "rate",
+        "runs",
+        "turns",
+        "tool calls",
+        "tokens",
+        "cost",
+        "time",
+    )
+    return "\n".join(columns([header, *map(_format_cells, found)], leading=2))
 
 
-def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _format_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    rate = f"{100 * row['passed'] / row['tests']:.0f} %" if row["tests"] else "-"
+    cost = row["cost_usd"]
     return (
         str(row["rank"] or "-"),
         shorten_name(row["agent"], SHOWN_NAME),
         f"{row['passed']} of {row['tests']}",
-        f"{100 * row['passed'] / row['tests']:.0f} %" if row["tests"] else "-",
-        *(f"{row[name]:,}" for name in ("runs", "turns", "tool_calls")),
+        rate,
+        f"{row['runs']:,}",
+        f"{row['turns']:,}",
+        f"{row['tool_calls']:,}",
         f"{row['input_tokens'] + row['output_tokens']:,}",
-        dollars(None if row["cost_usd"] is None else Decimal(str(row["cost_usd"]))),
+        dollars(None if cost is None else Decimal(str(cost))),
         seconds(row["duration_s"]),
     )

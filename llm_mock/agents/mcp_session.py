@@ -1,4 +1,7 @@
-"""A connection to one MCP server, from its start to its end. Imports `mcp`, so it is imported when a server is used."""
+"""Connect to one MCP server, from its start to its end.
+
+The module imports `mcp`, so it is imported when a server is used.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from mcp import Client, MCPError
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from llm_mock.agents.environment import hide_secrets_of, resolved
+from llm_mock.agents.environment import hide_secrets_of, resolve_variables
 from llm_mock.agents.mcp_stdio import Stdio
 from llm_mock.agents.servers import MCPServer
 from llm_mock.agents.tools import ToolAnswer
@@ -28,25 +31,25 @@ from llm_mock.support.text import exit_status, shorten, shorten_name
 if TYPE_CHECKING:
     import llm
 
-MOST_PAGES = 100
-"""After so many pages of tools, a server is taken to have no last one."""
+MAX_PAGES = 100
+"""The pages of tools after which a server is assumed to have no last one."""
 PROBE_TIMEOUT = 5.0
-"""Seconds that a server which left a call unanswered has to show that it still lives."""
+"""The seconds to list tools for a server that left a call unanswered."""
 CLOSING = 2.0
-"""Seconds that the protocol may take to close a session."""
+"""The seconds that the protocol may take to close a session."""
 ENDING_AT_URL = 8.0
-"""Seconds that a session with a server at a URL may take to end."""
+"""The seconds that a session with a server at a URL may take to end."""
 CONNECT_TIMEOUT = 30.0
-"""Seconds for connecting to a URL and for sending; how long an answer may take is up to each call."""
+"""The seconds to connect to a URL and to send; each call limits its own answer."""
 SHOWN_LINES = 20
-"""How many of the last lines of its stderr a message shows."""
+"""The last lines of stderr in a message."""
 SHOWN_LINE = 300
 
 
 class MCPSession:
-    """One server that is started, or connected to, once. All of it belongs to the background loop.
+    """A server that is started, or connected to, once; it belongs to the background loop.
 
-    The session is opened and closed by one task, as `mcp` wants it; calls come from others.
+    `mcp` requires that one task opens and closes the session; calls come from other tasks.
     """
 
     def __init__(self, server: MCPServer) -> None:
@@ -62,117 +65,156 @@ class MCPSession:
 
     @property
     def alive(self) -> bool:
-        """Whether calls have a chance: it was started, and neither died nor was stopped."""
-        return self._client.done() and not self._task.done() and not self._over.is_set() and self._status is None
+        """Return whether the server was started and has neither died nor been stopped."""
+        is_started = self._client.done()
+        is_over = self._task.done() or self._over.is_set() or self._status is not None
+        return is_started and not is_over
 
     @property
     def _status(self) -> int | None:
         return self._stdio.process.status if self._stdio else None
 
     async def opened(self) -> None:
-        """Wait until the server has started; where it does not in time, nothing of it is left running."""
+        """Wait until the server has started.
+
+        Raises:
+            ServerError: it did not start in time; nothing of it is left running.
+        """
         either: set[asyncio.Future[Any]] = {self._task, self._client}
+        timeout = self.server.start_timeout
+        failure = None
         try:
-            await asyncio.wait(either, timeout=self.server.start_timeout, return_when="FIRST_COMPLETED")
+            await asyncio.wait(either, timeout=timeout, return_when="FIRST_COMPLETED")
         finally:
-            failure = None if self._client.done() else await self._abandon()
+            # Also if this is cancelled.
+            if not self._client.done():
+                failure = await self._abandon()
         if failure is not None:
             raise failure
 
     async def _serve(self) -> None:
-        # What a server may ask of its client (sampling, elicitation) is refused by the library's defaults.
+        # The library's defaults refuse requests of a server to its client (sampling, elicitation).
         async with self._connection() as transport, Client(transport) as client:
             self._client.set_result(client)
             await self._over.wait()
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Any]:
-        if self.server.url is not None and self.server.transport == "sse":
-            headers = resolved(self.server, "headers")
-            yield sse_client(self.server.url, headers, CONNECT_TIMEOUT, sse_read_timeout=LONGEST)
+        server = self.server
+        if server.url is None:
+            self._stdio = Stdio(server, self._over)
+            try:
+                yield self._stdio.transport()
+            finally:
+                await self._stdio.end(at_once=self._at_once or not self._client.done())
             return
-        if self.server.url is not None:
-            timeout = httpx2.Timeout(CONNECT_TIMEOUT, read=None)
-            async with httpx2.AsyncClient(headers=resolved(self.server, "headers"), timeout=timeout) as client:
-                yield streamable_http_client(self.server.url, http_client=client)
+        headers = resolve_variables(server, "headers")
+        if server.transport == "sse":
+            yield sse_client(server.url, headers, CONNECT_TIMEOUT, sse_read_timeout=LONGEST)
             return
-        self._stdio = Stdio(self.server, self._over)
-        try:
-            yield self._stdio.transport()
-        finally:
-            await self._stdio.end(at_once=self._at_once or not self._client.done())
+        timeout = httpx2.Timeout(CONNECT_TIMEOUT, read=None)
+        async with httpx2.AsyncClient(headers=headers, timeout=timeout) as client:
+            yield streamable_http_client(server.url, http_client=client)
 
     async def _abandon(self) -> ServerError:
-        """End what did not start, and say why it did not."""
+        """End a server that did not start, and return the reason."""
         timed_out = not self._task.done()
         self._task.cancel()
         await asyncio.wait({self._task})
-        error = None if self._task.cancelled() else self._task.exception()
-        while inner := cast("Sequence[BaseException]", getattr(error, "exceptions", ())):  # task groups wrap it
-            error = inner[0]
-        return self._start_failure(None if timed_out else error)
+        error = None
+        if not self._task.cancelled():
+            # Retrieved in any case, as asyncio logs an exception that nobody retrieves.
+            error = _unwrap_groups(self._task.exception())
+        return self._describe_start_failure(None if timed_out else error)
 
-    def _start_failure(self, error: BaseException | None) -> ServerError:
-        """Why it did not start; without an error because it took too long."""
+    def _describe_start_failure(self, error: BaseException | None) -> ServerError:
+        """Return the reason for a failed start; no error means a timeout."""
         if isinstance(error, ServerError):
             return error
-        if self._stdio is None:
-            url = redacted(self.server.url)
-            at = f" at {url}" if self.server.label != url else ""
-            waited = f"did not answer within {self.server.start_timeout:g} seconds (start_timeout)."
-            first = ' Does it speak SSE? Say transport="sse".' if self._may_speak_sse else ""
-            return ServerError(
-                f"The {self._named}{at} {f'cannot be used: {_said(error)}.' if error else waited}{first}"
-            )
-        if self._stdio.is_no_server:
-            return ServerError(f"{shorten_name(self.server.label)!r} is no MCP server; it was ended.{self._written()}")
-        if self._stdio.own_status is not None:
-            return self._exited(self._stdio.own_status)
-        return self._refused(error) if error else self._too_slow(self.server.start_timeout)
+        stdio = self._stdio
+        if stdio is None:
+            return self._describe_url_failure(error)
+        if stdio.is_no_server:
+            label = shorten_name(self.server.label)
+            return ServerError(f"{label!r} is not an MCP server; it was ended.{self._get_output()}")
+        if stdio.own_status is not None:
+            return self._exited(stdio.own_status)
+        if error is not None:
+            return self._refused(error)
+        return self._too_slow(self.server.start_timeout)
 
-    @property
-    def _may_speak_sse(self) -> bool:
-        return self.server.transport is None and (self.server.url or "").rstrip("/").endswith("/sse")
+    def _describe_url_failure(self, error: BaseException | None) -> ServerError:
+        server = self.server
+        url = redacted(server.url)
+        text = f"The {self._named}"
+        if server.label != url:
+            text += f" at {url}"
+        if error is not None:
+            text += f" cannot be used: {_describe_error(error)}."
+        else:
+            text += f" did not answer within {server.start_timeout:g} seconds (start_timeout)."
+        # The usual path of servers of the first version of the protocol.
+        may_speak_sse = (server.url or "").rstrip("/").endswith("/sse")
+        if server.transport is None and may_speak_sse:
+            text += ' Does it speak SSE? Say transport="sse".'
+        return ServerError(text)
 
     def _exited(self, status: int) -> ServerError:
-        return ServerError(f"The {self._named} ended when it was started, {exit_status(status)}.{self._written()}")
+        how = f"ended when it was started, {exit_status(status)}"
+        return ServerError(f"The {self._named} {how}.{self._get_output()}")
 
     def _too_slow(self, seconds: float) -> ServerError:
-        waited = f"did not start within {seconds:g} seconds (start_timeout); it was ended."
-        return ServerError(f"The {self._named} {waited}{self._written()}")
+        how = f"did not start within {seconds:g} seconds (start_timeout); it was ended"
+        return ServerError(f"The {self._named} {how}.{self._get_output()}")
 
     def _refused(self, error: BaseException) -> ServerError:
-        return ServerError(f"The {self._named} refused to start: {_said(error)}.{_last_lines(self.stderr())}")
+        reason = _describe_error(error)
+        last_lines = _format_last_lines(self.stderr())
+        return ServerError(f"The {self._named} refused to start: {reason}.{last_lines}")
 
-    def _written(self) -> str:
-        """What it wrote while it started, for the end of a message."""
+    def _get_output(self) -> str:
+        """Return the output of a server that did not start, for the end of a message."""
         stderr = self.stderr()
         if self._stdio is None or not self._stdio.other_lines:
-            return _last_lines(stderr)
-        shown = "".join(f"\n  {shorten(line)}" for line in self._stdio.other_lines)
-        return f"\nIt wrote to stdout what is no message of MCP:{shown}{_last_lines(stderr) if stderr.strip() else ''}"
+            return _format_last_lines(stderr)
+        lines = ["", "It wrote lines to stdout that are not messages of MCP:"]
+        lines += [f"  {shorten(line)}" for line in self._stdio.other_lines]
+        text = "\n".join(lines)
+        return text + _format_last_lines(stderr) if stderr.strip() else text
 
     def stderr(self) -> str:
-        """The first and the last of what the server wrote to stderr, without secrets."""
+        """Return the first and the last of the server's stderr, without secrets."""
         return str(redacted(self._stdio.stderr())) if self._stdio else ""
 
     async def stop(self, at_once: bool = False) -> None:
-        """Close the session, and end the server and all that it started; `at_once` does not let it end by itself."""
+        """Close the session, and end the server and its child processes.
+
+        Args:
+            at_once: whether to kill it instead of letting it end by itself.
+        """
         self._at_once = self._at_once or at_once
         self._over.set()
         ending = self._stdio.process.ending_timeout if self._stdio else ENDING_AT_URL
         await asyncio.wait({self._task}, timeout=ending + CLOSING)
-        self._task.cancel()  # a server at a URL that does not answer when the session is closed
+        # A server at a URL may not answer when the session is closed.
+        self._task.cancel()
         await asyncio.wait({self._task})
         if not self._task.cancelled():
-            self._task.exception()  # a server that ends badly has ended all the same
+            # Retrieved, as asyncio logs an exception that nobody retrieves.
+            self._task.exception()
 
     async def tools(self) -> list[types.Tool]:
-        """What the server offers now, all pages of it; a ServerError where it does not tell within `start_timeout`."""
-        seconds = min(self.server.start_timeout, PROBE_TIMEOUT if self._unanswered else self.server.start_timeout)
+        """Return all tools that the server offers now.
+
+        Raises:
+            ServerError: it does not list them within `start_timeout`.
+        """
+        seconds = self.server.start_timeout
+        if self._unanswered:
+            seconds = min(seconds, PROBE_TIMEOUT)
         try:
             with anyio.fail_after(seconds):
-                return await self._all_tools()
+                return await self._list_tools()
         except TimeoutError:
             raise self._too_slow(seconds) from None
         except ServerError:
@@ -180,94 +222,141 @@ class MCPSession:
         except Exception as error:
             if not self.alive:
                 await self.stop()
-            raise (self._refused(error) if self._status is None else self._exited(self._status)) from None
+            if self._status is not None:
+                raise self._exited(self._status) from None
+            raise self._refused(error) from None
 
-    async def _all_tools(self) -> list[types.Tool]:
-        found: list[types.Tool] = []
+    async def _list_tools(self) -> list[types.Tool]:
+        tools: list[types.Tool] = []
         cursor: str | None = None
-        for _ in range(MOST_PAGES):
-            page = await self._client.result().list_tools(cursor=cursor, cache_mode="refresh")
-            found += page.tools
+        client = self._client.result()
+        for _ in range(MAX_PAGES):
+            page = await client.list_tools(cursor=cursor, cache_mode="refresh")
+            tools += page.tools
             cursor = page.next_cursor
             if cursor is None:
                 self._unanswered = False
-                return found
-        raise ServerError(f"The {self._named} told {MOST_PAGES} pages of tools, and has still more: it will not end.")
+                return tools
+        raise ServerError(
+            f"The {self._named} lists more than {MAX_PAGES} pages of tools: its list does not end."
+        )
 
-    async def call(self, tool: str, arguments: dict[str, Any], timeout: float | None = None) -> ToolAnswer:
-        """Call a tool, for so many seconds at most (None: as the server is configured); whatever goes wrong is said."""
+    async def call(
+        self,
+        tool: str,
+        arguments: dict[str, Any],
+        timeout: float | None = None,
+    ) -> ToolAnswer:
+        """Call a tool; a failure is an answer.
+
+        Args:
+            tool: the name of the tool.
+            arguments: a JSON object.
+            timeout: seconds; None is the timeout of the server.
+        """
         if not self.alive:
-            return await self._dead("had ended before this call")
+            return await self._stop_dead("had ended before this call")
         seconds = self.server.call_timeout if timeout is None else timeout
         try:
             with anyio.fail_after(seconds):
                 return answer_of(await self._client.result().call_tool(tool, arguments))
         except TimeoutError:
             self._unanswered = True
-            waited = f"did not answer within {round(seconds, 2):g} seconds.{_last_lines(self.stderr())}"
-            return ToolAnswer(f"The tool {tool!r} of the {self._named} {waited}", is_error=True)
+            text = f"The tool {tool!r} of the {self._named} did not answer within "
+            text += f"{round(seconds, 2):g} seconds.{_format_last_lines(self.stderr())}"
+            return ToolAnswer(text, is_error=True)
         except Exception as error:
             if self._stdio is not None and not self.alive:
-                return await self._dead("ended during this call")
-            if _is_lost(error):
+                return await self._stop_dead("ended during this call")
+            if _is_connection_lost(error):
                 self._over.set()
-            failed = f"The call of the tool {tool!r} of the {self._named} failed: {_said(error)}."
-            return ToolAnswer(redacted(failed), is_error=True)
+            text = f"The call of the tool {tool!r} of the {self._named} failed: "
+            return ToolAnswer(redacted(f"{text}{_describe_error(error)}."), is_error=True)
 
-    async def _dead(self, when: str) -> ToolAnswer:
+    async def _stop_dead(self, when: str) -> ToolAnswer:
         await self.stop()
-        how = "" if self._status is None else f", {exit_status(self._status)}"
-        return ToolAnswer(f"The {self._named} {when}{how}.{_last_lines(self.stderr())}", is_error=True)
+        status = "" if self._status is None else f", {exit_status(self._status)}"
+        last_lines = _format_last_lines(self.stderr())
+        return ToolAnswer(f"The {self._named} {when}{status}.{last_lines}", is_error=True)
 
 
-def _said(error: BaseException) -> str:
+def _unwrap_groups(error: BaseException | None) -> BaseException | None:
+    """Return the first error inside of exception groups, in which task groups wrap it."""
+    while True:
+        inner = cast("Sequence[BaseException]", getattr(error, "exceptions", ()))
+        if not inner:
+            return error
+        error = inner[0]
+
+
+def _describe_error(error: BaseException) -> str:
     return shorten_name(str(error), SHOWN_LINE).rstrip(".") or type(error).__name__
 
 
-def _last_lines(stderr: str) -> str:
-    """What a server wrote to stderr last, for the end of a message."""
+def _format_last_lines(stderr: str) -> str:
+    """Return the last lines of stderr for the end of a message."""
     lines = stderr.rstrip().splitlines()[-SHOWN_LINES:]
     if not lines:
         return " It wrote nothing to stderr."
-    shown = (line[: len(line) - len(line.lstrip())] + shorten_name(line, SHOWN_LINE) for line in lines)
-    return "\nThe last that it wrote to stderr:" + "".join(f"\n  {line}" for line in shown)
+    text = "\nThe last lines of its stderr:"
+    for line in lines:
+        # `shorten_name` removes the indent, which a traceback needs.
+        indent = line[: len(line) - len(line.lstrip())]
+        text += f"\n  {indent}{shorten_name(line, SHOWN_LINE)}"
+    return text
 
 
-def _is_lost(error: Exception) -> bool:
-    """Whether the connection to a URL is gone, so that a new one is needed."""
+def _is_connection_lost(error: Exception) -> bool:
+    """Return whether the connection to a URL is gone, so that a new one is needed."""
     if isinstance(error, MCPError):
         return error.code == types.CONNECTION_CLOSED
-    return isinstance(error, (httpx2.TransportError, OSError, anyio.BrokenResourceError, anyio.ClosedResourceError))
+    lost = (
+        httpx2.TransportError,
+        OSError,
+        anyio.BrokenResourceError,
+        anyio.ClosedResourceError,
+    )
+    return isinstance(error, lost)
 
 
 def answer_of(result: types.CallToolResult) -> ToolAnswer:
-    """The answer that a result of `tools/call` is.
+    """Convert a result of `tools/call` into an answer.
 
-    Texts, and resources that are texts, are joined, each starting on a new line. A result that has nothing but
-    structured content has it as its text too, because that is all that a model is told.
+    Texts, and resources that are texts, are joined, each on a new line. A result that has nothing
+    but structured content has it as its text too, because a model gets only the text.
     """
-    answer = ToolAnswer("", structured=result.structured_content, is_error=bool(result.is_error))
-    texts = [text for block in result.content if (text := _take(block, answer.attachments)) is not None]
+    answer = ToolAnswer(
+        "",
+        structured=result.structured_content,
+        is_error=bool(result.is_error),
+    )
+    texts = []
+    for block in result.content:
+        text = _convert_block(block, answer.attachments)
+        if text is not None:
+            texts.append(text)
     if not texts and not answer.attachments and answer.structured is not None:
-        texts = [json.dumps(answer.structured, ensure_ascii=False)]
+        texts.append(json.dumps(answer.structured, ensure_ascii=False))
     answer.text = "\n".join(texts)
     return answer
 
 
-def _take(block: Any, attachments: list[llm.Attachment]) -> str | None:
-    """The text of one block of content; binary content goes to the attachments, where it can be read."""
+def _convert_block(block: Any, attachments: list[llm.Attachment]) -> str | None:
+    """Return the text of a block of content, or add its binary content to the attachments."""
     import llm
 
     if isinstance(block, types.ResourceLink):
-        kind = f" ({block.mime_type})" if block.mime_type else ""
-        return f"[resource {block.name}: {block.uri}{kind}]"
+        mime_type = f" ({block.mime_type})" if block.mime_type else ""
+        return f"[resource {block.name}: {block.uri}{mime_type}]"
     content = block.resource if isinstance(block, types.EmbeddedResource) else block
     if isinstance(content, (types.TextContent, types.TextResourceContents)):
         return content.text
     mime_type = content.mime_type or "application/octet-stream"
+    # Images and audio have `data`, resources a `blob`.
+    encoded = content.data if content is block else content.blob
     try:
-        data = base64.b64decode(content.data if content is block else content.blob, validate=True)
+        data = base64.b64decode(encoded, validate=True)
     except ValueError:
-        return f"[{mime_type} left out: its data is no base64]"
+        return f"[{mime_type} left out: its data is invalid base64]"
     attachments.append(llm.Attachment(type=mime_type, content=data))
     return None

@@ -1,4 +1,4 @@
-"""The servers of a test run: each started once, on one background event loop, and shared by all tests."""
+"""Start each server of a test run once, on one background loop, and share it among tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.agents import command_line
 from llm_mock.agents.background import BackgroundLoop, LoopClosed
-from llm_mock.agents.environment import resolved
+from llm_mock.agents.environment import resolve_variables
 from llm_mock.agents.servers import CLIServer, MCPServer, Server
 from llm_mock.agents.tools import ServerTool
 from llm_mock.errors import MissingExtra, ServerError
@@ -24,75 +24,95 @@ if TYPE_CHECKING:
     from llm_mock.agents.mcp_session import MCPSession
 
 MOST_IDLE = 4
-"""How many servers are kept that the current test did not ask for, once it starts another."""
-_left_by_fork: list[BackgroundLoop] = []  # loops of a parent process, which a child must not even collect
+"""The running servers that are kept, beside those in use, when another one starts."""
+# Loops of a parent process. A forked child must not collect them, as that would close their pipes.
+_left_by_fork: list[BackgroundLoop] = []
 
 
 @dataclass(eq=False)
-class _Place:
-    """Where the session of one server is kept; the lock lets only one test start it."""
+class _Slot:
+    """The session of one server.
+
+    Attributes:
+        lock: lets only one test start the server.
+        session: the session while the server runs.
+        in_use: whether the current test uses the server.
+    """
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     session: MCPSession | None = None
     in_use: bool = False
-    """Whether the current test asked for its tools."""
 
     async def end(self, if_idle: bool = False) -> str:
-        """End the server, if it runs; with `if_idle` not where it is in use by now. Returns what it wrote to stderr."""
+        """End the server if it runs, and return its stderr.
+
+        Args:
+            if_idle: whether to leave a server that is in use by now.
+        """
         async with self.lock:
             if self.session is None or (if_idle and self.in_use):
                 return ""
-            session, self.session = self.session, None
+            session = self.session
+            self.session = None
             await session.stop()
             return session.stderr()
 
 
 class ServerPool:
-    """Starts servers when their tools are first asked for, and keeps them until `close`.
+    """Starts servers when their tools are first requested, and keeps them until `close`.
 
-    A server is known by its configuration, and by the values that `${NAME}` has in it: two tests with equal ones share
-    it. Where tests end (`end_test`), those of the scope `test` end with them, and of those that the current test did
-    not ask for the last `MOST_IDLE` are kept. May be used from any thread and any event loop. A process that was forked
-    off starts servers of its own.
+    Tests with equal configurations, and equal values of `${NAME}` in them, share a server. When a
+    test ends (`end_test`), its servers of the scope `test` end too. When a server starts, the last
+    `MOST_IDLE` of those not in use are kept. May be used from any thread and any event loop. A
+    forked process starts servers of its own.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loop: BackgroundLoop | None = None
-        self._places: dict[Any, _Place] = {}  # the one that was asked for last stands last
+        # In the order of the last use.
+        self._slots: dict[Any, _Slot] = {}
 
     def tools(self, servers: Sequence[Server]) -> list[ServerTool]:
-        """The tools of these servers, in their order; starts, all at once, those that do not run (any more).
+        """Return the tools of servers in order, after starting all that do not run.
 
-        The same server twice counts once. A ServerError says which do not start, or which have a tool of one name.
+        A server that is given twice counts once.
+
+        Raises:
+            ServerError: a server does not start, or two have a tool of one name.
         """
         __tracebackhide__ = True
         loop = self._loop_for(servers)
         return loop.run(self._tools(servers, loop))
 
     async def tools_async(self, servers: Sequence[Server]) -> list[ServerTool]:
-        """Like `tools`, without blocking the event loop that awaits it."""
+        """Return the tools like `tools`, without blocking the event loop of the caller."""
         __tracebackhide__ = True
         loop = self._loop_for(servers)
         return await loop.run_async(self._tools(servers, loop))
 
     def stop(self, server: MCPServer) -> str:
-        """End one server and all that it started, if it runs. Its tools say so; asked for again, it is started anew.
+        """End a server and its child processes if it runs.
 
-        Returns what it wrote to stderr, its first and its last part, without secrets; empty where it did not run.
+        Calls of its tools fail from now on; when they are requested again, it starts anew.
+
+        Returns:
+            The first and the last of its stderr, without secrets; empty if it did not run.
         """
+        if self._loop is None:
+            return ""
         with suppress(LoopClosed):
-            return self._loop.run(self._stop(server)) if self._loop else ""
+            return self._loop.run(self._stop(server))
         return ""
 
     def end_test(self) -> None:
-        """A test is over: end its servers of the scope `test`."""
+        """End the servers of the scope `test` after a test."""
         with suppress(LoopClosed):
             if self._loop is not None and self._loop.usable:
                 self._loop.run(self._end_test())
 
     def close(self) -> None:
-        """End every server and all that they started. The pool may be used again."""
+        """End all servers and their child processes. The pool may be used again."""
         with self._lock:
             if self._loop is not None and self._loop.usable:
                 self._loop.close(self._stop_all)
@@ -107,65 +127,86 @@ class ServerPool:
             if self._loop is None or not self._loop.usable:
                 if self._loop is not None:
                     _left_by_fork.append(self._loop)
-                self._loop, self._places = BackgroundLoop(), {}
+                self._loop = BackgroundLoop()
+                self._slots = {}
                 atexit.register(self.close)
             return self._loop
 
     async def _stop(self, server: MCPServer) -> str:
-        places = [place for (configuration, *_), place in self._places.items() if configuration == server]
-        return "".join([await place.end() for place in places])
+        # The same configuration may run with several values of its variables.
+        slots = [
+            slot for (configuration, *_), slot in self._slots.items() if configuration == server
+        ]
+        return "".join([await slot.end() for slot in slots])
 
     async def _end_test(self) -> None:
-        for place in self._places.values():
-            place.in_use = False
-        over = [place for (server, *_), place in self._places.items() if server.scope == "test"]
-        await asyncio.gather(*(place.end() for place in over))
+        ending = []
+        for (server, *_), slot in self._slots.items():
+            slot.in_use = False
+            if server.scope == "test":
+                ending.append(slot)
+        await asyncio.gather(*(slot.end() for slot in ending))
 
     async def _end_idle(self) -> None:
-        idle = [place for place in self._places.values() if place.session is not None and not place.in_use]
-        await asyncio.gather(*(place.end(if_idle=True) for place in idle[:-MOST_IDLE]))
+        idle = []
+        for slot in self._slots.values():
+            if slot.session is not None and not slot.in_use:
+                idle.append(slot)
+        await asyncio.gather(*(slot.end(if_idle=True) for slot in idle[:-MOST_IDLE]))
 
     async def _stop_all(self) -> None:
-        sessions = [place.session for place in self._places.values() if place.session is not None]
+        sessions = [slot.session for slot in self._slots.values() if slot.session is not None]
         await asyncio.gather(*(session.stop() for session in sessions))
 
     async def _tools(self, servers: Sequence[Server], loop: BackgroundLoop) -> list[ServerTool]:
-        offered = [self._offered(server, loop) for server in dict.fromkeys(servers)]
-        results = await asyncio.gather(*offered, return_exceptions=True)
-        if failures := [result for result in results if isinstance(result, BaseException)]:
-            other = next((failure for failure in failures if not isinstance(failure, ServerError)), None)
-            raise other or ServerError("\n\n".join(map(str, failures)))
-        tools = [tool for result in results if isinstance(result, list) for tool in result]
+        different = list(dict.fromkeys(servers))
+        listings = [self._list_tools(server, loop) for server in different]
+        # All of them, so that one message names all servers that do not start.
+        results = await asyncio.gather(*listings, return_exceptions=True)
+        tools: list[ServerTool] = []
+        failures: list[ServerError] = []
+        for result in results:
+            if isinstance(result, ServerError):
+                failures.append(result)
+            elif isinstance(result, BaseException):
+                raise result
+            else:
+                tools += result
+        if failures:
+            raise ServerError("\n\n".join(map(str, failures)))
         _check_names(tools)
         return tools
 
-    async def _offered(self, server: Server, loop: BackgroundLoop) -> list[ServerTool]:
+    async def _list_tools(self, server: Server, loop: BackgroundLoop) -> list[ServerTool]:
         if isinstance(server, CLIServer):
-            return [command_line.tool_of(server, loop)]
-        session, offered = await self._session(server)
-        offered, call = _filtered(server, offered), session.call
-        return [
-            ServerTool(tool.name, tool.description or "", tool.input_schema, server, partial(call, tool.name), loop)
-            for tool in offered
-        ]
+            return [command_line.new_command_tool(server, loop)]
+        session, offered = await self._open(server)
+        tools = []
+        for tool in _filter_tools(server, offered):
+            call = partial(session.call, tool.name)
+            description = tool.description or ""
+            tools.append(ServerTool(tool.name, description, tool.input_schema, server, call, loop))
+        return tools
 
-    async def _session(self, server: MCPServer) -> tuple[MCPSession, list[Any]]:
-        """The running session of a server, and its tools. One that fails to tell them is started anew, once."""
+    async def _open(self, server: MCPServer) -> tuple[MCPSession, list[Any]]:
+        """Return the running session of a server and its tools.
+
+        A session that fails to list its tools is replaced once.
+        """
         from llm_mock.agents.mcp_session import MCPSession
 
-        given = (tuple(sorted(resolved(server, field).items())) for field in ("env", "headers"))
-        known = (server, *given)
-        place = self._places[known] = self._places.pop(known) if known in self._places else _Place()
-        place.in_use = True
-        await asyncio.sleep(0)  # so that the other servers of the agent are known to be in use, too
-        async with place.lock:
-            if place.session is not None:
-                if place.session.alive:
+        slot = self._take_slot(server)
+        # The other servers of the agent are marked as in use before this one ends idle ones.
+        await asyncio.sleep(0)
+        async with slot.lock:
+            if slot.session is not None:
+                if slot.session.alive:
                     with suppress(ServerError):
-                        return place.session, await place.session.tools()
-                await place.session.stop(at_once=True)
+                        return slot.session, await slot.session.tools()
+                await slot.session.stop(at_once=True)
             await self._end_idle()
-            session = place.session = MCPSession(server)
+            session = MCPSession(server)
+            slot.session = session
             await session.opened()
             try:
                 return session, await session.tools()
@@ -173,50 +214,75 @@ class ServerPool:
                 await session.stop(at_once=True)
                 raise
 
+    def _take_slot(self, server: MCPServer) -> _Slot:
+        values = []
+        for field_name in ("env", "headers"):
+            values.append(tuple(sorted(resolve_variables(server, field_name).items())))
+        key = (server, *values)
+        slot = self._slots.pop(key, None) or _Slot()
+        self._slots[key] = slot
+        slot.in_use = True
+        return slot
+
 
 def _import_mcp() -> None:
-    """Import what an MCP server needs here, in the thread that asks, and not in the loop that all share."""
+    """Import the MCP SDK in the calling thread, so that it does not block the shared loop."""
     __tracebackhide__ = True
     try:
         import llm_mock.agents.mcp_session  # noqa: F401
     except ImportError as error:
         raise MissingExtra(
-            "MCP servers need the MCP SDK (mcp 2), which is not installed. Run: pip install 'pytest-llm-mock[agents]'"
+            "MCP servers need the MCP SDK (mcp 2), which is not installed. "
+            "Run: pip install 'pytest-llm-mock[agents]'"
         ) from error
 
 
-def _filtered(server: MCPServer, offered: Sequence[Any]) -> list[Any]:
+def _filter_tools(server: MCPServer, offered: Sequence[Any]) -> list[Any]:
     if server.tools is None:
         return list(offered)
+    names = [tool.name for tool in offered]
+    kept = set()
     for pattern in server.tools:
-        if not any(fnmatch.fnmatchcase(tool.name, pattern) for tool in offered):
-            has = ", ".join(tool.name for tool in offered) or "none"
+        matches = [name for name in names if fnmatch.fnmatchcase(name, pattern)]
+        if not matches:
             label = shorten_name(server.label)
-            raise ServerError(f"The server {label!r} has no tool that fits {pattern!r} (tools). It has {has}.")
-    return [tool for tool in offered if any(fnmatch.fnmatchcase(tool.name, pattern) for pattern in server.tools)]
+            raise ServerError(
+                f"The server {label!r} has no tool that matches {pattern!r} (tools). "
+                f"It has {', '.join(names) or 'none'}."
+            )
+        kept.update(matches)
+    return [tool for tool in offered if tool.name in kept]
 
 
 def _check_names(tools: Sequence[ServerTool]) -> None:
     owners: dict[str, ServerTool] = {}
     for tool in tools:
-        if owners.setdefault(tool.name, tool) is not tool:
-            raise ServerError(_two_tools(tool.name, owners[tool.name].server, tool.server))
+        owner = owners.setdefault(tool.name, tool)
+        if owner is not tool:
+            raise ServerError(_describe_same_name(tool.name, owner.server, tool.server))
 
 
-def _two_tools(name: str, first: Server, second: Server) -> str:
-    labels = [shorten_name(server.label) for server in (first, second)]
+def _describe_same_name(name: str, first: Server, second: Server) -> str:
+    label = shorten_name(first.label)
+    other_label = shorten_name(second.label)
     if first == second:
-        return f"The server {labels[0]!r} tells two tools named {name!r}. The model could not say which it means."
-    hint = " Two servers with one command are told apart by name=…." if first.label == second.label else ""
-    return (
-        f"Two servers have a tool {name!r}: {labels[0]!r} and {labels[1]!r}. The model could not say which it means. "
-        f"Leave one out with tools=[…] (MCPServer), or change a tool_prefix (CLIServer).{hint}"
+        return (
+            f"The server {label!r} lists two tools named {name!r}. "
+            "The model could not say which it means."
+        )
+    message = (
+        f"Two servers have a tool {name!r}: {label!r} and {other_label!r}. "
+        "The model could not say which it means. Leave one out with tools=[…] (MCPServer), "
+        "or change a tool_prefix (CLIServer)."
     )
+    if first.label == second.label:
+        message += " Two servers with one command are told apart by name=…."
+    return message
 
 
 _of_process = ServerPool()
 
 
 def pool_of_process() -> ServerPool:
-    """The pool of this process: its servers are ended at the end of the process, or when it is closed."""
+    """Return the pool of this process, whose servers end with the process or by `close`."""
     return _of_process

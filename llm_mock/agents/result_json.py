@@ -1,4 +1,4 @@
-"""Results of runs as JSON, and back."""
+"""Convert results of runs to JSON and back."""
 
 from __future__ import annotations
 
@@ -22,57 +22,74 @@ _ATTACHMENT = ("type", "path", "url")
 
 
 def result_to_json(result: AgentResult) -> str:
-    """A result as JSON text, without secrets and without `exception`, of which `error` tells."""
-    turns = [
-        {
-            **_fields(turn, _TURN),
-            "usage": _fields(turn.usage, _USAGE),
-            "retried": list(turn.retried),
-            "tool_calls": [_call_as_data(call) for call in turn.tool_calls],
-        }
-        for turn in result.turns
-    ]
-    return json.dumps(redacted({**_fields(result, _RESULT), "turns": turns}), ensure_ascii=False, indent=2)
+    """Return a result as JSON without secrets and without `exception`, which `error` describes."""
+    data = _get_attributes(result, _RESULT)
+    data["turns"] = [_describe_turn(turn) for turn in result.turns]
+    return json.dumps(redacted(data), ensure_ascii=False, indent=2)
 
 
 def result_from_json(text: str) -> AgentResult:
-    """The result that was written as JSON text.
+    """Return the result that was written as JSON.
 
     Raises:
-        ValueError: the text is no such JSON.
+        ValueError: the text is not such JSON.
     """
     try:
         data = json.loads(text)
-        return AgentResult(**{name: data[name] for name in _RESULT}, turns=tuple(map(_turn_of, data["turns"])))
+        turns = tuple(map(_parse_turn, data["turns"]))
+        return AgentResult(**_get_items(data, _RESULT), turns=turns)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{shorten(text, 60)} is no result of an agent, as result_to_json gives it") from error
+        raise ValueError(
+            f"Invalid result of an agent: {shorten(text, 60)}; "
+            "expected JSON that result_to_json wrote."
+        ) from error
 
 
-def _fields(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
+def _describe_turn(turn: Turn) -> dict[str, Any]:
+    data = _get_attributes(turn, _TURN)
+    data["usage"] = _get_attributes(turn.usage, _USAGE)
+    data["retried"] = list(turn.retried)
+    data["tool_calls"] = [_describe_call(call) for call in turn.tool_calls]
+    return data
+
+
+def _describe_call(call: ToolCallRecord) -> dict[str, Any]:
+    data = _get_attributes(call, _CALL)
+    data["attachments"] = [_describe_attachment(attachment) for attachment in call.attachments]
+    return data
+
+
+def _describe_attachment(attachment: llm.Attachment) -> dict[str, Any]:
+    data = _get_attributes(attachment, _ATTACHMENT)
+    content = attachment.content
+    data["content"] = content and base64.b64encode(content).decode()
+    return data
+
+
+def _parse_turn(data: Mapping[str, Any]) -> Turn:
+    # Results of earlier versions have no `waited`.
+    values = _get_items({"waited": 0.0, **data}, _TURN)
+    return Turn(
+        **values,
+        tool_calls=tuple(map(_parse_call, data["tool_calls"])),
+        usage=usage(*_get_items(data["usage"], _USAGE).values()),
+        retried=tuple(data["retried"]),
+    )
+
+
+def _parse_call(data: Mapping[str, Any]) -> ToolCallRecord:
+    attachments = tuple(map(_parse_attachment, data["attachments"]))
+    return ToolCallRecord(**_get_items(data, _CALL), attachments=attachments)
+
+
+def _parse_attachment(data: Mapping[str, Any]) -> llm.Attachment:
+    content = data["content"] and base64.b64decode(data["content"])
+    return llm.Attachment(**_get_items(data, _ATTACHMENT), content=content)
+
+
+def _get_attributes(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
     return {name: getattr(value, name) for name in names}
 
 
-def _call_as_data(call: ToolCallRecord) -> dict[str, Any]:
-    attachments = [
-        {**_fields(each, _ATTACHMENT), "content": each.content and base64.b64encode(each.content).decode()}
-        for each in call.attachments
-    ]
-    return {**_fields(call, _CALL), "attachments": attachments}
-
-
-def _turn_of(data: Mapping[str, Any]) -> Turn:
-    calls, took = tuple(map(_call_of, data["tool_calls"])), usage(*(data["usage"][name] for name in _USAGE))
-    own = _picked({"waited": 0.0, **data}, _TURN)  # which results of earlier versions do not have
-    return Turn(tool_calls=calls, usage=took, retried=tuple(data["retried"]), **own)
-
-
-def _call_of(data: Mapping[str, Any]) -> ToolCallRecord:
-    attachments = tuple(
-        llm.Attachment(content=each["content"] and base64.b64decode(each["content"]), **_picked(each, _ATTACHMENT))
-        for each in data["attachments"]
-    )
-    return ToolCallRecord(attachments=attachments, **_picked(data, _CALL))
-
-
-def _picked(data: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def _get_items(data: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: data[name] for name in names}

@@ -1,4 +1,4 @@
-"""Asks for a turn again where the model's provider failed for a while: by tenacity."""
+"""Retry turns after transient failures of the provider, with tenacity."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from typing import Any
 import anyio
 import tenacity
 
-from llm_mock.agents.deadline import Deadline
-from llm_mock.agents.pace import Pace
+from llm_mock.agents.deadline import RunDeadline
+from llm_mock.agents.rate_limit import RateLimiter
 from llm_mock.boundaries.llm.chains import restart_of
 from llm_mock.support.text import error_text
 
 FIRST_WAIT = 0.5
+"""The seconds before the first retry if the provider names none; doubled for each further one."""
 LONGEST_WAIT = 8.0
-"""Seconds before the first retry, doubled before each one after it, and at most; where the provider names none."""
-LONGEST_ASKED = 120.0
-"""Seconds that a provider may ask to wait. One that asks for more is not waited for."""
+"""The most seconds before a retry if the provider names none."""
+LONGEST_RETRY_AFTER = 120.0
+"""The most seconds that a provider may ask to wait; a longer wait is not worth a retry."""
+# By name, because an SDK that is not installed cannot be imported.
 CONNECTION_ERRORS = {
     "APIConnectionError",  # openai, anthropic, and their timeouts
     "ClientConnectionError",  # aiohttp
@@ -31,134 +33,194 @@ CONNECTION_ERRORS = {
     "Timeout",  # requests
     "TimeoutError",
 }
-"""Names of classes; an SDK that is not installed cannot be imported to ask for them."""
 _STATUS = re.compile(r"\b(?:error code|status(?: code)?|HTTP)\b[:= ]*(\d{3})\b", re.IGNORECASE)
 
 
 def status_of(error: BaseException) -> int | None:
-    """The HTTP status that an error tells of; None for one that tells of none."""
+    """Return the HTTP status of an error, or None."""
     response = getattr(error, "response", None)
-    code = getattr(error, "code", None)  # where google's SDK and urllib have it
-    for value in (getattr(error, "status_code", None), getattr(response, "status_code", None), code):
-        if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599:
+    candidates = (
+        getattr(error, "status_code", None),
+        getattr(response, "status_code", None),
+        # google-genai and urllib
+        getattr(error, "code", None),
+    )
+    for value in candidates:
+        if isinstance(value, bool) or not isinstance(value, int):
+            continue
+        if 100 <= value <= 599:
             return value
-    if type(error).__name__ == "ModelError" and (match := _STATUS.search(str(error))):  # what llm's plugins raise
-        return int(match[1])
+    # Plugins of llm raise a ModelError with the SDK's message.
+    if type(error).__name__ == "ModelError":
+        match = _STATUS.search(str(error))
+        if match:
+            return int(match[1])
     return None
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether the same call may succeed later: a rate limit (429), a server error (5xx) or a connection error."""
-    for cause in _chain(error):
+    """Return whether the same call may succeed later.
+
+    True for a rate limit (429), a server error (5xx) and a connection error.
+    """
+    for cause in _get_causes(error):
         status = status_of(cause)
         if status is not None:
             return status == 429 or status >= 500
-        if any(kind.__name__ in CONNECTION_ERRORS for kind in type(cause).__mro__):
+        names = {base.__name__ for base in type(cause).__mro__}
+        if names & CONNECTION_ERRORS:
             return True
     return False
 
 
 def retry_after(error: BaseException) -> float | None:
-    """How many seconds the provider asks to wait, by `Retry-After` (seconds or a date) or `retry-after-ms`."""
-    for cause in _chain(error):
-        headers = getattr(getattr(cause, "response", None), "headers", None) or getattr(cause, "headers", None)
+    """Return the seconds that the provider asks to wait, or None.
+
+    Read from `Retry-After` (seconds or a date) or `retry-after-ms`.
+    """
+    for cause in _get_causes(error):
+        response = getattr(cause, "response", None)
+        headers = getattr(response, "headers", None) or getattr(cause, "headers", None)
         if hasattr(headers, "get"):
-            return _seconds(headers)
+            return _parse_retry_after(headers)
     return None
 
 
-def _seconds(headers: Any) -> float | None:
-    milliseconds, asked = headers.get("retry-after-ms"), headers.get("retry-after") or headers.get("Retry-After")
-    if not milliseconds and not asked:
-        return None
+def _parse_retry_after(headers: Any) -> float | None:
+    milliseconds = headers.get("retry-after-ms")
+    # Not every mapping of headers ignores the case.
+    value = headers.get("retry-after") or headers.get("Retry-After")
     with suppress(ValueError):
-        return max(0.0, float(milliseconds) / 1000 if milliseconds else float(asked))
+        if milliseconds:
+            return max(0.0, float(milliseconds) / 1000)
+        if not value:
+            return None
+        return max(0.0, float(value))
     with suppress(ValueError):
-        date = parsedate_to_datetime(str(asked))
-        return max(0.0, (date - datetime.now(timezone.utc)).total_seconds()) if date.tzinfo else None
+        date = parsedate_to_datetime(str(value))
+        if date.tzinfo:
+            left = date - datetime.now(timezone.utc)
+            return max(0.0, left.total_seconds())
     return None
 
 
 def retries_of_sdk(error: BaseException) -> int:
-    """How often the provider's own SDK had retried before it raised an error."""
-    headers = getattr(getattr(error, "request", None), "headers", None) or {}
+    """Return how often the provider's own SDK retried before it raised an error."""
+    request = getattr(error, "request", None)
+    headers = getattr(request, "headers", None) or {}
+    # The header of SDKs that Stainless generates: openai, anthropic.
     count = headers.get("x-stainless-retry-count")
     return int(count) if isinstance(count, str) and count.isdecimal() else 0
 
 
-def _chain(error: BaseException) -> list[BaseException]:
-    """An error, and those that it was raised from."""
-    chain = [error]
-    while (cause := chain[-1].__cause__) is not None and cause not in chain:
-        chain.append(cause)
-    return chain
+def _get_causes(error: BaseException) -> list[BaseException]:
+    """Return an error and the errors that it was raised from."""
+    causes = [error]
+    while True:
+        cause = causes[-1].__cause__
+        # Causes may be circular.
+        if cause is None or cause in causes:
+            return causes
+        causes.append(cause)
 
 
 class Retries:
-    """Reads responses to their end, `most` times again where the provider failed for a while; `offline` without a wait.
+    """Reads responses to their end, and retries after transient failures of the provider.
 
-    Nothing but that turn is repeated. What an SDK retries by itself counts too.
+    Only the current turn is repeated. Retries of the SDK count too.
+
+    Args:
+        limit: the number of retries.
+        offline: whether the model is mocked, so that nothing waits.
+        deadline: the deadline of the run.
+        rate_limiter: the rate limits of the model.
     """
 
-    def __init__(self, most: int, offline: bool, deadline: Deadline, pace: Pace) -> None:
-        self._most = most
-        self._pace = pace
+    def __init__(
+        self,
+        limit: int,
+        offline: bool,
+        deadline: RunDeadline,
+        rate_limiter: RateLimiter,
+    ) -> None:
+        self._limit = limit
+        self._rate_limiter = rate_limiter
         self._deadline = deadline
         self._offline = offline
         self.errors: list[str] = []
-        """The errors after which the current turn was asked for again so far."""
+        """The errors of the current turn that were followed by a retry."""
         self.waited = 0.0
-        """Seconds that the current turn waited for its `Pace`."""
+        """The seconds that the current turn waited for the rate limits."""
 
     def read(self, response: Any) -> None:
-        """Read an `llm.Response`; raises the provider's error that came last, or RunTimedOut."""
+        """Read an `llm.Response`.
+
+        Raises:
+            RunTimedOut: the deadline has passed. The last error of the provider is raised as it is.
+        """
         __tracebackhide__ = True
-        tenacity.Retrying(**self._options(response))(self._read_once, response)
+        tenacity.Retrying(**self._new_options(response))(self._read_once, response)
 
     def _read_once(self, response: Any) -> None:
         __tracebackhide__ = True
-        if wait := self._next_place():
-            time.sleep(wait if self._deadline.left is None else min(wait, self._deadline.left))
+        wait = self._reserve()
+        if wait:
+            time.sleep(self._limit_wait(wait))
         self._deadline.check()
         for _ in response:
             self._deadline.check()
 
     async def read_async(self, response: Any) -> None:
-        """Like `read`, for an `llm.AsyncResponse`."""
+        """Read an `llm.AsyncResponse`, like `read`."""
         __tracebackhide__ = True
-        await tenacity.AsyncRetrying(**self._options(response))(self._read_once_async, response)
+        retrying = tenacity.AsyncRetrying(**self._new_options(response))
+        await retrying(self._read_once_async, response)
 
     async def _read_once_async(self, response: Any) -> None:
         __tracebackhide__ = True
-        if wait := self._next_place():
+        wait = self._reserve()
+        if wait:
+            # The deadline cancels the whole run, so it need not limit this.
             await anyio.sleep(wait)
         await response.text()
 
-    def _next_place(self) -> float:
-        wait = self._pace.wait()
+    def _reserve(self) -> float:
+        wait = self._rate_limiter.reserve()
         self.waited += wait
         return wait
 
-    def _options(self, response: Any) -> dict[str, Any]:
-        self.errors, self.waited = [], 0.0
-        attempts = 0
-        start_again = restart_of(response)
+    def _limit_wait(self, seconds: float) -> float:
+        left = self._deadline.left
+        return seconds if left is None else min(seconds, left)
 
-        def again(error: BaseException) -> bool:
+    def _new_options(self, response: Any) -> dict[str, Any]:
+        """Return the options of tenacity for a new turn."""
+        self.errors = []
+        self.waited = 0.0
+        attempts = 0
+        restart = restart_of(response)
+
+        def should_retry(error: BaseException) -> bool:
             nonlocal attempts
             attempts += 1 + retries_of_sdk(error)
-            if not is_transient(error) or attempts > self._most or (retry_after(error) or 0) > LONGEST_ASKED:
+            if not is_transient(error) or attempts > self._limit:
+                return False
+            if (retry_after(error) or 0) > LONGEST_RETRY_AFTER:
                 return False
             self.errors.append(error_text(error))
-            start_again()
+            restart()
             return True
 
-        return {"retry": tenacity.retry_if_exception(again), "wait": self._wait}
+        retry = tenacity.retry_if_exception(should_retry)
+        return {"retry": retry, "wait": self._get_wait}
 
-    def _wait(self, state: Any) -> float:
+    def _get_wait(self, state: Any) -> float:
         if self._offline:
             return 0
-        asked = retry_after(state.outcome.exception())
-        backoff = tenacity.wait_exponential(FIRST_WAIT, LONGEST_WAIT) + tenacity.wait_random(0, FIRST_WAIT / 2)
-        wait = backoff(state) if asked is None else asked
-        return wait if self._deadline.left is None else min(wait, self._deadline.left)
+        wait = retry_after(state.outcome.exception())
+        if wait is None:
+            # The random part keeps parallel runs from retrying at the same moment.
+            backoff = tenacity.wait_exponential(FIRST_WAIT, LONGEST_WAIT)
+            jitter = tenacity.wait_random(0, FIRST_WAIT / 2)
+            wait = (backoff + jitter)(state)
+        return self._limit_wait(wait)

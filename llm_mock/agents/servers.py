@@ -1,4 +1,4 @@
-"""What tool servers are: their configuration. Nothing is started here."""
+"""Configure tool servers. Nothing is started here."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from llm_mock.support.numbers import LONGEST, is_number, is_whole
 from llm_mock.support.redaction import REDACTED, Redactor, is_secret_name
 from llm_mock.support.text import shorten, shorten_name
 
-__tracebackhide__ = True  # of the `__init__` that `dataclass` writes, too
+# Read by pytest. In the module, because `dataclass` writes `__init__`.
+__tracebackhide__ = True
 OUTPUT_LIMIT = 100_000
-"""How many bytes of the output of a command-line tool are kept unless said otherwise."""
+"""The default of `CLIServer.max_output`, in bytes."""
 
 Transport = Literal["stdio", "streamable-http", "sse"]
-"""How an MCP server is talked to."""
+"""The transports of MCP."""
 Scope = Literal["session", "test"]
-"""For how long a server is kept: see `MCPServer.scope`."""
+"""The lifetime of a server: see `MCPServer.scope`."""
+# The providers limit names of tools to 64 characters, and `_execute` follows.
 _TOOL_PREFIX = re.compile(r"[A-Za-z0-9_-]{1,55}")
-"""With `_execute` a name that the providers take: 64 characters at most."""
 
 
-class Variables(Mapping[str, str]):
-    """Environment variables or HTTP headers: an immutable, hashable mapping whose repr shows no secrets."""
+class RedactedMapping(Mapping[str, str]):
+    """An immutable, hashable mapping of variables or headers whose repr shows no secrets."""
 
     __slots__ = ("_values",)
 
@@ -49,90 +50,118 @@ class Variables(Mapping[str, str]):
         return hash(frozenset(self._values.items()))
 
     def __repr__(self) -> str:
-        return repr({name: _shown_value(name, value) for name, value in self._values.items()})
+        return repr({name: _redact(name, value) for name, value in self._values.items()})
 
 
-def _shown_value(name: str, value: str) -> str:
-    """A value without what is secret; `${TOKEN}` and `Bearer ${TOKEN}` only name a secret."""
+def _redact(name: str, value: str) -> str:
     scheme, _, reference = value.rpartition(" ")
-    if whole_reference(reference) is not None and (not scheme or scheme.isalpha()):
+    has_scheme = not scheme or scheme.isalpha()
+    # `${TOKEN}` and `Bearer ${TOKEN}` only name a secret.
+    if has_scheme and whole_reference(reference) is not None:
         return value
-    return REDACTED if is_secret_name(name) else str(Redactor().clean({name: value})[name])
+    if is_secret_name(name):
+        return REDACTED
+    return str(Redactor().clean({name: value})[name])
 
 
 class Configuration:
-    """A repr that leaves out what has its default, and secrets."""
+    """A base class whose repr leaves out defaults and secrets."""
 
     def __repr__(self) -> str:
-        clean = Redactor().clean
-        shown = []
+        redactor = Redactor()
+        arguments = []
         for each in fields(self):  # type: ignore[arg-type]
+            default = each.default
+            if callable(each.default_factory):
+                default = each.default_factory()
             value = getattr(self, each.name)
-            if value != (each.default_factory() if callable(each.default_factory) else each.default):
-                shown.append(f"{each.name}={clean(repr(list(value) if isinstance(value, tuple) else value))}")
-        return f"{type(self).__name__}({', '.join(shown)})"
+            if value == default:
+                continue
+            if isinstance(value, tuple):
+                value = list(value)
+            arguments.append(f"{each.name}={redactor.clean(repr(value))}")
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
 
 @dataclass(frozen=True, repr=False)
 class MCPServer(Configuration):
-    """A server that speaks MCP: a command that is started (stdio), or a URL (streamable HTTP, or SSE).
+    """An MCP server: a command that is started (stdio), or a URL (streamable HTTP or SSE).
 
-    The values of `env` and `headers` may hold `${NAME}`, which is replaced by the variable NAME of the test process
-    when the server is started; `$${NAME}` stands for the text `${NAME}`.
+    The values of `env` and `headers` may contain `${NAME}`, which is replaced by the variable NAME
+    of the test process when the server starts; `$${NAME}` stands for the text `${NAME}`.
 
     Raises:
-        InvalidServer: there is not exactly one of command and URL, or a value makes no sense.
+        InvalidServer: it does not have either a command or a URL, or a value is invalid.
     """
 
     command: Sequence[str] | str = ()
-    """The command, such as `["python", "server.py"]`. A string is split as a shell would, but no shell runs it.
-    `python` and installed scripts are those of the environment in which the tests run."""
+    """The command, such as `["python", "server.py"]`.
+
+    A string is split as a shell would, but no shell runs it. `python` and installed scripts are
+    those of the environment in which the tests run."""
     args: Sequence[str] = ()
     """Further arguments, put after the command's own."""
-    env: Mapping[str, str] = field(default_factory=Variables)
-    """Variables that the server gets besides the test process's own; of these it gets no keys, tokens or passwords."""
+    env: Mapping[str, str] = field(default_factory=RedactedMapping)
+    """Environment variables besides those of the test process, whose secrets are not passed on."""
     cwd: Path | str | None = None
-    """The folder in which it runs; None is the one of the test process when the server is started."""
+    """The working directory; by default that of the test process when the server starts."""
     url: str | None = None
-    """Where it listens, such as `http://127.0.0.1:8000/mcp`, instead of a command."""
-    headers: Mapping[str, str] = field(default_factory=Variables)
+    """The URL instead of a command, such as `http://127.0.0.1:8000/mcp`."""
+    headers: Mapping[str, str] = field(default_factory=RedactedMapping)
     """HTTP headers that are sent to `url`."""
     tools: Sequence[str] | None = None
-    """Globs of the names of the tools that are offered; None offers all."""
+    """Globs of the names of the tools to offer; None offers all."""
     start_timeout: float = 30.0
-    """Seconds until it must have started and told its tools."""
+    """Seconds to start and to list the tools."""
     call_timeout: float = 60.0
     """Seconds that a call may take."""
     name: str | None = None
-    """What messages call it; by default its command or URL."""
+    """The name in messages; by default its command or URL."""
     stop_timeout: float = 1.0
-    """Seconds that its process has to end after SIGTERM, which it gets a second after its standard input ended."""
+    """Seconds to end after SIGTERM, which is sent a second after its standard input is closed."""
     scope: Scope = "session"
-    """With `session` it is shared by tests, and what they do to its state stays; with `test` each test has one of its
-    own (at a URL: a connection of its own), which is ended with the test."""
+    """The lifetime of the server.
+
+    With `session` tests share it and its state. With `test` each test has its own (at a URL: its
+    own connection), which is ended with the test."""
     transport: Transport | None = None
-    """`streamable-http` or, for servers of the protocol's first version, `sse`; None is stdio for a command, and
-    streamable HTTP for a URL."""
+    """`streamable-http`, or `sse` for servers of the protocol's first version.
+
+    None is stdio for a command, and streamable HTTP for a URL."""
 
     def __post_init__(self) -> None:
-        _set(self, command=_words(self, self.command), args=tuple(map(str, self.args)))
-        tools = [self.tools] if isinstance(self.tools, str) else self.tools
-        _set(self, cwd=_folder(self), tools=None if tools is None else tuple(tools))
-        if bool(self.command) == bool(self.url):
-            both = f"The MCP server {shorten_name(self.label)!r} has a command and a URL: give one of the two."
-            neither = "MCPServer(): give the command that starts it, or the url where it listens."
-            raise InvalidServer(both if self.command else neither)
-        _set(self, env=_variables(self, "env"), headers=_variables(self, "headers"))
+        _set(self, command=_split_command(self, self.command))
+        _set(self, args=tuple(map(str, self.args)))
+        _set(self, cwd=_convert_folder(self))
+        if self.tools is not None:
+            tools = [self.tools] if isinstance(self.tools, str) else self.tools
+            _set(self, tools=tuple(tools))
+        self._check_target()
+        _set(self, env=_convert_mapping(self, "env"))
+        _set(self, headers=_convert_mapping(self, "headers"))
         _check_seconds(self, "start_timeout", "call_timeout", "stop_timeout")
         _check_choice(self, "scope", get_args(Scope))
-        stdio, *of_urls = get_args(Transport)
-        _check_choice(self, "transport", (None, *of_urls) if self.url else (None, stdio))
-        if self.transport == (of_urls[0] if self.url else stdio):
-            _set(self, transport=None)  # so that it is equal to one that does not say so
+        stdio, *url_transports = get_args(Transport)
+        transports = url_transports if self.url else [stdio]
+        _check_choice(self, "transport", (None, *transports))
+        if self.transport == transports[0]:
+            # Equal to a server that leaves out the default, so that both share a process.
+            _set(self, transport=None)
+
+    def _check_target(self) -> None:
+        if self.command and self.url:
+            label = shorten_name(self.label)
+            raise InvalidServer(
+                f"The MCP server {label!r} has a command and a URL: give one of the two."
+            )
+        if not self.command and not self.url:
+            raise InvalidServer(
+                "MCPServer(): give the command that starts it, or the url where it listens."
+            )
 
     @property
     def label(self) -> str:
-        """What messages call the server; holds no secrets."""
+        """The name in messages, without secrets."""
         if self.name:
             return self.name
         return str(Redactor().clean(self.url or shlex.join([*self.command, *self.args])))
@@ -142,51 +171,58 @@ class MCPServer(Configuration):
 class CLIServer(Configuration):
     """A command-line tool, offered as the tool `<tool_prefix>_execute(args="…")`.
 
-    A call runs exactly the command and its arguments, split as a shell would split them; no shell runs, standard input
-    is empty. The values of `env` may hold `${NAME}`, as those of an `MCPServer`.
+    A call runs exactly the command and its arguments, split as a shell would split them. No shell
+    runs, and standard input is empty. The values of `env` may contain `${NAME}`, as those of an
+    `MCPServer`.
 
     Raises:
-        InvalidServer: a value makes no sense.
+        InvalidServer: a value is invalid.
     """
 
     name: str
-    """What messages call it."""
+    """The name in messages."""
     command: Sequence[str] | str
     """The command, such as `"git"` or `["git", "-C", "project"]`."""
     tool_prefix: str = ""
     """The first part of the tool's name; by default `name`."""
     cwd: Path | str | None = None
-    """The folder in which it runs; None is the one of the test process at the time of the call."""
-    env: Mapping[str, str] = field(default_factory=Variables)
-    """Variables that it gets besides the test process's own; of these it gets no keys, tokens or passwords."""
+    """The working directory; by default that of the test process at the time of the call."""
+    env: Mapping[str, str] = field(default_factory=RedactedMapping)
+    """Environment variables besides those of the test process, whose secrets are not passed on."""
     timeout: float = 60.0
-    """Seconds that a call may take; then the command and all that it started are killed."""
+    """Seconds that a call may take; then the command and its child processes are killed."""
     max_output: int = OUTPUT_LIMIT
-    """How many bytes are kept of what it writes to stdout, and as many of stderr: the first and the last half."""
+    """The bytes of stdout, and of stderr, that are kept: the first and the last half."""
     description: str | None = None
-    """What the model is told about the tool; None is a sentence that names the command."""
+    """The description for the model; by default a sentence that names the command."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise _bad_value(self, "name", "a text")
-        _set(self, command=_words(self, self.command), cwd=_folder(self))
+        _set(self, command=_split_command(self, self.command))
+        _set(self, cwd=_convert_folder(self))
         _set(self, tool_prefix=self.tool_prefix or self.name)
         if not isinstance(self.tool_prefix, str) or not _TOOL_PREFIX.fullmatch(self.tool_prefix):
-            wanted = "a text of letters, digits, _ and - (55 at most)"
-            raise InvalidServer(f"CLIServer: the tool_prefix is {shorten(self.tool_prefix)}; give {wanted}.")
+            raise InvalidServer(
+                f"CLIServer: the tool_prefix is {shorten(self.tool_prefix)}; "
+                "give a text of letters, digits, _ and - (55 at most)."
+            )
         if not isinstance(self.description, (str, type(None))):
-            raise InvalidServer(f"{self.name}: description is {shorten(self.description)}; give a text.")
+            given = shorten(self.description)
+            raise InvalidServer(f"{self.name}: description is {given}; give a text.")
         if not self.command:
             raise InvalidServer(f"CLIServer({self.name!r}): give the command that it runs.")
         if not is_whole(self.max_output, 1):
-            given = f"max_output of CLIServer({self.name!r}) is {shorten(self.max_output)}"
-            raise InvalidServer(f"{given}; give a number of bytes from 1.")
-        _set(self, env=_variables(self, "env"))
+            given = shorten(self.max_output)
+            raise InvalidServer(
+                f"max_output of CLIServer({self.name!r}) is {given}; give a number of bytes from 1."
+            )
+        _set(self, env=_convert_mapping(self, "env"))
         _check_seconds(self, "timeout")
 
     @property
     def label(self) -> str:
-        """What messages call the server."""
+        """The name in messages."""
         return self.name
 
 
@@ -195,34 +231,41 @@ Server = MCPServer | CLIServer
 
 def _set(configuration: Any, **values: Any) -> None:
     for name, value in values.items():
-        object.__setattr__(configuration, name, value)  # as dataclasses do it themselves where they are frozen
+        # As the `__init__` of a frozen dataclass does.
+        object.__setattr__(configuration, name, value)
 
 
-def _words(server: Any, command: Any) -> tuple[str, ...]:
+def _split_command(server: Any, command: Any) -> tuple[str, ...]:
     if isinstance(command, str):
         try:
             return tuple(shlex.split(command))
         except ValueError as error:
-            wrong = f"The command {shorten(command)} cannot be split into words ({error})."
-            raise InvalidServer(f"{wrong} Give a list of words instead.") from None
+            raise InvalidServer(
+                f"The command {shorten(command)} cannot be split into words ({error}). "
+                "Give a list of words instead."
+            ) from None
     words = [*command] if isinstance(command, Iterable) else [command]
-    if not all(isinstance(word, (str, os.PathLike)) for word in words):
-        raise _bad_value(server, "command", "a text, or a list of texts")
+    for word in words:
+        if not isinstance(word, (str, os.PathLike)):
+            raise _bad_value(server, "command", "a text, or a list of texts")
     return tuple(map(os.fspath, words))
 
 
-def _variables(server: Any, name: str) -> Variables:
+def _convert_mapping(server: Any, name: str) -> RedactedMapping:
     given = getattr(server, name)
     if not isinstance(given, Mapping):
         raise _bad_value(server, name, "a mapping of names to texts")
     for variable, value in given.items():
         if not isinstance(variable, str) or not isinstance(value, str):
-            where = f"{name}[{variable!r}] of the server {shorten_name(server.label)!r}"
-            raise InvalidServer(f"{where} is {type(value).__name__}; give a text.")
-    return Variables(given)
+            # Only the type: the value may be a secret.
+            raise InvalidServer(
+                f"{name}[{variable!r}] of the server {shorten_name(server.label)!r} "
+                f"is {type(value).__name__}; give a text."
+            )
+    return RedactedMapping(given)
 
 
-def _folder(server: Any) -> Path | None:
+def _convert_folder(server: Any) -> Path | None:
     if not isinstance(server.cwd, (str, os.PathLike, type(None))):
         raise _bad_value(server, "cwd", "a path")
     return None if server.cwd is None else Path(server.cwd)
@@ -232,19 +275,22 @@ def _check_seconds(server: Server, *names: str) -> None:
     for name in names:
         value = getattr(server, name)
         if not is_number(value, most=LONGEST) or not value:
-            where = f"{name} of the server {shorten_name(server.label)!r}"
             raise InvalidServer(
-                f"{where} is {shorten(value)}; give a number of seconds above 0, and at most {LONGEST:,}."
+                f"{name} of the server {shorten_name(server.label)!r} is {shorten(value)}; "
+                f"give a number of seconds above 0, and at most {LONGEST:,}."
             )
 
 
 def _check_choice(server: Server, name: str, choices: Sequence[Any]) -> None:
     value = getattr(server, name)
     if value not in choices:
-        wanted = " or ".join(map(repr, choices))
-        raise InvalidServer(f"{name} of the server {shorten_name(server.label)!r} is {shorten(value)}; give {wanted}.")
+        expected = " or ".join(map(repr, choices))
+        raise InvalidServer(
+            f"{name} of the server {shorten_name(server.label)!r} is {shorten(value)}; "
+            f"give {expected}."
+        )
 
 
-def _bad_value(server: Any, name: str, wanted: str) -> InvalidServer:
+def _bad_value(server: Any, name: str, expected: str) -> InvalidServer:
     given = shorten(getattr(server, name))
-    return InvalidServer(f"{type(server).__name__}: {name} is {given}; give {wanted}.")
+    return InvalidServer(f"{type(server).__name__}: {name} is {given}; give {expected}.")

@@ -1,4 +1,4 @@
-"""A session: a conversation that goes on over several runs of one agent."""
+"""Continue a conversation over several runs of one agent."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from llm_mock.errors import InvalidSession
 
 
 class AgentSession:
-    """Carries the conversation of an agent over several runs: give it to `aitest_run` in place of the agent.
+    """The conversation of an agent over several runs; give it to `aitest_run` as the agent.
 
-    A run that fails leaves no trace in the conversation, so the next one goes on from the last that succeeded. A
-    session is continued as it began, by `aitest_run` or by `aitest_run_sync`; runs go one after the other.
+    A failed run leaves no trace in the conversation: the next one continues from the last that
+    succeeded. A session is continued as it began, by `aitest_run` or by `aitest_run_sync`; its runs
+    are sequential.
 
     Args:
-        agent: what is run. Its servers keep their state between runs anyway, within a test.
-        conversation: an `llm` conversation to go on with; None begins a new one.
+        agent: the agent. Its servers keep their state between runs anyway, within a test.
+        conversation: an `llm` conversation to continue; None begins a new one.
     """
 
     def __init__(self, agent: Agent, conversation: Any = None) -> None:
@@ -36,28 +37,44 @@ class AgentSession:
     @property
     def responses(self) -> list[Any]:
         """The `llm` responses of the conversation so far, those that it began with included."""
-        return [] if self._conversation is None else list(self._conversation.responses)
+        if self._conversation is None:
+            return []
+        return list(self._conversation.responses)
 
     @contextmanager
     def continued(self, model: Any) -> Iterator[Any]:
-        """The `llm` conversation, for one run with a model; what the run does not finish in success is forgotten."""
+        """Provide the `llm` conversation for one run, and undo a run that fails.
+
+        Raises:
+            InvalidSession: another run is active, or the session began with the other function.
+        """
         __tracebackhide__ = True
         if self._running:
-            advice = "Its runs go one after the other: await one before the next is started."
-            raise InvalidSession(f"This session is running already. {advice}")
-        conversation = model.conversation() if self._conversation is None else self._conversation
-        if type(conversation) is not type(model.conversation()):
             raise InvalidSession(
-                "This session began in the other way: a conversation is continued either by aitest_run or by "
-                "aitest_run_sync, because llm keeps synchronous and asynchronous conversations apart."
+                "This session is running already. Its runs are sequential: await one before you "
+                "start the next."
             )
-        forget, runs = restart_of(conversation), len(self.results)
-        self._running, conversation.model = True, model
+        new_conversation = model.conversation()
+        conversation = self._conversation
+        if conversation is None:
+            conversation = new_conversation
+        if type(conversation) is not type(new_conversation):
+            raise InvalidSession(
+                "This session began in the other way: a conversation is continued either by "
+                "aitest_run or by aitest_run_sync, because llm keeps synchronous and asynchronous "
+                "conversations apart."
+            )
+        undo = restart_of(conversation)
+        runs = len(self.results)
+        self._running = True
+        # The model is another object in each run.
+        conversation.model = model
         try:
             yield conversation
         finally:
             self._running = False
-            if len(self.results) > runs and self.results[-1].success:
+            has_result = len(self.results) > runs
+            if has_result and self.results[-1].success:
                 self._conversation = conversation
             else:
-                forget()
+                undo()

@@ -1,4 +1,4 @@
-"""What a skill is: instructions and documents, from a folder."""
+"""Read skills: instructions and documents in a folder."""
 
 from __future__ import annotations
 
@@ -18,89 +18,112 @@ from llm_mock.support.files import read_file
 
 SKILL_FILE = "SKILL.md"
 REFERENCES = "references"
-MOST_REFERENCES = 1_000
+MAX_REFERENCES = 1_000
 FENCE = re.compile(r"^---[ \t]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Skill:
-    """Knowledge that goes before the system prompt, from a file in the format of agent skills."""
+    """Instructions that are put before the system prompt, in the format of agent skills."""
 
     name: str
     content: str = field(repr=False)
-    """The text of the file, without its front matter."""
+    """The text of the file without its front matter."""
     description: str = ""
     references: Mapping[str, str | None] = field(default_factory=dict, repr=False, hash=False)
-    """Documents that the model may list and read, by two tools: texts by the paths of their files, None for one that is
-    no text."""
+    """The documents that the model may list and read with two tools: texts by path.
+
+    None is a document that is not text."""
 
     @classmethod
     def from_path(cls, path: str | Path) -> Skill:
         """Read a skill.
 
         Args:
-            path: the folder of the skill, or its `SKILL.md`. Front matter may give `name` (by default the name of the
-                folder) and `description`. The files in its folder `references` are its references.
+            path: the folder of the skill, or its `SKILL.md`. Front matter may give `name` (by
+                default the name of the folder) and `description`. The files in its folder
+                `references` are its references.
 
         Raises:
-            InvalidFile: it cannot be read, its front matter is not valid YAML (the message names the line), or one of
-                its references is a link that leads out of its folder.
+            InvalidFile: the file cannot be read, its front matter is invalid YAML (the message
+                names the line), or a reference is a link that leads out of the skill's folder.
         """
         file = Path(path)
-        file = file / SKILL_FILE if file.is_dir() else file
+        if file.is_dir():
+            file = file / SKILL_FILE
+        # With a line break at the end, the last line may be a fence.
         text = yaml_files.read(file).replace("\r\n", "\n") + "\n"
-        front = _FrontMatter()
+        front_matter = _FrontMatter()
         if FENCE.match(text):
             end = FENCE.search(text, text.index("\n"))
             if end is None:
-                raise InvalidFile(f"{file}:1: the front matter begins with ---, but no line with --- ends it")
+                raise InvalidFile(
+                    f"{file}:1: the front matter begins with ---, but no line with --- ends it"
+                )
             document = yaml_files.parse(file, text[: end.start()])
-            front = document.as_model(_FrontMatter) if document.data is not None else front
+            if document.data is not None:
+                front_matter = document.as_model(_FrontMatter)
             text = text[end.end() :]
-        references = _references(file.absolute().parent)
-        return cls(front.name or file.absolute().parent.name, text.strip(), front.description, references)
+        folder = file.absolute().parent
+        return cls(
+            front_matter.name or folder.name,
+            text.strip(),
+            front_matter.description,
+            _read_references(folder),
+        )
 
     @property
     def parts(self) -> dict[str, str]:
-        """What tells the skill from others in a comparison."""
+        """The configuration as texts by name, to compare agents."""
         parts = {"skill": f"{self.name}: {self.content}"}
         if self.references:
-            digest = hashlib.sha256(repr(self.references).encode(errors="replace")).hexdigest()[:8]
+            # Documents of the same names may differ.
+            text = repr(self.references).encode(errors="replace")
+            digest = hashlib.sha256(text).hexdigest()[:8]
             parts["references"] = f"{', '.join(self.references)} ({digest})"
         return parts
 
-    llm_mock_id = property(attrgetter("name"), doc="How a parameter of a pytest test is named.")
+    llm_mock_id = property(attrgetter("name"), doc="The id of a pytest parameter.")
 
 
 class _FrontMatter(pydantic.BaseModel):
-    """What of a skill's front matter is read."""
+    """The keys of a skill's front matter that are read."""
 
     name: str | None = None
     description: str = ""
 
 
-def _references(skill: Path) -> dict[str, str | None]:
-    """The files in the folder of references of a skill, as they are now; those whose names begin with a dot are not."""
-    found: dict[str, str | None] = {}
-    for path in _files_in(skill / REFERENCES):
+def _read_references(skill: Path) -> dict[str, str | None]:
+    """Read the files in the folder of references, without hidden ones."""
+    folder = skill / REFERENCES
+    references: dict[str, str | None] = {}
+    for path in _iterate_files(folder):
+        # A link could give the model files that are no part of the skill.
         if not path.resolve().is_relative_to(skill.resolve()):
-            raise InvalidFile(f"{path}: is a link that leads out of the skill's folder; put the file there")
-        if len(found) == MOST_REFERENCES:
-            raise InvalidFile(f"{skill / REFERENCES}: has more than {MOST_REFERENCES:,} files")
-        found[path.relative_to(skill / REFERENCES).as_posix()] = _text_of(path)
-    return found
+            raise InvalidFile(
+                f"{path}: the file is a link that leads out of the skill's folder; "
+                "put the file there"
+            )
+        if len(references) == MAX_REFERENCES:
+            raise InvalidFile(f"{folder}: the folder has more than {MAX_REFERENCES:,} files")
+        references[path.relative_to(folder).as_posix()] = _read_text(path)
+    return references
 
 
-def _files_in(folder: Path) -> Iterator[Path]:
-    for place, folders, files in os.walk(folder):  # which does not go into linked folders
+def _iterate_files(folder: Path) -> Iterator[Path]:
+    # os.walk does not follow links to folders.
+    for parent, folders, files in os.walk(folder):
+        # Changing the list in place makes os.walk skip the others.
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (Path(place, name) for name in sorted(files) if not name.startswith("."))
+        for name in sorted(files):
+            if not name.startswith("."):
+                yield Path(parent, name)
 
 
-def _text_of(path: Path) -> str | None:
+def _read_text(path: Path) -> str | None:
     try:
         return read_file(path).decode("utf-8-sig")
     except UnicodeDecodeError:
         return None
     except OSError as error:
-        raise InvalidFile(f"{path}: cannot be read: {error.strerror}") from None
+        raise InvalidFile(f"{path}: the file cannot be read: {error.strerror}") from None

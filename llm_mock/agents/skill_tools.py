@@ -1,4 +1,4 @@
-"""The tools by which a model lists and reads the references of a skill. They have the documents, and open no file."""
+"""Offer the references of a skill as tools, which read no files but have the documents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from llm_mock.agents.skill import REFERENCES, Skill
-from llm_mock.agents.tools import Tool, ToolAnswer
+from llm_mock.agents.tools import AgentTool, ToolAnswer
 from llm_mock.errors import InvalidAgent
 from llm_mock.support.text import listed, shorten_name
 
@@ -16,7 +16,7 @@ LIST, READ = "list_skill_references", "read_skill_reference"
 
 
 @dataclass(eq=False, repr=False)
-class SkillTool(Tool):
+class SkillTool(AgentTool):
     """A tool that answers at once."""
 
     answer: Callable[[dict[str, Any]], ToolAnswer]
@@ -28,8 +28,8 @@ class SkillTool(Tool):
         return self.answer(arguments)
 
 
-def with_skill_tools(tools: Sequence[Tool], skill: Skill | None) -> list[Tool]:
-    """The tools of servers, and those of a skill that has references.
+def with_skill_tools(tools: Sequence[AgentTool], skill: Skill | None) -> list[AgentTool]:
+    """Return the tools of servers, and those of a skill that has references.
 
     Raises:
         InvalidAgent: a server has a tool of the same name.
@@ -37,23 +37,35 @@ def with_skill_tools(tools: Sequence[Tool], skill: Skill | None) -> list[Tool]:
     __tracebackhide__ = True
     if skill is None or not skill.references:
         return list(tools)
-    taken = next((tool.name for tool in tools if tool.name in (LIST, READ)), None)
-    if taken is not None:
-        raise InvalidAgent(
-            f"The references of the skill {shorten_name(skill.name)!r} have a tool {taken}, and so has a server: leave "
-            "that of the server out with tools=[…], or make the skill without references."
-        )
-    nothing = {"type": "object", "properties": {}, "additionalProperties": False}
-    filename = {"type": "string", "description": f"The name of a document, as {LIST} tells it."}
-    name = {**nothing, "properties": {"filename": filename}, "required": ["filename"]}
-    of_skill = f"of the skill {skill.name!r}"
-    return [
-        *tools,
-        SkillTool(
-            LIST, f"List the reference documents {of_skill}, which {READ} reads.", nothing, partial(_list, skill)
-        ),
-        SkillTool(READ, f"Read a reference document {of_skill}.", name, partial(_read, skill)),
-    ]
+    for tool in tools:
+        if tool.name in (LIST, READ):
+            raise InvalidAgent(
+                f"Two tools are named {tool.name}: one for the references of the skill "
+                f"{shorten_name(skill.name)!r}, and one of a server. Leave that of the server out "
+                "with tools=[…], or make the skill without references."
+            )
+    return [*tools, _new_list_tool(skill), _new_read_tool(skill)]
+
+
+def _new_list_tool(skill: Skill) -> SkillTool:
+    schema = {"type": "object", "properties": {}, "additionalProperties": False}
+    description = f"List the reference documents of the skill {skill.name!r}, which {READ} reads."
+    return SkillTool(LIST, description, schema, partial(_list, skill))
+
+
+def _new_read_tool(skill: Skill) -> SkillTool:
+    filename = {
+        "type": "string",
+        "description": f"The name of a document, as {LIST} tells it.",
+    }
+    schema = {
+        "type": "object",
+        "properties": {"filename": filename},
+        "additionalProperties": False,
+        "required": ["filename"],
+    }
+    description = f"Read a reference document of the skill {skill.name!r}."
+    return SkillTool(READ, description, schema, partial(_read, skill))
 
 
 def _list(skill: Skill, arguments: dict[str, Any]) -> ToolAnswer:
@@ -61,8 +73,12 @@ def _list(skill: Skill, arguments: dict[str, Any]) -> ToolAnswer:
 
 
 def _read(skill: Skill, arguments: dict[str, Any]) -> ToolAnswer:
+    # Skills link to their documents with the folder.
     name = arguments["filename"].removeprefix("./").removeprefix(f"{REFERENCES}/")
     if name not in skill.references:
-        return ToolAnswer(f"There is no document {name!r}. There are: {listed(list(skill.references))}", is_error=True)
+        known = listed(list(skill.references))
+        return ToolAnswer(f"There is no document {name!r}. There are: {known}", is_error=True)
     text = skill.references[name]
-    return ToolAnswer(f"{name} is no text", is_error=True) if text is None else ToolAnswer(text)
+    if text is None:
+        return ToolAnswer(f"{name} is not a text file", is_error=True)
+    return ToolAnswer(text)

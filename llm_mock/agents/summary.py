@@ -1,4 +1,4 @@
-"""The runs of a test, for the message of its failure; and what each agent did in the whole test run."""
+"""Collect the runs of each test, and sum up each agent over the whole test run."""
 
 from __future__ import annotations
 
@@ -11,27 +11,40 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from llm_mock.agents.result import AgentResult
 
-COUNTS = ("tests", "passed", "runs", "turns", "tool_calls", "input_tokens", "output_tokens", "duration_s")
+COUNTS = (
+    "tests",
+    "passed",
+    "runs",
+    "turns",
+    "tool_calls",
+    "input_tokens",
+    "output_tokens",
+    "duration_s",
+)
 Sums = dict[str, dict[str, Any]]
-"""Of each agent, by what it is: `agent` (its name), `parts` (what it is, in words), `COUNTS`,
-`cost_usd` (None where unknown). Plain values, which an xdist worker can send."""
+"""The totals of each agent by a hash of its configuration.
 
+The keys are `agent` (its name), `parts` (its configuration as texts), `COUNTS` and `cost_usd` (None
+if unknown). Plain values, because a worker of pytest-xdist sends them.
+"""
+
+# Results since `taken` was last called. A deque, because tests may run agents in threads.
 _new: deque[AgentResult] = deque()
 
 
 def note(result: AgentResult) -> None:
-    """An agent was run. It is kept where a test is running, until somebody asks for it."""
+    """Keep the result of a run if a test is running."""
     if "PYTEST_CURRENT_TEST" in os.environ:
         _new.append(result)
 
 
 def taken() -> list[AgentResult]:
-    """The runs since this was last asked."""
+    """Return the results since the last call."""
     return [_new.popleft() for _ in range(len(_new))]
 
 
 class RunsOfTest:
-    """What the agents did in one test so far."""
+    """The runs of agents in one test."""
 
     def __init__(self) -> None:
         self._results: list[AgentResult] = []
@@ -39,34 +52,47 @@ class RunsOfTest:
         self._outcome = "passed"
 
     def take(self, report: Any, shown: bool = True) -> None:
-        """Take in what was run in a phase of the test, and (if `shown`) show it where the phase failed."""
+        """Add the runs of a phase of the test.
+
+        Args:
+            report: the report of the phase.
+            shown: whether to show the runs in the report if the phase failed.
+        """
         for result in taken():
             self._results.append(result)
-            add(self._sums, {_key(result): _counted(result)})  # while the prices of the test hold
+            # Now, because the prices of the test are still in effect.
+            add(self._sums, {_get_key(result): _count(result)})
         if report.failed:
             self._outcome = "failed"
             if shown and self._results and report.when != "teardown":
-                report.sections.append(("Agent runs", "\n\n".join(map(str, self._results))))
+                transcripts = "\n\n".join(map(str, self._results))
+                report.sections.append(("Agent runs", transcripts))
         elif report.skipped and self._outcome == "passed":
+            # An expected failure is reported as skipped.
             self._outcome = "failed" if hasattr(report, "wasxfail") else "skipped"
 
     def add_to(self, sums: Sums) -> None:
-        """Add what was done to the sums of the agents. A skipped test counts as neither passed nor failed."""
-        tested = {"tests": int(self._outcome != "skipped"), "passed": int(self._outcome == "passed")}
-        add(sums, {label: {**own, **tested} for label, own in self._sums.items()})
+        """Add the runs to the totals of the agents; a skipped test does not count."""
+        counts = {
+            "tests": int(self._outcome != "skipped"),
+            "passed": int(self._outcome == "passed"),
+        }
+        add(sums, {key: {**own, **counts} for key, own in self._sums.items()})
 
 
-def _key(result: AgentResult) -> str:
-    """What is the same for runs of one agent alone, in every process."""
-    return hashlib.sha256(repr((result.agent, result.model, sorted(result.parts.items()))).encode()).hexdigest()
+def _get_key(result: AgentResult) -> str:
+    """Return a hash that only runs of one agent share, in every process."""
+    configuration = (result.agent, result.model, sorted(result.parts.items()))
+    return hashlib.sha256(repr(configuration).encode()).hexdigest()
 
 
-def _counted(result: AgentResult) -> dict[str, Any]:
+def _count(result: AgentResult) -> dict[str, Any]:
+    parts = {"model": result.model, **result.parts}
+    # It only tells agents apart, and is long.
+    parts.pop("configuration", None)
     return {
         "agent": result.agent,
-        "parts": {
-            name: text for name, text in {"model": result.model, **result.parts}.items() if name != "configuration"
-        },
+        "parts": parts,
         "tests": 0,
         "passed": 0,
         "runs": 1,
@@ -80,11 +106,15 @@ def _counted(result: AgentResult) -> dict[str, Any]:
 
 
 def add(sums: Sums, others: Mapping[str, Mapping[str, Any]]) -> None:
-    """Add sums to sums, agent by agent."""
+    """Add totals to totals, agent by agent."""
     for key, other in others.items():
-        nothing = {"agent": other["agent"], "parts": other["parts"], **dict.fromkeys(COUNTS, 0), "cost_usd": 0.0}
-        mine = sums.setdefault(key, nothing)
+        if key not in sums:
+            zeros = dict.fromkeys(COUNTS, 0)
+            sums[key] = {"agent": other["agent"], "parts": other["parts"], **zeros, "cost_usd": 0.0}
+        total = sums[key]
         for name in COUNTS:
-            mine[name] += other[name]
-        unknown = mine["cost_usd"] is None or other["cost_usd"] is None
-        mine["cost_usd"] = None if unknown else mine["cost_usd"] + other["cost_usd"]
+            total[name] += other[name]
+        if total["cost_usd"] is None or other["cost_usd"] is None:
+            total["cost_usd"] = None
+        else:
+            total["cost_usd"] += other["cost_usd"]

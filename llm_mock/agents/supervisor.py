@@ -1,20 +1,21 @@
-"""A small process that starts a command in a process group of its own, and ends the group when its parent ends.
+"""Start a command in a process group of its own, and end the group when the parent ends.
 
-It is run as a file, by `python -I -S`, so that it imports nothing but what stands here and starts in a few
-milliseconds:
+Run as a file by `python -I -S`, so that it imports little and starts in a few milliseconds:
 
     supervisor.py PARENT GRACE STOP_TIMEOUT COMMAND [ARGUMENT …]
 
-`PARENT` is the process id of the parent. When that has ended, or on SIGTERM, SIGINT or SIGHUP, the command has `GRACE`
-seconds to end by itself, then `STOP_TIMEOUT` after SIGTERM, then comes SIGKILL. On SIGUSR1 SIGKILL comes at once.
-Standard input, output and error are those of the command.
+`PARENT` is the process id of the parent. When the parent has ended, or on SIGTERM, SIGINT or
+SIGHUP, the command has `GRACE` seconds to end by itself, then `STOP_TIMEOUT` after SIGTERM, then it
+is killed. On SIGUSR1 it is killed at once. Standard input, output and error are those of the
+command.
 
-The supervisor ends as the command ends: with its exit status, or by the same signal; with 127 where it could not be
-started.
+The supervisor ends as the command ends: with its exit status, or by the same signal; with 127 if it
+could not be started.
 
-What the command leaves behind in its group is killed, and what left the group, too. On Linux that is complete.
-Elsewhere `ps` finds what left the group while its parent lives, or while it is in the session of the supervisor; what
-has a session of its own and a parent that ended by itself survives.
+The processes that the command leaves behind are killed, also those that left its group. On Linux
+these are all. Elsewhere `ps` finds processes that left the group while their parent lives, or while
+they are in the session of the supervisor; a process in a session of its own whose parent ended by
+itself survives.
 """
 
 from __future__ import annotations
@@ -27,18 +28,24 @@ import sys
 import time
 
 PARENT_CHECK = 0.5
-"""Seconds between two looks whether the parent still lives."""
+"""The seconds between two checks whether the parent still lives."""
 KILLING = 5.0
-"""Seconds after which processes that cannot be killed are given up."""
+"""The seconds after which processes that cannot be killed are given up."""
+# `PR_SET_CHILD_SUBREAPER` of Linux: orphans below this process become its children, not those
+# of process 1.
 SUBREAPER = 36
-"""`PR_SET_CHILD_SUBREAPER` of Linux: orphans below this process become its children, not those of process 1."""
 
 
 IS_LINUX = sys.platform.startswith("linux")
 
 
 class Supervisor:
-    """Starts a command, with the standard streams of this process, which closes its own."""
+    """Starts a command with the standard streams of this process, which replaces its own.
+
+    Args:
+        parent: the id of the parent process.
+        command: the command and its arguments.
+    """
 
     def __init__(self, parent: int, command: list[str]) -> None:
         self.parent = parent
@@ -46,17 +53,28 @@ class Supervisor:
         self._told_to_end = False
         self._at_once = False
         self._left_group: set[tuple[str, ...]] = set()
+        # A signal writes to the pipe, so that select() wakes up without a race.
         self._wakeup, wakeup = os.pipe()
         os.set_blocking(wakeup, False)
         signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
             signal.signal(number, self._end)
-        signal.signal(signal.SIGCHLD, lambda *_: None)  # only to wake up
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())  # the parent may block some
+        # Without a handler SIGCHLD would not wake up select().
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        # The parent may block some signals.
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
         _adopt_orphans()
         # Python ignores SIGPIPE, and would hand that on.
         default = [signal.SIGPIPE, signal.SIGXFSZ]
-        self.group = os.posix_spawnp(command[0], command, os.environ, setpgroup=0, setsigmask=[], setsigdef=default)
+        self.group = os.posix_spawnp(
+            command[0],
+            command,
+            os.environ,
+            setpgroup=0,
+            setsigmask=[],
+            setsigdef=default,
+        )
+        # The pipes must end when the command closes them.
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nothing, stream)
@@ -66,9 +84,18 @@ class Supervisor:
         self._at_once = self._at_once or number == signal.SIGUSR1
 
     def watch(self, grace: float, stop_timeout: float) -> int:
-        """Wait for the end of the command, or bring it about. Returns its exit status; that of a signal is negative."""
+        """Wait for the end of the command, or end it.
+
+        Args:
+            grace: the seconds to end by itself.
+            stop_timeout: the seconds to end after SIGTERM.
+
+        Returns:
+            The exit status, negative for a signal.
+        """
         self._wait(None)
         if not IS_LINUX:
+            # Later orphans cannot be found any more.
             self._left_group = _descendants()
         self._wait(grace)
         if self.status is None and not self._at_once:
@@ -82,31 +109,42 @@ class Supervisor:
         return self.status
 
     def _wait(self, seconds: float | None) -> None:
-        """Wait until the command has ended, and at most so many seconds; with None until it is to be ended."""
+        """Wait until the command has ended, for some seconds or (None) until it must end."""
         deadline = None if seconds is None else time.monotonic() + seconds
         self._reap()
         while self.status is None and not self._at_once:
-            left = PARENT_CHECK if deadline is None else deadline - time.monotonic()
-            if left <= 0 or (deadline is None and (self._told_to_end or os.getppid() != self.parent)):
-                return
+            if deadline is None:
+                left = PARENT_CHECK
+                # The parent's children get another parent when it has ended.
+                if self._told_to_end or os.getppid() != self.parent:
+                    return
+            else:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return
             if select.select([self._wakeup], [], [], left)[0]:
                 os.read(self._wakeup, 100)
             self._reap()
 
     def _reap(self, block: bool = False) -> None:
+        options = 0 if block else os.WNOHANG
         with contextlib.suppress(ChildProcessError):
-            while self.status is None and (ended := os.waitpid(-1, 0 if block else os.WNOHANG))[0]:
-                if ended[0] == self.group:
-                    self.status = os.waitstatus_to_exitcode(ended[1])
+            while self.status is None:
+                # Any child: adopted orphans must be reaped too.
+                process, status = os.waitpid(-1, options)
+                if process == 0:
+                    return
+                if process == self.group:
+                    self.status = os.waitstatus_to_exitcode(status)
 
     def _signal(self, number: int) -> None:
-        # No process is left; macOS raises the latter where all are dead.
+        # No process is left; macOS raises PermissionError if all are dead.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.group, number)
 
 
 def _adopt_orphans() -> None:
-    """Become the parent of whatever the command starts and leaves behind, where the system can do that."""
+    """Become the parent of processes that the command leaves behind, if the system can do that."""
     if IS_LINUX:
         import ctypes
 
@@ -115,9 +153,13 @@ def _adopt_orphans() -> None:
 
 
 def _kill_children() -> None:
-    """Kill what is left below this process: what left the group of the command, and what that has started since."""
+    """Kill the processes that left the group of the command, and their child processes."""
     deadline = time.monotonic() + KILLING
-    while (children := _children()) and time.monotonic() < deadline:
+    # Again and again, because the children of a killed process become children of this one.
+    while time.monotonic() < deadline:
+        children = _children()
+        if not children:
+            return
         for child in children:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(child, signal.SIGKILL)
@@ -133,41 +175,62 @@ def _children() -> list[int]:
     """Return the children of this process; on Linux orphans are among them."""
     if not IS_LINUX:
         return []
-    found = []
+    children = []
     for process in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError), open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
-            if int(file.read().rpartition(")")[2].split()[1]) == os.getpid():
-                found.append(int(process))
-    return found
+        # A process may end meanwhile.
+        with contextlib.suppress(OSError):
+            path = f"/proc/{process}/stat"
+            with open(path, encoding="utf-8", errors="replace") as file:
+                text = file.read()
+            # The name is in parentheses and may contain any; state and parent follow.
+            _, parent, *_ = text.rpartition(")")[2].split()
+            if int(parent) == os.getpid():
+                children.append(int(process))
+    return children
 
 
 def _processes() -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Return the parent of each process by its id, and what identifies it: its id and the time of its start."""
-    import subprocess  # costs milliseconds that Linux need not spend
+    """Return the parent and the identity (id and start time) of each process, by its id."""
+    # Here, because it costs milliseconds that Linux need not spend.
+    import subprocess
 
     command = ["ps", "-A", "-o", "pid=", "-o", "ppid=", "-o", "lstart="]
     try:
-        listed = subprocess.run(command, capture_output=True, text=True, timeout=KILLING, check=False).stdout
+        result = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=KILLING,
+            check=False,
+        )
     except (OSError, subprocess.SubprocessError):
         return {}
-    rows = [line.split() for line in listed.splitlines()]
-    return {pid: (parent, (pid, *started)) for pid, parent, *started in rows}
+    processes = {}
+    for line in result.stdout.splitlines():
+        pid, parent, *started = line.split()
+        processes[pid] = (parent, (pid, *started))
+    return processes
 
 
 def _descendants() -> set[tuple[str, ...]]:
-    """Return what identifies the processes below this one, and those of its session that lost their parent."""
+    """Return the identities of all processes below this one.
+
+    Processes of its session that lost their parent are among them.
+    """
     processes = _processes()
-    family = {str(os.getpid())}
+    own = str(os.getpid())
+    family = {own}
     family.update(pid for pid in processes if _session_of(pid) == os.getsid(0))
-    found = -1
-    while found < len(family):
-        found = len(family)
+    size = 0
+    # Until no process has a parent in the family that was not seen before.
+    while size < len(family):
+        size = len(family)
         family.update(pid for pid, (parent, _) in processes.items() if parent in family)
-    return {identity for pid, (_, identity) in processes.items() if pid in family and pid != str(os.getpid())}
+    return {processes[pid][1] for pid in family if pid in processes and pid != own}
 
 
 def _session_of(pid: str) -> int | None:
-    """Return the session of a process; None where it has ended or belongs to somebody else."""
+    """Return the session of a process, or None if it has ended or belongs to another user."""
     try:
         return os.getsid(int(pid))
     except OSError:
@@ -175,7 +238,7 @@ def _session_of(pid: str) -> int | None:
 
 
 def _kill(identities: set[tuple[str, ...]]) -> None:
-    """Kill processes that still are those that were seen: their ids may be in use again."""
+    """Kill the processes that still have these identities: an id may be in use again."""
     if not identities:
         return
     for pid, (_, identity) in _processes().items():
@@ -189,7 +252,8 @@ def _end_alike(status: int) -> None:
     if status < 0:
         import resource
 
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the command has left its own
+        # The command has written its own core file.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if -status != signal.SIGKILL:
             signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)

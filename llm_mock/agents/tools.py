@@ -1,10 +1,11 @@
-"""The tools that are offered to a model, and what calling one gives."""
+"""Define the tools that are offered to a model, and the answers of their calls."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.agents.background import BackgroundLoop, LoopClosed
@@ -16,95 +17,135 @@ if TYPE_CHECKING:
     import llm
 
 Execute = Callable[[dict[str, Any], float | None], Coroutine[Any, Any, "ToolAnswer"]]
-"""Calls a tool on the background loop: its arguments, and the seconds that it may take (None: the server's own)."""
+"""Calls a tool on the background loop.
+
+The arguments are those of the tool, and the timeout in seconds (None: the server's own)."""
 
 SHOWN_PROBLEMS = 20
 
 
 @dataclass
 class ToolAnswer:
-    """What a tool answered. Nothing that goes wrong in a call is raised: it is an answer with `is_error`."""
+    """The answer of a tool. A failed call raises nothing: its answer has `is_error`.
+
+    Attributes:
+        text: the output for the model; data alone is here as JSON.
+        structured: the structured content of an MCP result: any JSON value.
+        attachments: images, audio and binary resources.
+        is_error: whether the tool failed or could not be called, because of invalid arguments, a
+            dead server or a timeout.
+    """
 
     text: str
-    """What the model is told; a tool that answers with data alone has them here as JSON."""
     structured: Any | None = None
-    """The structured content of an MCP result: any JSON value."""
     attachments: list[llm.Attachment] = field(default_factory=list)
-    """Images, audio and binary resources."""
     is_error: bool = False
-    """Whether the tool failed, or could not be called: invalid arguments, a dead server, a timeout."""
 
 
 @dataclass(eq=False, repr=False)
-class Tool(ABC):
-    """Something that a model may call. May be called from any thread and any event loop."""
+class AgentTool(ABC):
+    """A tool that a model may call. May be called from any thread and any event loop.
+
+    Attributes:
+        name: its name.
+        description: the description of the server; may be empty.
+        input_schema: the JSON schema of its arguments.
+    """
 
     name: str
     description: str
-    """What it does, as the server tells it; may be empty."""
     input_schema: dict[str, Any]
-    """The JSON schema of its arguments."""
 
     @property
     def timeout(self) -> float | None:
-        """Seconds that a call may take by itself; None is no end."""
+        """The seconds that a call may take; None is no limit."""
         return None
 
     def call(self, arguments: dict[str, Any], timeout: float | None = None) -> ToolAnswer:
-        """Call the tool with a JSON object, and wait for its answer for so many seconds (None: the tool's own).
+        """Call the tool.
 
-        The answer has `is_error` also where the arguments break the schema, a server died or the time is up.
+        Args:
+            arguments: a JSON object.
+            timeout: seconds; None is the tool's own timeout.
+
+        Returns:
+            The answer. It has `is_error` also if the arguments violate the schema, the server died
+            or the time is up.
         """
-        return self._invalid(arguments) or self._call(arguments, timeout)
+        return self._check(arguments) or self._call(arguments, timeout)
 
-    async def call_async(self, arguments: dict[str, Any], timeout: float | None = None) -> ToolAnswer:
-        """Like `call`, without blocking the event loop that awaits it."""
-        return self._invalid(arguments) or await self._call_async(arguments, timeout)
+    async def call_async(
+        self,
+        arguments: dict[str, Any],
+        timeout: float | None = None,
+    ) -> ToolAnswer:
+        """Call the tool without blocking the event loop of the caller."""
+        return self._check(arguments) or await self._call_async(arguments, timeout)
 
     @abstractmethod
     def _call(self, arguments: dict[str, Any], timeout: float | None) -> ToolAnswer: ...
 
     @abstractmethod
-    async def _call_async(self, arguments: dict[str, Any], timeout: float | None) -> ToolAnswer: ...
+    async def _call_async(
+        self,
+        arguments: dict[str, Any],
+        timeout: float | None,
+    ) -> ToolAnswer: ...
 
-    def _invalid(self, arguments: dict[str, Any]) -> ToolAnswer | None:
-        problems = list(schemas.violations(self.input_schema, arguments, "the arguments"))[:SHOWN_PROBLEMS]
+    def _check(self, arguments: dict[str, Any]) -> ToolAnswer | None:
+        """Return the answer for invalid arguments, or None."""
+        violations = schemas.violations(self.input_schema, arguments, "the arguments")
+        problems = list(islice(violations, SHOWN_PROBLEMS))
         if not problems:
             return None
-        listed = "".join(f"\n  {shorten_name(problem, 300)}" for problem in problems)
-        called = f"The tool {self.name!r} was not called, because its arguments are invalid:{listed}"
-        return ToolAnswer(called, is_error=True)
+        lines = [f"The tool {self.name!r} was not called, because its arguments are invalid:"]
+        lines += [f"  {shorten_name(problem, 300)}" for problem in problems]
+        return ToolAnswer("\n".join(lines), is_error=True)
 
 
 @dataclass(eq=False, repr=False)
-class ServerTool(Tool):
-    """One tool of a running server."""
+class ServerTool(AgentTool):
+    """A tool of a running server.
+
+    Attributes:
+        server: the configuration of the server.
+        execute: calls the tool.
+        loop: the loop in which `execute` runs.
+    """
 
     server: Server
     execute: Execute
     loop: BackgroundLoop
-    """Where `execute` runs."""
 
     def __repr__(self) -> str:
         return f"<ServerTool {self.name} of {self.server.label}>"
 
     @property
     def timeout(self) -> float:
-        """Seconds that a call may take, as the server is configured."""
-        return self.server.call_timeout if isinstance(self.server, MCPServer) else self.server.timeout
+        """The seconds that a call may take by the configuration of the server."""
+        if isinstance(self.server, MCPServer):
+            return self.server.call_timeout
+        return self.server.timeout
 
     def _call(self, arguments: dict[str, Any], timeout: float | None) -> ToolAnswer:
         try:
             return self.loop.run(self.execute(arguments, timeout))
         except LoopClosed:
-            return _pool_closed()
+            return _new_closed_answer()
 
-    async def _call_async(self, arguments: dict[str, Any], timeout: float | None) -> ToolAnswer:
+    async def _call_async(
+        self,
+        arguments: dict[str, Any],
+        timeout: float | None,
+    ) -> ToolAnswer:
         try:
             return await self.loop.run_async(self.execute(arguments, timeout))
         except LoopClosed:
-            return _pool_closed()
+            return _new_closed_answer()
 
 
-def _pool_closed() -> ToolAnswer:
-    return ToolAnswer("The servers of this tool were ended. Ask the pool for its tools again.", is_error=True)
+def _new_closed_answer() -> ToolAnswer:
+    return ToolAnswer(
+        "The servers of this tool were ended. Ask the pool for its tools again.",
+        is_error=True,
+    )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from llm_mock.agents.pool import pool_of_process
-from llm_mock.agents.servers import MCPServer, Variables
+from llm_mock.agents.servers import MCPServer, RedactedMapping
 from llm_mock.agents.tools import ServerTool
 from llm_mock.errors import InvalidFile
 from llm_mock.specs.allowed_hosts import AllowedHosts
@@ -44,7 +44,7 @@ class RunningTools:
     """The tools by their names, the built-in ones first."""
     url: str | None = None
     """Where another process reaches the same server by streamable HTTP; None where that was not asked for."""
-    headers: Mapping[str, str] = field(default_factory=Variables)
+    headers: Mapping[str, str] = field(default_factory=RedactedMapping)
     """The headers that it must send. They hold a secret."""
     cleanup_errors: list[str] = field(default_factory=list)
     """Why plugins could not clean up; filled when the server has ended."""
@@ -82,7 +82,7 @@ def tools_server(yaml_path: Path, *, allowed_hosts: AllowedHosts, http: bool = F
         try:
             tools = {tool.name: tool for tool in pool_of_process().tools([server])}
             address = json.loads(address_file.read_text(encoding="utf-8")) if http else {}
-            headers = Variables({"Authorization": f"Bearer {address['token']}"} if http else {})
+            headers = RedactedMapping({"Authorization": f"Bearer {address['token']}"} if http else {})
             yield RunningTools(server, tools, address.get("url"), headers, cleanup_errors)
         finally:
             lines = pool_of_process().stop(server).splitlines()

@@ -129,10 +129,10 @@ def test_a_judge_for_whom_nothing_is_scripted_is_an_unexpected_call(mock_llm_res
     [
         ((PNG, "x"), r"not bytes; an image is llm.Attachment\(content=…\)"),
         (([3], "x"), "not 3"),
-        (("text", {}), "no criterion"),
+        (("text", {}), "needs a criterion"),
         (("text", {"a b": "x"}), "The name of a criterion is 'a b'"),
         (("text", {"a": " "}), "The criterion a is ' '; give a text"),
-        (("text", "x", {"a": 1}), "weights has 'a', which is no name of a criterion"),
+        (("text", "x", {"a": 1}), "weights has 'a', which is not the name of a criterion"),
         (("text", {"a": "x"}, {"a": 0}), r"weights\['a'\] is 0; give a number above 0"),
     ],
 )

@@ -59,7 +59,7 @@ def test_a_link_is_named() -> None:
 
 def test_data_that_is_none_is_left_out_and_said_so() -> None:
     answer = answer_to(types.ImageContent(data="no base64!", mime_type="image/png"))
-    assert (answer.text, answer.attachments) == ("[image/png left out: its data is no base64]", [])
+    assert (answer.text, answer.attachments) == ("[image/png left out: its data is invalid base64]", [])
 
 
 def test_structured_content_alone_is_also_the_text() -> None:

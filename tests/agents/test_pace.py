@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from llm_mock import MockGetModel
-from llm_mock.agents import Agent, Provider, pace, result_from_json, result_to_json
-from llm_mock.agents.pace import Asked
+from llm_mock.agents import Agent, Provider, rate_limit, result_from_json, result_to_json
+from llm_mock.agents.rate_limit import RequestLog
 from llm_mock.errors import InvalidAgent
 from tests.agents.flaky_server import FlakyServer
 from tests.agents.runs import Run
@@ -30,7 +30,7 @@ from .test_retry import server as server
 def test_so_many_requests_are_made_in_a_minute(
     requests: int | None, processes: int, times: list[float], starts: list[float]
 ) -> None:
-    asked = Asked()
+    asked = RequestLog()
     assert [asked.reserve(now, requests, None, processes) for now in times] == starts
 
 
@@ -47,9 +47,9 @@ def test_so_many_requests_are_made_in_a_minute(
     ],
 )
 def test_after_so_many_tokens_the_next_request_waits(took: list[tuple[float, int]], now: float, start: float) -> None:
-    asked = Asked()
+    asked = RequestLog()
     for at, tokens in took:
-        asked.took(at, tokens)
+        asked.add_tokens(at, tokens)
     assert asked.reserve(now, None, 100, 1) == start
 
 
@@ -58,9 +58,9 @@ def test_a_live_model_is_waited_for_and_the_result_says_so(
     limit: str, server: FlakyServer, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PYTEST_XDIST_WORKER_COUNT", raising=False)  # whose processes would share the limits
-    monkeypatch.setattr(pace, "MINUTE", 0.1)
-    monkeypatch.setattr(pace, "time", SimpleNamespace(monotonic=lambda: 100.0))
-    monkeypatch.setattr(pace, "_of_models", pace.defaultdict(Asked))
+    monkeypatch.setattr(rate_limit, "MINUTE", 0.1)
+    monkeypatch.setattr(rate_limit, "time", SimpleNamespace(monotonic=lambda: 100.0))
+    monkeypatch.setattr(rate_limit, "_logs", rate_limit.defaultdict(RequestLog))
     agent = Agent(Provider("loopback", key="none", **{limit: 1}))
     first, second = run(agent, "Hello"), run(agent, "Hello")
     assert first.turns[0].waited == 0

@@ -192,7 +192,7 @@ def test_only_the_tools_that_a_filter_lets_through_are_offered(pool: ServerPool,
     assert list(tools_of(pool, raw(tools="echo"))) == ["echo"]
     with pytest.raises(ServerError) as caught:
         pool.tools([raw(tools=["echo", "ECHO"], name="raw")])
-    assert str(caught.value).startswith("The server 'raw' has no tool that fits 'ECHO' (tools). It has echo, about,")
+    assert str(caught.value).startswith("The server 'raw' has no tool that matches 'ECHO' (tools). It has echo, about,")
 
 
 def test_two_servers_with_one_tool_are_an_error_that_names_both(pool: ServerPool, raw: Raw) -> None:
@@ -205,7 +205,7 @@ def test_two_servers_with_one_tool_are_an_error_that_names_both(pool: ServerPool
 def test_one_name_for_two_tools_is_an_error_wherever_they_are(pool: ServerPool, raw: Raw) -> None:
     with pytest.raises(ServerError, match=r"Two servers .*'\. .*are told apart by name=…\."):
         pool.tools([raw(env={"A": "1"}), raw(env={"A": "2"})])
-    with pytest.raises(ServerError, match="The server 'raw' tells two tools named 'echo'"):
+    with pytest.raises(ServerError, match="The server 'raw' lists two tools named 'echo'"):
         pool.tools([raw("--twice", name="raw")])
 
 

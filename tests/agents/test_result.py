@@ -94,7 +94,7 @@ def test_a_result_comes_back_from_json() -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"agent": 1}'])
 def test_what_is_no_result_is_an_error(text: str) -> None:
-    with pytest.raises(ValueError, match="is no result of an agent"):
+    with pytest.raises(ValueError, match="Invalid result of an agent"):
         result_from_json(text)
 
 
@@ -153,7 +153,7 @@ def test_an_unknown_mode_is_an_error(mode: Any) -> None:
 
 @pytest.mark.parametrize("call", [None, ("read",), ("read", "a.txt"), {"name": "read"}])
 def test_what_is_no_expected_call_is_an_error(call: Any) -> None:
-    with pytest.raises(TypeError, match="no expected call"):
+    with pytest.raises(TypeError, match="Invalid expected call"):
         RESULT.tool_calls_match([call])
 
 

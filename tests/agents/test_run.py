@@ -124,7 +124,7 @@ def test_calling_only_what_is_no_tool_goes_on_or_says_so(run: Run, mock_llm_resp
     result = run(Agent("m"), "Try")
     assert result.all_tool_calls[0].error == 'tool "nothing" does not exist'
     if not result:  # llm before 0.32, asynchronously
-        assert result.error == "the model called what is no tool: nothing"
+        assert result.error == "the model called tools that do not exist: nothing"
 
 
 def test_results_come_in_the_order_of_their_calls(
@@ -357,7 +357,7 @@ def test_only_an_agent_or_a_session_can_be_run(agent: Any) -> None:
 
 
 def test_the_prompt_is_a_text() -> None:
-    with pytest.raises(TypeError, match="The prompt of a run is a text"):
+    with pytest.raises(TypeError, match="The prompt of a run must be a text"):
         aitest_run_sync(Agent("m"), None)  # type: ignore[arg-type]
 
 

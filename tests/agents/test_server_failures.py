@@ -23,7 +23,7 @@ Raw = Callable[..., MCPServer]
 def test_a_server_that_dies_during_a_call_says_its_last_words(pool: ServerPool, raw: Raw) -> None:
     server = raw(name="raw")
     tools = tools_of(pool, server)
-    last_words = "with exit code 7.\nThe last that it wrote to stderr:\n  I am dying: disk full"
+    last_words = "with exit code 7.\nThe last lines of its stderr:\n  I am dying: disk full"
     dying = tools["die"].call({})
     assert dying == ToolAnswer(f"The MCP server 'raw' ended during this call, {last_words}", is_error=True)
     dead = tools["echo"].call({"text": "?"})
@@ -47,7 +47,7 @@ def test_a_call_that_takes_too_long_shows_stderr(pool: ServerPool, raw: Raw) -> 
     assert answer.is_error
     assert answer.text == (
         "The tool 'hang' of the MCP server 'raw' did not answer within 0.3 seconds.\n"
-        "The last that it wrote to stderr:\n  I am stuck in a loop"
+        "The last lines of its stderr:\n  I am stuck in a loop"
     )
 
 
@@ -104,13 +104,16 @@ def test_lines_on_stdout_that_are_no_messages_are_overlooked(pool: ServerPool, r
         ("no-such-server", "The server 'it' cannot be started: 'no-such-server' was not found; it is in none of the"),
         (
             "python -c 'import sys; sys.exit(\"no config\")'",
-            "ended when it was started, with exit code 1.\nThe last that ",
+            "ended when it was started, with exit code 1.\nThe last lines ",
         ),
         (
             "python -c pass",
             "The MCP server 'it' ended when it was started, with exit code 0. It wrote nothing to stderr.",
         ),
-        ("yes", "'it' is no MCP server; it was ended.\nIt wrote to stdout what is no message of MCP:\n  'y'\n"),
+        (
+            "yes",
+            "'it' is not an MCP server; it was ended.\nIt wrote lines to stdout that are not messages of MCP:\n  'y'\n",
+        ),
     ],
 )
 def test_a_server_that_does_not_start_says_why(command: str, message: str, pool: ServerPool) -> None:
@@ -124,9 +127,12 @@ def test_a_server_that_does_not_start_says_why(command: str, message: str, pool:
     [
         (
             ["--hang"],
-            "within 0.5 seconds (start_timeout); it was ended.\nThe last that it wrote to stderr:\n  waiting for",
+            "within 0.5 seconds (start_timeout); it was ended.\nThe last lines of its stderr:\n  waiting for",
         ),
-        (["--hang", "--banner"], "It wrote to stdout what is no message of MCP:\n  'Welcome to the raw server!'"),
+        (
+            ["--hang", "--banner"],
+            "It wrote lines to stdout that are not messages of MCP:\n  'Welcome to the raw server!'",
+        ),
         (["--hang-at-list"], "did not start within 0.5 seconds (start_timeout)"),
         (
             ["--refuse-version"],
@@ -134,9 +140,9 @@ def test_a_server_that_does_not_start_says_why(command: str, message: str, pool:
         ),
         (
             ["--die-at-list"],
-            "ended when it was started, with exit code 1.\nThe last that it wrote to stderr:\n  no tools today",
+            "ended when it was started, with exit code 1.\nThe last lines of its stderr:\n  no tools today",
         ),
-        (["--endless"], "The MCP server 'it' told 100 pages of tools, and has still more"),
+        (["--endless"], "The MCP server 'it' lists more than 100 pages of tools"),
     ],
 )
 def test_a_server_that_starts_badly_is_ended(

@@ -14,7 +14,7 @@ import pytest
 
 from llm_mock.agents import CLIServer, MCPServer
 from llm_mock.agents.pool import ServerPool
-from llm_mock.agents.servers import Variables
+from llm_mock.agents.servers import RedactedMapping
 from llm_mock.errors import InvalidServer, ServerError
 
 SECRET = "sk-proj-abcdefghijklmnop0123456789"
@@ -91,9 +91,9 @@ def test_the_repr_shows_where_a_secret_comes_from() -> None:
 
 
 def test_variables_are_a_mapping() -> None:
-    variables = Variables({"A": "1"})
+    variables = RedactedMapping({"A": "1"})
     assert (dict(variables), len(variables), variables["A"]) == ({"A": "1"}, 1, "1")
-    assert Variables(variables) == variables == {"A": "1"}
+    assert RedactedMapping(variables) == variables == {"A": "1"}
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_the_model_lists_and_reads_them_and_gets_out_by_no_path(
     listed, *read = result.all_tool_calls
     assert listed.result == "formulas.md\nlogo.png\nmore/sizes.md"
     assert [call.result for call in read[:3]] == ["a + b = b + a", "a + b = b + a", "große"]
-    assert read[3].error == "logo.png is no text"
+    assert read[3].error == "logo.png is not a text file"
     assert [call.result for call in read[4:]] == [None] * 6
     assert read[4].error == ("There is no document '../../secret.md'. There are: formulas.md, logo.png, more/sizes.md")
 
@@ -69,7 +69,7 @@ def test_a_link_that_leads_out_of_the_skill_is_refused(link: str, folder: Path) 
     else:
         (folder / "references").rename(folder.parent / "elsewhere")
         (folder / "references").symlink_to("../elsewhere")
-    with pytest.raises(InvalidFile, match=r"\.md: is a link that leads out of the skill's folder"):
+    with pytest.raises(InvalidFile, match=r"\.md: the file is a link that leads out of the skill's folder"):
         Skill.from_path(folder)
 
 
@@ -77,6 +77,7 @@ def test_two_tools_of_one_name_are_refused(folder: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(skill_tools, "READ", "echo_execute")
     agent = Agent("m", cli_servers=[CLIServer("echo", "echo")], skill=Skill.from_path(folder))
     with pytest.raises(
-        InvalidAgent, match="references of the skill 'sums' have a tool echo_execute, and so has a server"
+        InvalidAgent,
+        match="Two tools are named echo_execute: one for the references of the skill 'sums', and one of a server",
     ):
         run(agent, "Hello")

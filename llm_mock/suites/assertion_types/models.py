@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from llm_mock.agents.judging import NoSchemas, grades_of, verdict_of
+from llm_mock.agents.judge import NoSchemas, grade_output, judge_output
 from llm_mock.suites.assertion_types.base import (
     CassetteState,
     Outcome,
@@ -87,12 +87,12 @@ class LLMJudgeAssertion(TextAssertion):
         """What a model finds; where it gives no verdict, the message is what it said."""
         criteria = f"the criteria {quoted(self.criteria, 80)}"
         if self.threshold is None:
-            judgement = verdict_of(model, output, self.criteria)
+            judgement = judge_output(model, output, self.criteria)
             if (verdict := judgement.given) is None:
                 return Outcome(None, quoted(judgement.said), judgement.tokens, judgement.cost)
             message = f"Output {'meets' if verdict.met else 'does not meet'} {criteria}: {reported(verdict.reason)}"
             return Outcome(verdict.met, message, judgement.tokens, judgement.cost)
-        graded = grades_of(model, output, {"": self.criteria})
+        graded = grade_output(model, output, {"": self.criteria})
         if graded.given is None:
             return Outcome(None, quoted(graded.said), graded.tokens, graded.cost)
         grade = graded.given[""]
