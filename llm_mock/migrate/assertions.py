@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 import libcst as cst
 
 from llm_mock.migrate.manual_changes import CannotRewrite
@@ -125,31 +127,44 @@ def _convert_arguments(
     reader: CallReader,
 ) -> list[str]:
     """Return assertions that a call had these arguments and no others."""
-    positional, keywords = arguments
     _check_arguments(node, arguments, reader)
-    prompt = positional[0] if positional else keywords.pop("prompt", None)
-    system = keywords.pop("system", None)
-    schema = keywords.pop("schema", None)
+    positional, options = arguments
+    prompt = positional[0] if positional else options.pop("prompt", None)
+    system = options.pop("system", None)
+    schema = options.pop("schema", None)
+    kwargs = f'{call}["kwargs"]'
     statements = []
-    for key, value in (('["prompt"]', prompt), ('["kwargs"]["system"]', system)):
-        if value is not None and not _is_any(value, reader):
-            statements.append(f"assert {call}{key} == {to_source(value)}")
-    # A record always has a schema, if only None; the other keys are missing from it.
-    absent = ["attachments", "tools"] if system is not None else ["attachments", "system", "tools"]
+    if _is_checked(prompt, reader):
+        statements.append(f'assert {call}["prompt"] == {to_source(prompt)}')
+    if _is_checked(system, reader):
+        statements.append(f'assert {kwargs}["system"] == {to_source(system)}')
     if schema is None:
-        statements.append(f'assert {call}["kwargs"]["schema"] is None')
-    elif not _is_any(schema, reader):
+        # A record always has a schema, if only None.
+        statements.append(f'assert {kwargs}["schema"] is None')
+    elif _is_checked(schema, reader):
         name = to_source(get_schema_name(schema))
-        statements.append(f'assert {call}["kwargs"]["schema"] == {name}')
-    names = ", ".join(f'"{name}"' for name in absent)
-    statements.append(f'assert not {{{names}}} & {call}["kwargs"].keys()')
-    options = ", ".join(f'"{name}": {to_source(value)}' for name, value in keywords.items())
-    statements.append(f'assert {call}["options"] == {{{options}}}')
+        statements.append(f'assert {kwargs}["schema"] == {name}')
+    # A record has the other keys only if the call had them.
+    absent = ['"attachments"', '"tools"']
+    if system is None:
+        absent.insert(1, '"system"')
+    statements.append(f"assert not {{{', '.join(absent)}}} & {kwargs}.keys()")
+    items = []
+    for name, value in options.items():
+        items.append(f'"{name}": {to_source(value)}')
+    statements.append(f'assert {call}["options"] == {{{", ".join(items)}}}')
     return statements
 
 
-def _is_any(node: cst.BaseExpression, reader: CallReader) -> bool:
-    return reader.table.scope.qualify(node) in ("unittest.mock.ANY", "mock.ANY")
+def _is_checked(
+    node: cst.BaseExpression | None,
+    reader: CallReader,
+) -> TypeGuard[cst.BaseExpression]:
+    """Return whether an assertion has a value for an argument, and not `ANY`."""
+    if node is None:
+        return False
+    name = reader.table.scope.qualify(node)
+    return name not in ("unittest.mock.ANY", "mock.ANY")
 
 
 def _check_arguments(node: cst.Call, arguments: Arguments, reader: CallReader) -> None:

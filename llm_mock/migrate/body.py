@@ -82,17 +82,25 @@ class _BodyAssembler:
         if not slot.lines:
             return
         first, *others = map(parse_statement, slot.lines)
-        leading = [*self.blank_lines, *self.comments]
-        self.result += [first.with_changes(leading_lines=leading), *others]
-        self.comments, self.blank_lines = [], []
+        leading = self.blank_lines + self.comments
+        first = first.with_changes(leading_lines=leading)
+        self.result.append(first)
+        self.result += others
+        self.comments = []
+        self.blank_lines = []
 
     def _add_statement(self, node: cst.BaseStatement) -> None:
-        if self.comments or (self.blank_lines and self.result):
-            own = leading_lines(node)
-            has_own_gap = bool(own) and own[0].comment is None
-            gap = [] if has_own_gap else self.blank_lines
-            node = node.with_changes(leading_lines=[*gap, *self.comments, *own])
-        self.comments, self.blank_lines = [], []
+        # Blank lines at the start of a body would be new.
+        needs_gap = bool(self.blank_lines and self.result)
+        if self.comments or needs_gap:
+            lines = leading_lines(node)
+            starts_with_gap = bool(lines) and lines[0].comment is None
+            lines = self.comments + lines
+            if not starts_with_gap:
+                lines = self.blank_lines + lines
+            node = node.with_changes(leading_lines=lines)
+        self.comments = []
+        self.blank_lines = []
         self.result.append(node)
 
 

@@ -53,16 +53,19 @@ class ConfiguredReplies:
 
     def _collect_reachable(self) -> None:
         pending: list[Value | None] = [*self.replacements]
-        pending += [getter.double for getter in self._getters]
+        for getter in self._getters:
+            pending.append(getter.double)
         while pending:
             value = pending.pop()
-            if isinstance(value, TestDouble) and not self._is_reachable(value):
-                self._reachable.append(value)
-                pending += [*value.attributes.values(), value.return_value, value.side_effect]
-            elif isinstance(value, SideEffectList):
+            if isinstance(value, SideEffectList):
                 pending += value.values
             elif isinstance(value, ReturnByName):
-                pending += [double for _, double in value.values]
+                pending += dict(value.values).values()
+            elif isinstance(value, TestDouble) and not self._is_reachable(value):
+                self._reachable.append(value)
+                pending += value.attributes.values()
+                pending.append(value.return_value)
+                pending.append(value.side_effect)
 
     def update(self) -> None:
         """Configure the replies that changed, in the last slot.

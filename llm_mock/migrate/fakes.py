@@ -74,10 +74,12 @@ def bind_arguments(
         raise CannotRewrite(f"the arguments of {to_source(node.func)} are not literal", node=node)
     positional, keywords = arguments
     by_position = [*parameters.posonly_params, *parameters.params][skip:]
-    values = {}
+    given = dict(keywords)
     for parameter, value in zip(by_position, positional, strict=False):
-        values[parameter.name.value] = caller.evaluate(value)
-    for name, value in keywords.items():
+        name = parameter.name.value
+        given[name] = value
+    values = {}
+    for name, value in given.items():
         values[name] = caller.evaluate(value)
     for parameter in [*by_position, *parameters.kwonly_params]:
         name = parameter.name.value
@@ -187,11 +189,14 @@ def _run_body(function: cst.FunctionDef, table: SymbolTable) -> Value:
 
 def _evaluate_choice(node: cst.BaseStatement, table: SymbolTable) -> tuple[str, Value] | None:
     """Return name and value of `if name == "gpt-4o": return model`, else None."""
-    if not isinstance(node, cst.If) or node.orelse is not None or len(node.body.body) != 1:
+    if not isinstance(node, cst.If) or node.orelse is not None:
         return None
-    part = get_small_statement(node.body.body[0])
+    body = node.body.body
+    part = get_small_statement(body[0]) if len(body) == 1 else None
+    if not isinstance(part, cst.Return) or part.value is None:
+        return None
     name = _compared_name(node.test, table)
-    if name is None or not isinstance(part, cst.Return) or part.value is None:
+    if name is None:
         return None
     return name, table.evaluate(part.value)
 
@@ -215,10 +220,12 @@ def apply_configuration(node: cst.BaseSmallStatement, table: SymbolTable) -> boo
             return False
         return _assign(node.target, node.value, table)
     if isinstance(node, cst.Assign) and len(node.targets) == 1:
-        target = node.targets[0].target
-        if isinstance(target, cst.Tuple) and isinstance(node.value, cst.Tuple):
-            return _unpack(target, node.value, table)
-        return _assign(target, node.value, table)
+        [assign_target] = node.targets
+        target = assign_target.target
+        value = node.value
+        if isinstance(target, cst.Tuple) and isinstance(value, cst.Tuple):
+            return _unpack(target, value, table)
+        return _assign(target, value, table)
     if isinstance(node, cst.Expr) and _apply_configure_mock(node.value, table):
         return True
     return isinstance(node, cst.Pass)

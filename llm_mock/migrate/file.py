@@ -254,19 +254,25 @@ class _FileRewriter:
         )
 
     def _list_manual_changes(self) -> list[ManualChange]:
-        names: dict[str, cst.Name] = {
-            node.name.value: node.name
-            for node in self.module.body
-            if isinstance(node, cst.ClassDef)
-        }
-        names |= {function.name: function.node.name for function in self.functions}
+        names: dict[str, cst.Name] = {}
+        for node in self.module.body:
+            if isinstance(node, cst.ClassDef):
+                names[node.name.value] = node.name
+        for function in self.functions:
+            names[function.name] = function.node.name
         changes = []
         for name, problem in self.problems.items():
             # A node of rewritten code has no position.
-            position = self.positions.get(problem.node) if problem.node is not None else None
-            position = position or self.positions.get(names[name])
-            line = position.start.line if isinstance(position, CodeRange) else 1
-            changes.append(ManualChange(self.path, line, name, problem.reason, problem.advice))
+            position = None
+            if problem.node is not None:
+                position = self.positions.get(problem.node)
+            if position is None:
+                position = self.positions.get(names[name])
+            line = 1
+            if isinstance(position, CodeRange):
+                line = position.start.line
+            change = ManualChange(self.path, line, name, problem.reason, problem.advice)
+            changes.append(change)
         return sorted(changes, key=lambda change: change.line)
 
     def _replace_functions(self, changed: dict[str, cst.FunctionDef]) -> cst.Module:
@@ -280,13 +286,17 @@ class _FileRewriter:
 
     def _find_unused_fixtures(self, module: cst.Module) -> set[str]:
         """Return the fixtures that only made mocks and are no longer requested."""
-        results = {name: self.results.get(name) for name in self.context.fixtures}
-        unused = {name for name, result in results.items() if result and _only_makes_mocks(result)}
+        unused = set()
+        for name in self.context.fixtures:
+            result = self.results.get(name)
+            if result is not None and _only_makes_mocks(result):
+                unused.add(name)
         for function in _iterate_functions(module):
             unused -= {parameter.name.value for parameter in function.node.params.params}
         # usefixtures and getfixturevalue have the name as a string.
-        for text in m.findall(module, m.SimpleString()):
-            unused.discard(str(cst.ensure_type(text, cst.SimpleString).evaluated_value))
+        for node in m.findall(module, m.SimpleString()):
+            text = cst.ensure_type(node, cst.SimpleString)
+            unused.discard(str(text.evaluated_value))
         return unused
 
 

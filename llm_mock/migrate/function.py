@@ -233,9 +233,11 @@ class _FunctionRewriter:
     def _convert_parameters(self, body: list[cst.BaseStatement]) -> list[cst.Param]:
         """Return the parameters without removed ones and with the fixtures that are used."""
         parameters = self.state.function.params
-        used = set[str]().union(*map(collect_names, body))
-        removed = self.removed_parameters | (set(PATCHING_FIXTURES) - used)
-        removed -= set(OUR_FIXTURES) & used
+        used = collect_names(cst.IndentedBlock(body))
+        unused_patchers = set(PATCHING_FIXTURES) - used
+        removed = self.removed_parameters | unused_patchers
+        # A parameter of this name may have been another mock; the new body needs ours.
+        removed -= used.intersection(OUR_FIXTURES)
         kept = [param for param in parameters.params if param.name.value not in removed]
         for name in OUR_FIXTURES:
             if name in used and name not in self.parameters:

@@ -111,13 +111,17 @@ def _remove_unused_imports(
         return node
     if isinstance(part.names, cst.ImportStar):
         return node
-    kept = [alias for alias in part.names if _get_bound_name(alias) not in unused]
-    if len(kept) == len(part.names):
+    names = part.names
+    kept = [alias for alias in names if _get_bound_name(alias) not in unused]
+    if len(kept) == len(names):
         return node
     if not kept:
         return None
-    kept[-1] = kept[-1].with_changes(comma=part.names[-1].comma)
-    return node.with_changes(body=[part.with_changes(names=kept)])
+    # The last name may have no comma behind it, or a trailing one.
+    comma = names[-1].comma
+    kept[-1] = kept[-1].with_changes(comma=comma)
+    new_import = part.with_changes(names=kept)
+    return node.with_changes(body=[new_import])
 
 
 def _get_bound_name(alias: cst.ImportAlias) -> str:
@@ -146,11 +150,14 @@ def _extend_import(node: cst.BaseStatement) -> cst.BaseStatement | None:
         return None
     if isinstance(part.names, cst.ImportStar):
         return node
-    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    space = cst.SimpleWhitespace(" ")
+    comma = cst.Comma(whitespace_after=space)
     names = list(part.names)
     names[-1] = names[-1].with_changes(comma=comma)
-    names.append(cst.ImportAlias(cst.Name("Reply")))
-    return node.with_changes(body=[part.with_changes(names=names)])
+    reply = cst.ImportAlias(cst.Name("Reply"))
+    names.append(reply)
+    new_import = part.with_changes(names=names)
+    return node.with_changes(body=[new_import])
 
 
 def _find_import_position(body: list[cst.BaseStatement]) -> int:

@@ -95,7 +95,10 @@ def _read_models(file: Path) -> dict[PatchedTarget, list[str]]:
     models: dict[PatchedTarget, list[str]] = {}
     for line in file.read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
-        key = PatchedTarget(entry["path"], entry["test"], entry["target"])
+        names = entry.pop("models")
+        key = PatchedTarget(**entry)
         requested = models.setdefault(key, [])
-        requested += [model for model in entry["models"] if model not in requested]
+        for name in names:
+            if name not in requested:
+                requested.append(name)
     return models

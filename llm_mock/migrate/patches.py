@@ -195,27 +195,33 @@ class _PatchCall:
 
 def _evaluate_new(node: cst.BaseExpression, table: SymbolTable) -> Value:
     """Evaluate a replacement of `get_model`: a mock, a function, or a class of fake models."""
-    is_name = isinstance(node, cst.Name) and node.value not in table.values
-    if is_name and to_source(node) in table.scope.classes:
-        # The application calls the class with the model name.
-        name = "model_name"
-        values = {**table.values, name: Argument(name)}
-        inner = SymbolTable(table.scope, values, table.depth + 1)
-        call = cst.Call(node, [cst.Arg(cst.Name(name))])
-        return TestDouble(has_any_attribute=False, return_value=inner.evaluate(call))
-    return table.evaluate(node)
+    if not isinstance(node, cst.Name) or node.value in table.values:
+        return table.evaluate(node)
+    if node.value not in table.scope.classes:
+        return table.evaluate(node)
+    # The application calls the class with the model name.
+    name = "model_name"
+    values = dict(table.values)
+    values[name] = Argument(name)
+    inner = SymbolTable(table.scope, values, table.depth + 1)
+    argument = cst.Arg(cst.Name(name))
+    fake = inner.evaluate(cst.Call(node, [argument]))
+    return TestDouble(has_any_attribute=False, return_value=fake)
 
 
 def _evaluate_string(node: cst.BaseExpression, table: SymbolTable) -> str | None:
     """Return the value of a string that is literal or made of constants of the file."""
     if isinstance(node, cst.Name):
-        constant = table.scope.constants.get(node.value)
-        return None if constant is None else get_string(constant)
+        return get_string(table.scope.constants.get(node.value))
     if isinstance(node, cst.FormattedString):
-        return _join([_evaluate_string_part(part, table) for part in node.parts])
-    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
-        operands = (node.left, node.right)
-        return _join([_evaluate_string(operand, table) for operand in operands])
+        parts = [_evaluate_string_part(part, table) for part in node.parts]
+        return _join(parts)
+    if isinstance(node, cst.BinaryOperation):
+        if not isinstance(node.operator, cst.Add):
+            return None
+        left = _evaluate_string(node.left, table)
+        right = _evaluate_string(node.right, table)
+        return _join([left, right])
     return get_string(node)
 
 
@@ -232,4 +238,6 @@ def _evaluate_string_part(
 
 def _join(parts: list[str | None]) -> str | None:
     known = [part for part in parts if part is not None]
-    return "".join(known) if len(known) == len(parts) else None
+    if len(known) < len(parts):
+        return None
+    return "".join(known)

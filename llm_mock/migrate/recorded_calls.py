@@ -50,6 +50,8 @@ UNSUPPORTED_KEYWORDS = (
     "messages",
     "response",
 )
+_LEN_CALL = m.Call(m.Name("len"), [m.Arg()])
+_GET_CALL = m.Call(m.Attribute(attr=m.Name("get")))
 CALL_ATTRIBUTES = ("call_count", "called", "call_args", "call_args_list", "mock_calls")
 
 
@@ -291,18 +293,22 @@ class CallReader:
 
     def _read_call(self, node: cst.Call) -> cst.BaseExpression | None:
         """Read `len(calls)` or `kwargs.get(name)`."""
-        function = node.func
-        if m.matches(node, m.Call(m.Name("len"), [m.Arg()])):
+        if m.matches(node, _LEN_CALL):
             calls = self.read(node.args[0].value)
             if isinstance(calls, CallList):
                 return parse_expression(f"len({calls.source})")
-        elif isinstance(function, cst.Attribute) and function.attr.value == "get" and node.args:
-            owner = self.read(function.value)
-            name = get_string(node.args[0].value)
-            defaults = [to_source(argument.value) for argument in node.args[1:]]
-            if isinstance(owner, KeywordArguments) and name and defaults[:1] in ([], ["None"]):
-                return _read_keyword(owner, name, node, uses_get=True)
-        return None
+            return None
+        if not m.matches(node, _GET_CALL) or not node.args:
+            return None
+        function = cst.ensure_type(node.func, cst.Attribute)
+        keywords = self.read(function.value)
+        name = get_string(node.args[0].value)
+        if not isinstance(keywords, KeywordArguments) or not name:
+            return None
+        # Any default but None would have to be repeated.
+        if len(node.args) > 1 and to_source(node.args[1].value) != "None":
+            return None
+        return _read_keyword(keywords, name, node, uses_get=True)
 
     def _read_comparison(self, node: cst.Comparison) -> cst.BaseExpression | None:
         if len(node.comparisons) != 1:
@@ -383,7 +389,8 @@ def _read_legacy_field(call: SingleCall, name: str) -> cst.BaseExpression:
         return parse_expression(f'{call.source}["model_id"]')
     if name in ("prompt", "response"):
         return parse_expression(f'{call.source}["{name}"]')
-    return parse_expression(f'{call.source}["{_section_of(name)}"]["{name}"]')
+    section = _section_of(name)
+    return parse_expression(f'{call.source}["{section}"]["{name}"]')
 
 
 def _section_of(keyword: str) -> str:
@@ -418,8 +425,10 @@ def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.Ba
     # A record always has a schema, so `in` says nothing about it.
     if name is None or name == "schema" or name in UNSUPPORTED_KEYWORDS or call.is_of_getter:
         raise no_equivalent(node)
-    section = parse_expression(f'{call.source}["{_section_of(name)}"]')
-    return node.with_changes(comparisons=[target.with_changes(comparator=section)])
+    section = _section_of(name)
+    comparator = parse_expression(f'{call.source}["{section}"]')
+    new_target = target.with_changes(comparator=comparator)
+    return node.with_changes(comparisons=[new_target])
 
 
 def no_equivalent(node: cst.BaseExpression, advice: str = SEE_CALLS) -> CannotRewrite:
@@ -430,14 +439,17 @@ def no_equivalent(node: cst.BaseExpression, advice: str = SEE_CALLS) -> CannotRe
 def _is_used_as_record(name: str, node: cst.CSTNode) -> bool:
     """Return whether a loop variable is only used like `call["prompt"]`."""
     key = m.SubscriptElement(m.Index(m.SimpleString()))
-    allowed: list[cst.CSTNode] = []
-    for found in m.findall(node, m.Subscript(m.Name(name), [key])):
-        allowed.append(cst.ensure_type(found, cst.Subscript).value)
+    subscript = m.Subscript(m.Name(name), [key])
+    allowed: set[int] = set()
+    # Nodes are compared by identity: the name occurs in nodes that are equal.
+    for found in m.findall(node, subscript):
+        record = cst.ensure_type(found, cst.Subscript)
+        allowed.add(id(record.value))
     for found in m.findall(node, m.CompFor() | m.For()):
-        if isinstance(found, (cst.CompFor, cst.For)):
-            allowed.append(found.target)
-    # Nodes compare by identity.
-    return all(any(use is node for node in allowed) for use in m.findall(node, m.Name(name)))
+        target = getattr(found, "target", None)
+        allowed.add(id(target))
+    uses = m.findall(node, m.Name(name))
+    return all(id(use) in allowed for use in uses)
 
 
 def get_schema_name(node: cst.BaseExpression) -> cst.BaseExpression:

@@ -31,6 +31,9 @@ PROMPT_METHODS = ("prompt", "chain")
 """The methods of a model, and of a conversation, that send a prompt."""
 
 
+_LIST_CALL = m.Call(m.Name("iter") | m.Name("list"), [m.Arg()])
+
+
 @dataclass(frozen=True)
 class ConfiguredReply:
     """The reply of a model and the statements that configure it.
@@ -519,6 +522,8 @@ def _is_dump_of(text: cst.BaseExpression, data: cst.BaseExpression) -> bool:
 def _get_chunks(value: Value) -> str | None:
     """Return the source of a literal list of chunks, without an `iter` around it."""
     node = _get_node(value)
-    if node is not None and m.matches(node, m.Call(m.Name("iter") | m.Name("list"), [m.Arg()])):
-        node = cst.ensure_type(node, cst.Call).args[0].value
-    return to_source(node) if isinstance(node, (cst.List, cst.Tuple)) else None
+    if isinstance(node, cst.Call) and m.matches(node, _LIST_CALL):
+        node = node.args[0].value
+    if isinstance(node, (cst.List, cst.Tuple)):
+        return to_source(node)
+    return None

@@ -71,51 +71,72 @@ class StatementRewriter:
         if isinstance(node, cst.With):
             return self._rewrite_with(node)
         if isinstance(node, cst.FunctionDef):
-            self.table.functions[node.name.value] = (node, self.table)
-            return [LocalDefinition(node, frozenset({node.name.value}))]
+            name = node.name.value
+            self.table.functions[name] = (node, self.table)
+            return [LocalDefinition(node, frozenset({name}))]
         if isinstance(node, cst.ClassDef):
-            self.table.scope.classes[node.name.value] = node
-            return [LocalDefinition(node, frozenset({node.name.value}))]
+            name = node.name.value
+            self.table.scope.classes[name] = node
+            return [LocalDefinition(node, frozenset({name}))]
         if isinstance(node, cst.BaseCompoundStatement):
             return self._rewrite_compound(node)
         if not isinstance(node, cst.SimpleStatementLine):
             return []
         part = get_small_statement(node)
-        rewritten = None if part is None else self._rewrite_mock_statement(node, part)
-        return self._rewrite_other_statement(node) if rewritten is None else rewritten
+        if part is not None:
+            rewritten = self._rewrite_mock_statement(node, part)
+            if rewritten is not None:
+                return rewritten
+        return self._rewrite_other_statement(node)
 
     def _rewrite_with(self, node: cst.With) -> list[Part]:
         """Remove the patches of a `with`, and the `with` itself if nothing else is left."""
         items = []
         for item in node.items:
-            patch = self._parse_patch(item.item)
-            if patch is None:
-                items.append(item.with_changes(item=self.reader.rewrite(item.item)))
-                continue
-            self._refuse_nested(node)
-            self.state.add_patch(patch)
-            if item.asname is not None and isinstance(item.asname.name, cst.Name):
-                self.table.values[item.asname.name.value] = patch.value
-        has_patches = len(items) < len(node.items)
-        parts: list[Part] = [self._add_slot(node)] if has_patches else []
+            if not self._apply_with_item(node, item):
+                expression = self.reader.rewrite(item.item)
+                items.append(item.with_changes(item=expression))
+        parts: list[Part] = []
+        leading = node.leading_lines
+        if len(items) < len(node.items):
+            # The slot takes the comments, too.
+            parts.append(self._add_slot(node))
+            leading = []
         if not items:
             return parts + self._rewrite_block(node.body.body)
-        # The replies belong before the block, and those of its end into it.
+        body = self._rewrite_with_body(node)
+        items[-1] = items[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
+        block = node.body
+        if not isinstance(block, cst.IndentedBlock):
+            block = cst.IndentedBlock(body)
+        changed = node.with_changes(
+            items=items,
+            body=block.with_changes(body=body),
+            leading_lines=leading,
+        )
+        return [*parts, changed]
+
+    def _apply_with_item(self, node: cst.With, item: cst.WithItem) -> bool:
+        """Apply an item that is a patch; return False for any other."""
+        patch = self._parse_patch(item.item)
+        if patch is None:
+            return False
+        self._refuse_nested(node)
+        self.state.add_patch(patch)
+        name = item.asname.name if item.asname is not None else None
+        if isinstance(name, cst.Name):
+            self.table.values[name.value] = patch.value
+        return True
+
+    def _rewrite_with_body(self, node: cst.With) -> list[cst.BaseStatement]:
+        # The replies so far belong before the block, and those of its end into it.
         self.state.replies.update()
-        block = self._rewrite_block(node.body.body)
+        parts = self._rewrite_block(node.body.body)
         self.state.replies.update()
-        body = assemble_body(block)
+        body = assemble_body(parts)
         if is_empty(body):
             raise CannotRewrite("nothing is left of the block", node=node)
-        items[-1] = items[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
-        old_block = node.body
-        if not isinstance(old_block, cst.IndentedBlock):
-            old_block = cst.IndentedBlock(body)
-        changed = node.with_changes(items=items, body=old_block.with_changes(body=body))
-        if has_patches:
-            # The slot has the comments already.
-            changed = changed.with_changes(leading_lines=[])
-        return [*parts, changed]
+        return body
 
     def _parse_patch(self, node: cst.BaseExpression) -> Patch | None:
         return parse_patch(node, self.table, self.state.context.path)
@@ -196,13 +217,17 @@ class StatementRewriter:
         part: cst.Assign,
     ) -> list[Part] | None:
         patch = self._parse_patch(part.value)
-        if patch is not None:
-            slot = self._rewrite_patch(node, cst.ensure_type(part.value, cst.Call), patch)
-            if len(part.targets) != 1 or not isinstance(part.targets[0].target, cst.Name):
-                raise CannotRewrite("a patch is assigned to more than a name", node=node)
-            self.table.values[part.targets[0].target.value] = patch.value
-            return [slot]
-        return [self._add_slot(node)] if self._binds_call(part) else None
+        if patch is None:
+            if not self._binds_call(part):
+                return None
+            return [self._add_slot(node)]
+        call = cst.ensure_type(part.value, cst.Call)
+        slot = self._rewrite_patch(node, call, patch)
+        [target, *others] = part.targets
+        if others or not isinstance(target.target, cst.Name):
+            raise CannotRewrite("a patch is assigned to more than a name", node=node)
+        self.table.values[target.target.value] = patch.value
+        return [slot]
 
     def _rewrite_configuration(
         self,
@@ -215,9 +240,11 @@ class StatementRewriter:
         return [self._add_slot(node)]
 
     def _is_set_response(self, node: cst.BaseExpression) -> bool:
-        if not m.matches(node, m.Call(m.Attribute(attr=m.Name("set_response")))):
+        attribute = m.Attribute(attr=m.Name("set_response"))
+        if not m.matches(node, m.Call(attribute)):
             return False
-        function = cst.ensure_type(cst.ensure_type(node, cst.Call).func, cst.Attribute)
+        call = cst.ensure_type(node, cst.Call)
+        function = cst.ensure_type(call.func, cst.Attribute)
         if not self.table.find_mocks(function):
             return False
         return isinstance(self.table.evaluate(function.value), LegacyMock)
@@ -375,14 +402,20 @@ def _simplify_assertion(node: cst.BaseStatement) -> cst.BaseStatement:
     part = get_small_statement(node)
     if not isinstance(part, cst.Assert):
         return node
-    recorded = m.Call(m.Name("bool"), [m.Arg(m.Attribute(m.Name("mock_llm_calls")))])
-    test = part.test
-    if m.matches(test, recorded):
-        test = cst.ensure_type(test, cst.Call).args[0].value
-    elif m.matches(test, m.UnaryOperation(m.Not(), recorded)):
-        negation = cst.ensure_type(test, cst.UnaryOperation)
-        inner = cst.ensure_type(negation.expression, cst.Call).args[0].value
+    argument = m.Arg(m.Attribute(m.Name("mock_llm_calls")))
+    call = m.Call(m.Name("bool"), [argument])
+    if m.matches(part.test, call):
+        test = _unwrap_bool(part.test)
+    elif m.matches(part.test, m.UnaryOperation(m.Not(), call)):
+        negation = cst.ensure_type(part.test, cst.UnaryOperation)
+        inner = _unwrap_bool(negation.expression)
         test = negation.with_changes(expression=inner)
     else:
         return node
-    return node.with_changes(body=[part.with_changes(test=test)])
+    assertion = part.with_changes(test=test)
+    return node.with_changes(body=[assertion])
+
+
+def _unwrap_bool(node: cst.BaseExpression) -> cst.BaseExpression:
+    call = cst.ensure_type(node, cst.Call)
+    return call.args[0].value

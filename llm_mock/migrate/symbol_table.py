@@ -171,7 +171,9 @@ class SymbolTable:
         if mock_class is not None and not is_local:
             return self._new_mock(node, is_async=mock_class == "AsyncMock")
         qualified_name = self.scope.qualify(function)
-        if qualified_name.rpartition(".")[2] == FACTORY:
+        last_name = qualified_name.rpartition(".")[2]
+        if last_name == FACTORY:
+            # Whatever module the project keeps it in.
             return new_legacy_mock(node)
         if qualified_name in ("types.SimpleNamespace", "SimpleNamespace"):
             return self._new_namespace(node)
@@ -249,27 +251,37 @@ class SymbolTable:
         return double
 
     def _evaluate_sequence(self, node: cst.List | cst.Tuple) -> Value:
-        if any(isinstance(element, cst.StarredElement) for element in node.elements):
-            return self._inline(node)
-        values = tuple(self._evaluate(element.value) for element in node.elements)
+        values: list[Value] = []
         elements = []
-        for element, value in zip(node.elements, values, strict=True):
-            if not isinstance(value, PlainCode):
-                return SideEffectList(values)
-            elements.append(element.with_changes(value=value.node))
+        for element in node.elements:
+            if isinstance(element, cst.StarredElement):
+                return self._inline(node)
+            value = self._evaluate(element.value)
+            values.append(value)
+            if isinstance(value, PlainCode):
+                inlined = element.with_changes(value=value.node)
+                elements.append(inlined)
+        if len(elements) < len(values):
+            return SideEffectList(tuple(values))
         return PlainCode(node.with_changes(elements=elements))
 
     def _evaluate_dict(self, node: cst.Dict) -> Value:
         pairs: list[tuple[str, Value]] = []
+        has_mocks = False
         for element in node.elements:
             if not isinstance(element, cst.DictElement):
                 return self._inline(node)
             name = get_string(element.key)
             if name is None:
                 return self._inline(node)
-            pairs.append((name, self._evaluate(element.value)))
-        has_mocks = any(not isinstance(value, PlainCode) for _, value in pairs)
-        return ReturnByName(tuple(pairs)) if has_mocks else self._inline(node)
+            value = self._evaluate(element.value)
+            pairs.append((name, value))
+            if not isinstance(value, PlainCode):
+                has_mocks = True
+        if not has_mocks:
+            # A dict of data, such as the result of json().
+            return self._inline(node)
+        return ReturnByName(tuple(pairs))
 
     def _evaluate_subscript(self, node: cst.Subscript) -> Value:
         owner = self._evaluate(node.value)

@@ -142,8 +142,13 @@ def get_statements(function: cst.FunctionDef | cst.ClassDef) -> list[cst.BaseSta
         parts = function.body.body
         body: list[cst.BaseStatement] = [cst.SimpleStatementLine([part]) for part in parts]
     else:
-        body = [part for part in function.body.body if isinstance(part, cst.BaseStatement)]
-    return body[1:] if body and is_docstring(body[0]) else body
+        body = []
+        for node in function.body.body:
+            if isinstance(node, cst.BaseStatement):
+                body.append(node)
+    if body and is_docstring(body[0]):
+        del body[0]
+    return body
 
 
 def is_docstring(node: cst.CSTNode) -> bool:
