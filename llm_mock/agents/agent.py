@@ -1,4 +1,4 @@
-"""Define agents: a model, its tool servers, a skill and a prompt. Nothing starts or runs here."""
+"""Define agents: a model, tool servers, a skill and a prompt. Nothing runs here."""
 
 from __future__ import annotations
 
@@ -180,9 +180,11 @@ class Agent(Configuration):
     @property
     def parts(self) -> dict[str, str]:
         """The configuration besides the model, as texts by name, to compare agents."""
-        options = self.asks.all_options.items()
+        options = []
+        for name, value in self.asks.all_options.items():
+            options.append(f"{name} {shorten(value)}")
         parts = {
-            "options": ", ".join(f"{name} {shorten(value)}" for name, value in options),
+            "options": ", ".join(options),
             "prompt": self.system_prompt,
         }
         if self.skill:

@@ -159,12 +159,17 @@ def _combine_grades(
 ) -> Score:
     parts = {}
     for name, criterion in criteria.items():
-        parts[name] = Score(grades[name].score, criterion, grades[name].reason, text)
+        grade = grades[name]
+        parts[name] = Score(grade.score, criterion, grade.reason, text)
     if "" in parts:
         return parts[""]
-    reasons = [f"{name} {float(part):.4g}: {part.reason}" for name, part in parts.items()]
-    total = sum(part * weights[name] for name, part in parts.items())
-    return Score(total / sum(weights.values()), "", "; ".join(reasons), text, parts)
+    reasons = []
+    total = 0.0
+    for name, part in parts.items():
+        reasons.append(f"{name} {float(part):.4g}: {part.reason}")
+        total += part * weights[name]
+    mean = total / sum(weights.values())
+    return Score(mean, "", "; ".join(reasons), text, parts)
 
 
 def taken_checks() -> list[dict[str, str]]:

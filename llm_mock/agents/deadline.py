@@ -39,7 +39,7 @@ class RunDeadline:
         )
 
     def limit(self, timeout: float | None) -> float | None:
-        """Return the shorter of a timeout and the time left; None is no limit."""
+        """Return the time left or a shorter timeout of a tool; None is the tool's own."""
         left = self.left
         if timeout is None or left is None:
             return left

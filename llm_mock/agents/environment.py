@@ -1,4 +1,4 @@
-"""Build the environment of a server: that of the test process without its secrets, and `env`."""
+"""Build the environment of a server from that of the test process, without secrets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def build_environment(server: Server) -> dict[str, str]:
             environment[name] = value
     # A server outlives the test that starts it, so it belongs to no test.
     environment[FOLDER_VARIABLE] = ""
-    folders = [os.path.dirname(sys.executable), environment.get("PATH", os.defpath)]
+    python_folder = os.path.dirname(sys.executable)
+    folders = [python_folder, environment.get("PATH", os.defpath)]
+    # An empty folder would mean the working directory.
     environment["PATH"] = os.pathsep.join(filter(None, folders))
     return environment | resolve_variables(server, "env")
 

@@ -44,11 +44,16 @@ def call_every_tool(
     def reply(prompt: llm.Prompt) -> Any:
         # Toolboxes of llm are no tools themselves.
         tools = [tool for tool in prompt.tools if hasattr(tool, "input_schema")]
-        _check_names({*fixed, *skip}, [tool.name for tool in tools])
+        offered = [tool.name for tool in tools]
+        _check_names({*fixed, *skip}, offered)
         called = [tool for tool in tools if tool.name not in skip]
         if prompt.tool_results or not called:
             return answer
-        return Reply(tool_calls=[_generate_call(tool, fixed.get(tool.name, {})) for tool in called])
+        calls = []
+        for tool in called:
+            values = fixed.get(tool.name, {})
+            calls.append(_generate_call(tool, values))
+        return Reply(tool_calls=calls)
 
     return reply
 

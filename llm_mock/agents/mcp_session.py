@@ -275,9 +275,11 @@ class MCPSession:
 
     async def _stop_dead(self, when: str) -> ToolAnswer:
         await self.stop()
-        status = "" if self._status is None else f", {exit_status(self._status)}"
-        last_lines = _format_last_lines(self.stderr())
-        return ToolAnswer(f"The {self._named} {when}{status}.{last_lines}", is_error=True)
+        text = f"The {self._named} {when}"
+        if self._status is not None:
+            text += f", {exit_status(self._status)}"
+        text += f".{_format_last_lines(self.stderr())}"
+        return ToolAnswer(text, is_error=True)
 
 
 def _unwrap_groups(error: BaseException | None) -> BaseException | None:

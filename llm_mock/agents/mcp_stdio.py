@@ -1,4 +1,4 @@
-"""Run the stdio transport of MCP over a supervised process, with a JSON-RPC message per line."""
+"""Run the stdio transport of MCP, a JSON-RPC message per line, over a supervised process."""
 
 from __future__ import annotations
 

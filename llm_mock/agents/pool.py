@@ -152,11 +152,16 @@ class ServerPool:
         for slot in self._slots.values():
             if slot.session is not None and not slot.in_use:
                 idle.append(slot)
-        await asyncio.gather(*(slot.end(if_idle=True) for slot in idle[:-MOST_IDLE]))
+        # The first ones were used longest ago.
+        endings = [slot.end(if_idle=True) for slot in idle[:-MOST_IDLE]]
+        await asyncio.gather(*endings)
 
     async def _stop_all(self) -> None:
-        sessions = [slot.session for slot in self._slots.values() if slot.session is not None]
-        await asyncio.gather(*(session.stop() for session in sessions))
+        stops = []
+        for slot in self._slots.values():
+            if slot.session is not None:
+                stops.append(slot.session.stop())
+        await asyncio.gather(*stops)
 
     async def _tools(self, servers: Sequence[Server], loop: BackgroundLoop) -> list[ServerTool]:
         different = list(dict.fromkeys(servers))

@@ -174,7 +174,8 @@ class AgentResult:
         lines = [f"Agent {shorten_name(self.agent)}: {self._outcome()}"]
         if self.error is not None:
             lines.append(f"  {indented(self.error, '    ')}")
-        lines += ["  user:", f"    {indented(self.prompt, '    ')}"]
+        lines.append("  user:")
+        lines.append(f"    {indented(self.prompt, '    ')}")
         left_out = max(0, len(self.turns) - SHOWN_TURNS)
         if left_out:
             lines.append(f"  … {left_out} earlier turns")
@@ -240,9 +241,12 @@ class AgentResult:
             arguments: values, or objects that compare equal, such as matchers of dirty-equals.
         """
         expected = (name, arguments)
-        if any(_matches(expected, call) for call in self._calls):
-            return Finding(True, f"{_format_call(expected)} was called")
-        similar = [call_text(name, call.arguments, 80) for call in self.tool_calls_for(name)[:3]]
+        for call in self._calls:
+            if _matches(expected, call):
+                return Finding(True, f"{_format_call(expected)} was called")
+        similar = []
+        for record in self.tool_calls_for(name)[:3]:
+            similar.append(call_text(name, record.arguments, 80))
         reason = f"no call of {_format_call(expected)}"
         if similar:
             return Finding(False, f"{reason}, but {', '.join(similar)}")
@@ -383,8 +387,11 @@ def _find_set_problem(
                 return True
         return False
 
-    positions = range(len(expected_calls))
-    missing = [expected_calls[position] for position in positions if not assign(position, set())]
+    missing = []
+    for position, expected in enumerate(expected_calls):
+        if not assign(position, set()):
+            missing.append(expected)
+    # Only now, as an owner may have moved until the last call was assigned.
     extra = [call for position, call in enumerate(calls) if position not in owners]
     if missing and mode != "subset":
         return f"{_format_call(missing[0])} was not called"

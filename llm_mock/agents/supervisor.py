@@ -226,7 +226,11 @@ def _descendants() -> set[tuple[str, ...]]:
     while size < len(family):
         size = len(family)
         family.update(pid for pid, (parent, _) in processes.items() if parent in family)
-    return {processes[pid][1] for pid in family if pid in processes and pid != own}
+    identities = set()
+    for pid, (_, identity) in processes.items():
+        if pid in family and pid != own:
+            identities.add(identity)
+    return identities
 
 
 def _session_of(pid: str) -> int | None:

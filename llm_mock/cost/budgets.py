@@ -55,15 +55,24 @@ def format_usage_table(
 
     def get_size(row: UsageRow) -> tuple[bool, Decimal, int]:
         is_unknown = with_cost and row.cost is None
-        return is_unknown, row.cost or Decimal(0), sum(row.tokens)
+        cost = row.cost or Decimal(0)
+        return is_unknown, cost, sum(row.tokens)
 
-    cells: list[tuple[str, ...]] = [header]
-    for row in sorted(rows, key=get_size, reverse=True)[:limit]:
-        cells.append((money(row.cost), *map(str, row.tokens), row.name))
-    start = 0 if with_cost else 1
-    numbers = columns([line[start:-1] for line in cells], leading=0)
+    *titles, name_title = header
+    numbers = [titles]
+    names = [name_title]
+    largest = sorted(rows, key=get_size, reverse=True)
+    for row in largest[:limit]:
+        tokens = map(str, row.tokens)
+        numbers.append([money(row.cost), *tokens])
+        names.append(row.name)
+    if not with_cost:
+        numbers = [cells[1:] for cells in numbers]
+    lines = []
     # Names are not aligned: they may be long.
-    return [f"  {aligned}  {line[-1]}" for aligned, line in zip(numbers, cells, strict=True)]
+    for aligned, name in zip(columns(numbers, leading=0), names, strict=True):
+        lines.append(f"  {aligned}  {name}")
+    return lines
 
 
 class CallUsage:
@@ -101,8 +110,10 @@ class CallUsage:
             return "  (no calls)"
         rows = []
         for call, cost in self._calls:
-            tokens = (call["input_tokens"] or 0, call["output_tokens"] or 0)
-            rows.append(UsageRow(cost, tokens, f"{call['number']}. {call_line(call)}"))
+            input_tokens = call["input_tokens"] or 0
+            output_tokens = call["output_tokens"] or 0
+            name = f"{call['number']}. {call_line(call)}"
+            rows.append(UsageRow(cost, (input_tokens, output_tokens), name))
         header = ("cost", "tokens in", "tokens out", "call")
         lines = format_usage_table(header, rows, SHOWN_CALLS, self._with_cost)
         left_out = len(self._calls) - SHOWN_CALLS
@@ -136,7 +147,8 @@ class UsageBudget(NamedTuple):
         """Return a phrase for each limit that the totals exceed."""
         phrases = []
         if self.cost is not None and cost > self.cost:
-            phrases.append(f"cost {money(cost)} (budget {money(self.cost)})")
+            limit = money(self.cost)
+            phrases.append(f"cost {money(cost)} (budget {limit})")
         if self.tokens is not None and tokens > self.tokens:
             phrases.append(f"took {tokens} tokens (budget {self.tokens})")
         return phrases
@@ -153,8 +165,12 @@ def parse_budget(source: str, cost: Any, tokens: Any) -> UsageBudget:
     Raises:
         InvalidBudget: a value is not a number from 0.
     """
-    max_cost = None if cost is None else amount(cost, f"the cost of {source}")
-    max_tokens = None if tokens is None else _parse_tokens(tokens, f"the tokens of {source}")
+    max_cost = None
+    if cost is not None:
+        max_cost = amount(cost, f"the cost of {source}")
+    max_tokens = None
+    if tokens is not None:
+        max_tokens = _parse_tokens(tokens, f"the tokens of {source}")
     return UsageBudget(max_cost, max_tokens)
 
 

@@ -83,13 +83,20 @@ def _redact_chunks(chunks: Sequence[Any]) -> list[Any]:
     for copy in copies:
         if isinstance(copy.get("chunk"), str):
             key = (copy.get("type"), copy.get("tool_call_id"))
-            parts.setdefault(key, []).append(copy)
+            part = parts.setdefault(key, [])
+            part.append(copy)
+    # A secret may be split over chunks, but not over parts.
     for part in parts.values():
         texts = OUTPUT.clean_pieces([copy["chunk"] for copy in part])
         for copy, text in zip(part, texts, strict=True):
             copy["chunk"] = text
-    pairs = zip(chunks, copies, strict=True)
-    return [copy["chunk"] if isinstance(chunk, str) else copy for chunk, copy in pairs]
+    clean: list[Any] = []
+    for chunk, copy in zip(chunks, copies, strict=True):
+        if isinstance(chunk, str):
+            clean.append(copy["chunk"])
+        else:
+            clean.append(copy)
+    return clean
 
 
 def _as_chunk_event(chunk: Any) -> dict[str, Any]:
@@ -186,6 +193,7 @@ def _describe_call(
 def _compute_cost(record: CallRecord, mock: MockGetModel | None) -> Decimal | None:
     """Return the cost of a call in US dollars, or None if it is unknown."""
     prices = mock.prices if mock is not None else ()
+    # Prices may change from day to day, but not within one.
     day = record["timestamp"][:10]
     key = (record["model_id"], record["input_tokens"], record["output_tokens"], day, prices)
     if key not in _costs:
@@ -243,6 +251,7 @@ def _group_conversations(calls: list[dict[str, Any]]) -> None:
             call["earlier_messages"] = known
         if hashes:
             by_last_hash[hashes[-1]] = call
+    # A conversation of one call is none.
     sizes = Counter(call["conversation"] for call in calls)
     for call in calls:
         if sizes[call["conversation"]] == 1:
@@ -267,9 +276,13 @@ def _find_earlier_call(
 
 def _equals_response(message: dict[str, Any], response: dict[str, Any] | None) -> bool:
     """Return whether a message is the response of a call, and not an edited version."""
-    parts = message["parts"]
-    text = "".join(part["text"] for part in parts if part["type"] == "text")
-    tools = [part["name"] for part in parts if part["type"] == "tool_call"]
+    text = ""
+    tools = []
+    for part in message["parts"]:
+        if part["type"] == "text":
+            text += part["text"]
+        elif part["type"] == "tool_call":
+            tools.append(part["name"])
     expected = response or {}
     expected_tools = [call["name"] for call in expected.get("tool_calls", ())]
     return text == expected.get("text", "") and tools == expected_tools

@@ -45,8 +45,10 @@ def new_document(
         "python": platform.python_version(),
         "llm": version("llm"),
         "provider_prices": has_provider_prices(),
+        # A Counter is a dict, so it is an object in JSON.
         "outcomes": Counter(test["outcome"] for test in tests),
         "models": _sum_by_model([*tests, *outside_tests]),
+        # The calls are redacted where they are described, the sums of agents are not.
         "agents": redacted(leaderboard.rows(agents)),
         "agents_by": redacted(leaderboard.rows_by_part(agents)),
         "tests": tests,
@@ -86,6 +88,7 @@ def _sum_by_model(groups: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
             totals[model] = {"model_id": model, **zeros}
         row = totals[model]
         row["calls"] += 1
+        # A boolean adds 0 or 1.
         row["errors"] += call["error"] is not None
         row["unconfigured"] += not call["configured"]
         row["unpriced"] += call["cost_usd"] is None
@@ -93,8 +96,11 @@ def _sum_by_model(groups: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
             row[name] += call["usage"][name] or 0
         row["cost_usd"] += call["cost_usd"] or 0
     for row in totals.values():
-        has_price = row["unpriced"] < row["calls"]
-        row["cost_usd"] = round(row["cost_usd"], 10) if has_price else None
+        # Without any price the cost is unknown; with some it is that of the others.
+        if row["unpriced"] == row["calls"]:
+            row["cost_usd"] = None
+        else:
+            row["cost_usd"] = round(row["cost_usd"], 10)
     return [totals[model] for model in sorted(totals)]
 
 
@@ -108,10 +114,12 @@ def render_json(document: dict[str, Any]) -> bytes:
     lines = []
     for name, value in document.items():
         if isinstance(value, list) and value:
-            items = ",\n".join(f"    {_dump(item)}" for item in value)
-            lines.append(f'  "{name}": [\n{items}\n  ]')
+            # A line for each item keeps differences of two reports short.
+            items = [f"    {_dump(item)}" for item in value]
+            text = "[\n" + ",\n".join(items) + "\n  ]"
         else:
-            lines.append(f'  "{name}": {_dump(value)}')
+            text = _dump(value)
+        lines.append(f'  "{name}": {text}')
     text = "{\n" + ",\n".join(lines) + "\n}\n"
     # UTF-8 has no half of a surrogate pair, so its escape is written.
     return escaped_json(text).encode(errors="backslashreplace")

@@ -135,28 +135,41 @@ def _find_earlier_suite(suite: Part, before: Sequence[Part]) -> Part | None:
 
 
 def _compare_suite(suite: Part, earlier: Part | None, is_whole: bool) -> Part:
-    if earlier is None:
-        cases = [{**case, "baseline": _compare_case(case, None)} for case in suite["cases"]]
-        return {**suite, "cases": cases, "baseline": None}
-    old_cases = {case["name"]: case for case in earlier["cases"]}
+    old_cases = {}
+    for case in earlier["cases"] if earlier else ():
+        old_cases[case["name"]] = case
     cases = []
-    ran_twice = []
     for case in suite["cases"]:
         old = old_cases.get(case["name"])
         cases.append({**case, "baseline": _compare_case(case, old)})
-        if old is not None and old["attempts"] and case["attempts"]:
-            ran_twice.append((old, case))
-    names = {case["name"] for case in cases}
-    gone = [name for name in old_cases if name not in names]
-    baseline = {
-        "variant": earlier.get("variant"),
-        "dry_run": earlier["dry_run"],
-        "gone": gone if is_whole else [],
-        "compared": len(ran_twice),
-        "cost_usd": _sum_before_and_now(ran_twice, cost_of_case),
-        "duration_s": _sum_before_and_now(ran_twice, lambda case: float(case["duration_s"])),
-    }
+    baseline = None
+    if earlier is not None:
+        ran_twice = _pair_cases(old_cases, cases)
+        baseline = {
+            "variant": earlier.get("variant"),
+            "dry_run": earlier["dry_run"],
+            # Cases that were only left out of this run are not gone.
+            "gone": _find_gone(old_cases, cases) if is_whole else [],
+            "compared": len(ran_twice),
+            "cost_usd": _sum_before_and_now(ran_twice, cost_of_case),
+            "duration_s": _sum_before_and_now(ran_twice, lambda case: float(case["duration_s"])),
+        }
     return {**suite, "cases": cases, "baseline": baseline}
+
+
+def _pair_cases(old_cases: dict[str, Part], cases: Sequence[Part]) -> list[tuple[Part, Part]]:
+    """Return the earlier and the present result of each case that ran both times."""
+    pairs = []
+    for case in cases:
+        old = old_cases.get(case["name"])
+        if old is not None and old["attempts"] and case["attempts"]:
+            pairs.append((old, case))
+    return pairs
+
+
+def _find_gone(old_cases: dict[str, Part], cases: Sequence[Part]) -> list[str]:
+    names = {case["name"] for case in cases}
+    return [name for name in old_cases if name not in names]
 
 
 def _compare_case(case: Part, old: Part | None) -> Part:

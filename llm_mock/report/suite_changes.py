@@ -50,9 +50,13 @@ def summarize_changes(suite: dict[str, Any]) -> str:
     if baseline is None:
         return f"{name}: no earlier result, all cases are new"
     kinds = [change.kind for change in list_changes(suite)]
-    counts = [f"{kinds.count(kind)} {kind}" for kind in KINDS if kind in kinds]
+    counts = []
+    for kind in KINDS:
+        if kind in kinds:
+            counts.append(f"{kinds.count(kind)} {kind}")
     same = sum(case["baseline"]["change"] == "same" for case in suite["cases"])
-    text = f"{name}: {', '.join([*counts, f'{same} as before'])}"
+    counts.append(f"{same} as before")
+    text = f"{name}: {', '.join(counts)}"
     if baseline["dry_run"] != suite["dry_run"]:
         now, before = ("dry", "live") if suite["dry_run"] else ("live", "dry")
         return (

@@ -127,6 +127,7 @@ def _describe_case(
         "duration_s": round(result.duration, 6),
         "attempts": [_describe_attempt(attempt) for attempt in result.attempts],
     }
+    # A single run has no rate worth showing.
     if len(result.attempts) > 1:
         described["repeats"] = describe_pass_rate(result.rate)
     return described
@@ -226,7 +227,11 @@ def full_name(suite: dict[str, Any], case: dict[str, Any]) -> str:
 def cost_of_case(case: dict[str, Any]) -> float | None:
     """Return the cost of all attempts of a case in US dollars, or None if a price is unknown."""
     costs = [attempt["cost_usd"] for attempt in case["attempts"]]
-    return None if None in costs else round(sum(costs), 10)
+    if None in costs:
+        return None
+    # Rounded, because sums of floats have digits that no amount has.
+    total: float = round(sum(costs), 10)
+    return total
 
 
 def remark(suite: dict[str, Any], case: dict[str, Any]) -> str | None:
@@ -270,6 +275,7 @@ def is_good(suite: dict[str, Any]) -> bool:
 def explanation(suite: dict[str, Any], case: dict[str, Any]) -> str:
     """Return the remark on a case with its prompts and outputs."""
     lines = [remark(suite, case)]
+    # A case that was not run has no attempts.
     turns = explaining_attempt(case)["turns"] if case["attempts"] else []
     for turn in turns:
         lines.append(f"prompt: {turn['prompt']}")

@@ -30,6 +30,7 @@ class Grid(NamedTuple):
     def rows(self) -> Iterator[tuple[str, list[dict[str, Any] | None]]]:
         """Yield the name of each case, and the case in each variant, or None."""
         columns = []
+        # A dict keeps the order of the first occurrence.
         names: dict[str, None] = {}
         for suite in self.suites:
             column = {case["name"]: case for case in suite["cases"]}
@@ -61,9 +62,14 @@ class Grid(NamedTuple):
 
     def _pass_rates(self) -> Iterator[tuple[str, list[str]]]:
         for k in self.suites[0]["pass_at_k"]:
-            label = "Mean pass rate" if k == "1" else f"pass@{k}"
-            rates = [suite["pass_at_k"].get(k, 0) for suite in self.suites]
-            yield label, [percent(rate) for rate in rates]
+            label = f"pass@{k}"
+            if k == "1":
+                label = "Mean pass rate"
+            texts = []
+            for suite in self.suites:
+                rate = suite["pass_at_k"].get(k, 0)
+                texts.append(percent(rate))
+            yield label, texts
 
 
 def grids(suites: Iterable[dict[str, Any]]) -> Iterator[Grid | dict[str, Any]]:
@@ -81,7 +87,10 @@ def _get_group(suite: dict[str, Any]) -> tuple[str, str | None, bool]:
 
 def decimal_of(amount: float | None) -> Decimal | None:
     """Return a cost of the document as a decimal, with the digits that it shows."""
-    return None if amount is None else Decimal(str(amount))
+    if amount is None:
+        return None
+    # `str` has the shortest digits; Decimal(float) would show the binary fraction.
+    return Decimal(str(amount))
 
 
 def _format_passed(suite: dict[str, Any]) -> str:

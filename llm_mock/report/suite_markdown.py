@@ -77,7 +77,8 @@ def _render_grid(grid: Grid) -> Iterator[str]:
     for name, suite in zip(grid.variants, grid.suites, strict=True):
         yield f"- {_neutralize(name)}: {_render_summary(suite)}"
     yield "\n" + _render_row("Case", map(_neutralize, grid.variants))
-    yield "| --- |" + " --- |" * len(grid.suites)
+    columns = len(grid.suites)
+    yield "| --- |" + " --- |" * columns
     for name, cases in grid.rows():
         signs = [SIGNS[case["status"]] if case else "" for case in cases]
         yield _render_row(_neutralize(name), signs)
@@ -107,14 +108,20 @@ def _render_changes(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _render_heading(suites: Sequence[dict[str, Any]]) -> str:
-    passed = sum(suite["passed"] for suite in suites)
-    checked = passed + sum(suite["failed"] for suite in suites)
-    skipped = sum(suite["skipped"] for suite in suites)
-    total = sum(suite["total"] for suite in suites)
-    # A suite that was stopped has cases that were not run.
-    is_complete = checked + skipped == total
-    sign = "✅" if is_complete and all(map(is_good, suites)) else "❌"
-    return f"### {sign} {_neutralize(suites[0]['suite'])}: {passed}/{checked} passed"
+    passed = 0
+    checked = 0
+    not_run = 0
+    for suite in suites:
+        passed += suite["passed"]
+        checked += suite["passed"] + suite["failed"]
+        finished = suite["passed"] + suite["failed"] + suite["skipped"]
+        # A suite that was stopped has more cases.
+        not_run += suite["total"] - finished
+    sign = "❌"
+    if not not_run and all(map(is_good, suites)):
+        sign = "✅"
+    name = _neutralize(suites[0]["suite"])
+    return f"### {sign} {name}: {passed}/{checked} passed"
 
 
 def _render_failures(suite: dict[str, Any]) -> Iterator[str]:

@@ -45,7 +45,12 @@ def render_suite_page(suites: dict[str, Any]) -> bytes:
     agents = _sum_agents(suites["suites"])
     run = document.new_document(tests, [], agents, duration)
     parts = grids(suites["suites"])
-    run["side_by_side"] = [_describe_grid(part) for part in parts if isinstance(part, Grid)]
+    side_by_side = []
+    for part in parts:
+        if isinstance(part, Grid):
+            side_by_side.append(_describe_grid(part))
+    # The page has these beside the document of a test run.
+    run["side_by_side"] = side_by_side
     run["scores"] = scores
     run["changes"] = _describe_changes(suites)
     return page.render_page(document.render_json(run))
@@ -82,6 +87,7 @@ def _describe_grid(grid: Grid) -> dict[str, Any]:
 def _sum_agents(suites: list[dict[str, Any]]) -> summary.Sums:
     sums: summary.Sums = {}
     for suite in suites:
+        # Variants of one role are different agents.
         key = repr((suite["role"], suite["model"], suite["variant"]))
         summary.add(sums, {key: _describe_agent(suite)})
     return sums
