@@ -24,12 +24,20 @@ class Slot:
     @classmethod
     def replacing(cls, node: cst.CSTNode) -> Slot:
         """Return the slot of a statement, which keeps its comments."""
-        leading = leading_lines(node)
-        comments = [line for line in leading if line.comment is not None]
+        slot = cls()
+        blank_lines = []
+        for line in leading_lines(node):
+            if line.comment is None:
+                blank_lines.append(line)
+            else:
+                slot.comments.append(line)
+        slot.blank_lines = blank_lines
+        # A comment behind the statement gets a line of its own.
         trailing = getattr(node, "trailing_whitespace", None)
         if trailing is not None and trailing.comment is not None:
-            comments.append(cst.EmptyLine(comment=trailing.comment))
-        return cls([line for line in leading if line.comment is None], comments)
+            comment = cst.EmptyLine(comment=trailing.comment)
+            slot.comments.append(comment)
+        return slot
 
 
 @dataclass(eq=False)

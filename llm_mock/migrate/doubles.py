@@ -46,6 +46,7 @@ class ReturnByName:
     values: tuple[tuple[str, Value], ...]
 
 
+# Compared by identity: two mocks that are configured alike are different models.
 @dataclass(eq=False)
 class TestDouble:
     """A mock, or an object that a test uses as one.
@@ -66,6 +67,7 @@ class TestDouble:
     attributes: dict[str, Value] = field(default_factory=dict)
     return_value: Value | None = None
     side_effect: Value | None = None
+    # Raised only if the application depends on the double.
     problem: CannotRewrite | None = None
 
     def get_attribute(self, name: str) -> Value:

@@ -81,13 +81,16 @@ def bind_arguments(
     values = {}
     for name, value in given.items():
         values[name] = caller.evaluate(value)
-    for parameter in [*by_position, *parameters.kwonly_params]:
+    by_position += parameters.kwonly_params
+    for parameter in by_position:
         name = parameter.name.value
+        default = parameter.default
         if name in values:
             continue
-        if parameter.default is None:
-            raise CannotRewrite(f"{to_source(node)} lacks the argument {name}", node=node)
-        values[name] = caller.evaluate(parameter.default)
+        if default is None:
+            call = to_source(node)
+            raise CannotRewrite(f"{call} lacks the argument {name}", node=node)
+        values[name] = caller.evaluate(default)
     return values
 
 
@@ -156,12 +159,16 @@ def _collect_yields(body: list[cst.BaseStatement]) -> cst.BaseExpression | None:
     elements = []
     for node in body:
         part = get_small_statement(node)
-        value = part.value if isinstance(part, cst.Expr) else None
-        if not isinstance(value, cst.Yield) or value.value is None:
+        if not isinstance(part, cst.Expr) or not isinstance(part.value, cst.Yield):
             return None
-        if isinstance(value.value, cst.From):
-            return value.value.item if len(body) == 1 else None
-        elements.append(cst.Element(value.value))
+        value = part.value.value
+        if value is None:
+            return None
+        if isinstance(value, cst.From):
+            # Other values before or behind it are unknown here.
+            return value.item if len(body) == 1 else None
+        element = cst.Element(value)
+        elements.append(element)
     return cst.List(elements) if elements else None
 
 
@@ -203,12 +210,15 @@ def _evaluate_choice(node: cst.BaseStatement, table: SymbolTable) -> tuple[str, 
 
 def _compared_name(test: cst.BaseExpression, table: SymbolTable) -> str | None:
     """Return the string that a condition compares an argument of the application with."""
-    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+    if not isinstance(test, cst.Comparison):
         return None
-    [comparison] = test.comparisons
-    if not isinstance(comparison.operator, cst.Equal) or not isinstance(test.left, cst.Name):
+    comparison, *others = test.comparisons
+    if others or not isinstance(comparison.operator, cst.Equal):
         return None
-    if not isinstance(table.values.get(test.left.value), Argument):
+    if not isinstance(test.left, cst.Name):
+        return None
+    value = table.values.get(test.left.value)
+    if not isinstance(value, Argument):
         return None
     return get_string(comparison.comparator)
 
@@ -235,7 +245,8 @@ def _apply_configure_mock(call: cst.BaseExpression, table: SymbolTable) -> bool:
     if not m.matches(call, m.Call(m.Attribute(attr=m.Name("configure_mock")))):
         return False
     call = cst.ensure_type(call, cst.Call)
-    mock = table.evaluate(cst.ensure_type(call.func, cst.Attribute).value)
+    function = cst.ensure_type(call.func, cst.Attribute)
+    mock = table.evaluate(function.value)
     arguments = get_arguments(call)
     if not isinstance(mock, TestDouble) or arguments is None:
         return False
@@ -245,13 +256,16 @@ def _apply_configure_mock(call: cst.BaseExpression, table: SymbolTable) -> bool:
 
 def _unpack(target: cst.Tuple, value: cst.Tuple, table: SymbolTable) -> bool:
     """Apply `first, second = Mock(), Mock()`."""
-    if len(target.elements) != len(value.elements):
+    targets = [element.value for element in target.elements]
+    values = [element.value for element in value.elements]
+    if len(targets) != len(values):
         return False
-    pairs = list(zip(target.elements, value.elements, strict=True))
-    for _, right in pairs:
-        if isinstance(table.evaluate(right.value), PlainCode):
+    # The statement is removed as a whole, so all values must be mocks.
+    for node in values:
+        if isinstance(table.evaluate(node), PlainCode):
             return False
-    return all(_assign(left.value, right.value, table) for left, right in pairs)
+    pairs = zip(targets, values, strict=True)
+    return all(_assign(name, node, table) for name, node in pairs)
 
 
 def _assign(target: cst.BaseExpression, value: cst.BaseExpression, table: SymbolTable) -> bool:
@@ -303,9 +317,11 @@ def _set_class_attribute(
 ) -> None:
     part = get_small_statement(node)
     if isinstance(part, cst.Assign):
-        target = part.targets[0].target
-        if isinstance(target, cst.Name):
-            fake.attributes[target.value] = caller.evaluate(part.value)
+        [target, *_] = part.targets
+        name = target.target
+        if isinstance(name, cst.Name):
+            value = caller.evaluate(part.value)
+            fake.attributes[name.value] = value
     elif not isinstance(part, (cst.AnnAssign, cst.Pass)):
         raise CannotRewrite(f"the class {class_name} does more than a fake needs", node=node)
 

@@ -161,29 +161,37 @@ class _FunctionRewriter:
         return "new" not in keywords and len(positional) <= most
 
     def _apply_fixtures(self) -> None:
-        legacy_fixture = find_legacy_fixture(self.state.function)
-        known = self.state.context.fixtures
+        state = self.state
+        legacy_fixture = find_legacy_fixture(state.function)
+        fixtures = state.context.fixtures
         for name in self.parameters:
-            if name == legacy_fixture and name not in known:
+            if name in fixtures:
+                # A fixture may override one of its own name.
+                if name != state.name and name not in self.removed_parameters:
+                    self._apply_fixture(name, fixtures[name])
+            elif name == legacy_fixture:
+                # It is defined in a conftest.py, so only its use tells what it is.
                 double = LegacyMock(has_any_attribute=False)
-                self.state.table.values[name] = double
-                self.state.getters.append(PatchedGetter(name, double))
+                state.table.values[name] = double
+                getter = PatchedGetter(name, double)
+                state.getters.append(getter)
                 self.removed_parameters.add(name)
-            elif name in known and name not in (self.state.name, *self.removed_parameters):
-                self._apply_fixture(name, known[name])
 
     def _apply_fixture(self, name: str, function: cst.FunctionDef) -> None:
         """Add the patches and replies of a fixture of the file."""
-        fixture, result = _rewrite(name, function, self.state.context)
+        state = self.state
+        fixture, result = _rewrite(name, function, state.context)
         if fixture.getters:
-            self.state.getters += fixture.getters
-            self.state.replies.replies.update(fixture.replies.replies)
-            self.fixtures |= {name, *result.fixtures}
-        if name in self.state.table.unrelated:
+            state.getters += fixture.getters
+            configured = fixture.replies.replies
+            state.replies.replies.update(configured)
+            self.fixtures.add(name)
+            self.fixtures |= result.fixtures
+        if name in state.table.unrelated:
             return
         given_value = result.given_value
         if isinstance(given_value, (TestDouble, SideEffectList, ReturnByName)):
-            self.state.table.values[name] = given_value
+            state.table.values[name] = given_value
         only_makes_mocks = given_value is not None and not fixture.getters
         if result.configures_nothing or only_makes_mocks:
             self.removed_parameters.add(name)
@@ -238,7 +246,10 @@ class _FunctionRewriter:
         removed = self.removed_parameters | unused_patchers
         # A parameter of this name may have been another mock; the new body needs ours.
         removed -= used.intersection(OUR_FIXTURES)
-        kept = [param for param in parameters.params if param.name.value not in removed]
+        kept = []
+        for parameter in parameters.params:
+            if parameter.name.value not in removed:
+                kept.append(parameter)
         for name in OUR_FIXTURES:
             if name in used and name not in self.parameters:
                 kept.append(cst.Param(cst.Name(name)))
@@ -248,9 +259,10 @@ class _FunctionRewriter:
         has_star = parameters.star_arg is not cst.MaybeSentinel.DEFAULT
         if not has_star and not parameters.kwonly_params:
             # The magic trailing comma, or its absence, is kept.
-            last = last.with_changes(comma=_last_comma(parameters))
-        with_commas = [param.with_changes(comma=_separating_comma(param)) for param in others]
-        return [*with_commas, last]
+            comma = _last_comma(parameters)
+            last = last.with_changes(comma=comma)
+        separated = [_with_comma(parameter) for parameter in others]
+        return [*separated, last]
 
     def _convert_return_annotation(
         self,
@@ -270,10 +282,10 @@ def _last_comma(parameters: cst.Parameters) -> cst.Comma | cst.MaybeSentinel:
     return cst.MaybeSentinel.DEFAULT
 
 
-def _separating_comma(parameter: cst.Param) -> cst.Comma | cst.MaybeSentinel:
-    """Return the comma for a parameter that another one follows."""
+def _with_comma(parameter: cst.Param) -> cst.Param:
+    """Return a parameter with the comma for another one that follows."""
     comma = parameter.comma
     # A trailing comma has no space behind it.
     if isinstance(comma, cst.Comma) and not comma.whitespace_after.empty:
-        return comma
-    return cst.MaybeSentinel.DEFAULT
+        return parameter
+    return parameter.with_changes(comma=cst.MaybeSentinel.DEFAULT)

@@ -86,7 +86,10 @@ class FunctionState:
         """Add a patch of `llm`, with the models that are requested from it."""
         self.replies.replacements.append(patch.value)
         for getter in patch.getters:
-            models = self.context.get_requested_models(self.name, getter.target)
+            target = getter.target
             # A run of the old tests knows more than their assertions.
-            getter.requested_models = tuple(models or self._asserted_models.get(getter.target, ()))
+            models = self.context.get_requested_models(self.name, target)
+            if not models:
+                models = self._asserted_models.get(target, ())
+            getter.requested_models = tuple(models)
             self.getters.append(getter)

@@ -22,16 +22,18 @@ def update_imports(old: cst.Module, new: cst.Module) -> cst.Module:
     body += [node for node in new.body if isinstance(node, cst.BaseStatement)]
     # A removed helper may have been the only user of another one.
     while True:
-        used = _collect_used_names(new.with_changes(body=body))
-        remaining = _remove_unused(body, used_before - used)
+        candidate = new.with_changes(body=body)
+        unused = used_before - _collect_used_names(candidate)
+        remaining = _remove_unused(body, unused)
         if len(remaining) == len(body):
             break
         body = remaining
-    if "Reply" in _collect_used_names(new) - used_before:
+    new_names = _collect_used_names(new) - used_before
+    if "Reply" in new_names:
         remaining = _add_reply_import(remaining)
     if remaining and remaining[0] is not new.body[0]:
         # The blank lines above it separated it from a removed statement.
-        remaining = [without_blank_start(remaining[0]), *remaining[1:]]
+        remaining[0] = without_blank_start(remaining[0])
     return new.with_changes(body=remaining)
 
 
@@ -77,6 +79,7 @@ class _UsedNames(cst.CSTVisitor):
     def visit_ClassDef(self, node: cst.ClassDef) -> None:
         self.names[node.name.value] -= 1
 
+    # An import binds names, but does not use them.
     def visit_Import(self, node: cst.Import) -> bool:
         return False
 

@@ -59,10 +59,12 @@ def find_legacy_fixture(function: cst.FunctionDef) -> str | None:
         if name not in FIXTURES:
             continue
         # Our fixtures share two of the names, but have no call_history and another set_response.
-        history = m.Attribute(m.Name(name), m.Name("call_history"))
-        setter = m.Attribute(m.Name(name), m.Name("set_response"))
-        call = m.Call(setter, [m.Arg(), m.Arg(), m.Arg()])
-        if m.findall(function.body, history) or m.findall(function.body, call):
+        fixture = m.Name(name)
+        history = m.Attribute(fixture, m.Name("call_history"))
+        setter = m.Attribute(fixture, m.Name("set_response"))
+        arguments = [m.Arg(), m.Arg(), m.Arg()]
+        use = history | m.Call(setter, arguments)
+        if m.findall(function.body, use):
             return name
     return None
 

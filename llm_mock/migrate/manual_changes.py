@@ -43,5 +43,6 @@ class ManualChange:
     advice: str
 
     def __str__(self) -> str:
+        # The form of compilers and linters, which editors can open.
         place = f"{shown_path(self.path)}:{self.line}"
         return f"{place}: {self.name}: {self.reason}. {self.advice}"

@@ -64,8 +64,9 @@ class DiscoveredModels:
         """Return the one model that all tests of a file request from a fixture's patch."""
         requested: set[str] = set()
         for key, models in self._models.items():
-            if (key.path, key.target) == (str(path), target):
-                requested |= set(models)
+            if key.path == str(path) and key.target == target:
+                requested.update(models)
+        # With several models it is unknown which test requests which.
         return tuple(requested) if len(requested) == 1 else ()
 
 

@@ -133,15 +133,20 @@ class _PatchCall:
     def _take_target(self) -> str | None:
         """Remove the target from the arguments and return its dotted path."""
         first = self.positional.pop(0)
+        if self.kind == "patch":
+            return _evaluate_string(first, self.table)
         # setattr("app.get_model", new), as opposed to setattr(app, "get_model", new).
         has_only_value = len(self.positional) == 1 and "value" not in self.keywords
-        if self.kind == "patch" or (self.kind == "setattr" and has_only_value):
+        if self.kind == "setattr" and has_only_value:
             return _evaluate_string(first, self.table)
         if not self.positional:
             return None
         owner = self.table.scope.qualify(first)
-        name = _evaluate_string(self.positional.pop(0), self.table)
-        return f"{owner}.{name}" if owner and name else None
+        second = self.positional.pop(0)
+        name = _evaluate_string(second, self.table)
+        if not owner or not name:
+            return None
+        return f"{owner}.{name}"
 
     def _refuse_other_parts(self, target: str) -> None:
         if target.startswith(f"{LIBRARY}.") and _MODEL_PARTS.search(target):

@@ -142,6 +142,7 @@ class CallReader:
             if double is getter.double:
                 return MockRole(True, getter, ANY_MODEL)
             if isinstance(getter.double, LegacyMock):
+                # Its calls are read from call_history instead.
                 continue
             for model, model_double in find_models(getter):
                 methods = find_prompt_methods(model_double)
@@ -294,19 +295,21 @@ class CallReader:
     def _read_call(self, node: cst.Call) -> cst.BaseExpression | None:
         """Read `len(calls)` or `kwargs.get(name)`."""
         if m.matches(node, _LEN_CALL):
-            calls = self.read(node.args[0].value)
-            if isinstance(calls, CallList):
-                return parse_expression(f"len({calls.source})")
-            return None
+            [argument] = node.args
+            calls = self.read(argument.value)
+            if not isinstance(calls, CallList):
+                return None
+            return parse_expression(f"len({calls.source})")
         if not m.matches(node, _GET_CALL) or not node.args:
             return None
         function = cst.ensure_type(node.func, cst.Attribute)
         keywords = self.read(function.value)
-        name = get_string(node.args[0].value)
+        argument, *defaults = node.args
+        name = get_string(argument.value)
         if not isinstance(keywords, KeywordArguments) or not name:
             return None
         # Any default but None would have to be repeated.
-        if len(node.args) > 1 and to_source(node.args[1].value) != "None":
+        if defaults and to_source(defaults[0].value) != "None":
             return None
         return _read_keyword(keywords, name, node, uses_get=True)
 
@@ -445,7 +448,9 @@ def _is_used_as_record(name: str, node: cst.CSTNode) -> bool:
     for found in m.findall(node, subscript):
         record = cst.ensure_type(found, cst.Subscript)
         allowed.add(id(record.value))
-    for found in m.findall(node, m.CompFor() | m.For()):
+    # The loop itself binds the name.
+    loop = m.CompFor() | m.For()
+    for found in m.findall(node, loop):
         target = getattr(found, "target", None)
         allowed.add(id(target))
     uses = m.findall(node, m.Name(name))

@@ -153,6 +153,7 @@ def _collect_model_reply(
         reply = _PromptMethod(model, method, getter.returns_async_models, table).convert()
         if reply is not None:
             replies.append(reply)
+    # `set` and `add` do not distinguish how the model is called.
     if any(reply != replies[0] for reply in replies):
         raise CannotRewrite(
             "prompts, chains and conversations have different replies",

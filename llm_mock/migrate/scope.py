@@ -69,9 +69,10 @@ class Scope:
     def _add_small_statement(self, node: cst.BaseSmallStatement) -> None:
         if isinstance(node, (cst.Import, cst.ImportFrom)):
             self.add_import(node)
-        elif isinstance(node, cst.Assign) and len(node.targets) == 1:
-            target = node.targets[0].target
-            if isinstance(target, cst.Name):
+        elif isinstance(node, cst.Assign):
+            first, *others = node.targets
+            target = first.target
+            if isinstance(target, cst.Name) and not others:
                 self.constants[target.value] = node.value
 
     def add_import(self, node: cst.Import | cst.ImportFrom) -> frozenset[str]:
@@ -113,6 +114,7 @@ class Scope:
 
     def copy_for_function(self) -> Scope:
         """Return a copy to which a function can add its own imports and classes."""
+        # Functions and constants are shared: a test cannot change those of its file.
         inner = copy.copy(self)
         inner.imports = dict(self.imports)
         inner.classes = dict(self.classes)
@@ -143,15 +145,20 @@ def collect_parametrized_values(
         call = decorator.decorator
         if not isinstance(call, cst.Call) or len(call.args) < 2:
             continue
-        if not (get_dotted_name(call.func) or "").endswith("mark.parametrize"):
+        function_name = get_dotted_name(call.func) or ""
+        # Whatever pytest is imported as.
+        if not function_name.endswith("mark.parametrize"):
             continue
-        names = _split_parameter_names(call.args[0].value)
-        rows = call.args[1].value
+        first, second, *_ = call.args
+        names = _split_parameter_names(first.value)
+        rows = second.value
         if not isinstance(rows, (cst.List, cst.Tuple)):
             continue
         for row in rows.elements:
-            for name, cell in zip(names, _split_row(row.value, len(names)), strict=False):
-                values.setdefault(name, []).append(cell)
+            cells = _split_row(row.value, len(names))
+            for name, cell in zip(names, cells, strict=False):
+                column = values.setdefault(name, [])
+                column.append(cell)
     return values
 
 
@@ -163,5 +170,7 @@ def _split_row(row: cst.BaseExpression, length: int) -> list[cst.BaseExpression]
 
 def _split_parameter_names(node: cst.BaseExpression) -> list[str]:
     if isinstance(node, (cst.List, cst.Tuple)):
+        # A name that is not literal keeps its position.
         return [get_string(element.value) or "" for element in node.elements]
-    return [name.strip() for name in (get_string(node) or "").split(",")]
+    names = get_string(node) or ""
+    return [name.strip() for name in names.split(",")]

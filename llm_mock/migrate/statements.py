@@ -54,8 +54,13 @@ class StatementRewriter:
         body = list(self.state.function.body.body)
         parts: list[Part] = []
         if body and is_docstring(body[0]):
-            parts.append(cst.ensure_type(body.pop(0), cst.SimpleStatementLine))
-        return [*parts, self.state.slots[0], *self._rewrite_block(body)]
+            docstring = body.pop(0)
+            line = cst.ensure_type(docstring, cst.SimpleStatementLine)
+            parts.append(line)
+        # Replies of decorators and fixtures go to the start of the body.
+        parts.append(self.state.slots[0])
+        parts += self._rewrite_block(body)
+        return parts
 
     def _rewrite_block(self, body: Sequence[cst.CSTNode]) -> list[Part]:
         parts: list[Part] = []
@@ -261,7 +266,9 @@ class StatementRewriter:
     ) -> list[Part]:
         lines = convert_assertion(call, self.reader)
         statements = [parse_statement(line) for line in lines]
-        statements[0] = statements[0].with_changes(leading_lines=node.leading_lines)
+        # The comments above go to the first line, a comment behind it to the last.
+        leading = node.leading_lines
+        statements[0] = statements[0].with_changes(leading_lines=leading)
         trailing = node.trailing_whitespace
         statements[-1] = statements[-1].with_changes(trailing_whitespace=trailing)
         return [*statements]
@@ -333,6 +340,7 @@ class StatementRewriter:
 
     def _is_read(self, node: cst.BaseExpression) -> bool:
         """Return whether an expression reads mocks only in ways that can be rewritten."""
+        # Without a read it may be a mock to configure.
         if not self.reader.find_reads(node):
             return False
         return not self.reader.find_reads(self.reader.rewrite(node))
@@ -357,6 +365,7 @@ class StatementRewriter:
         for target in part.targets:
             if isinstance(target.target, cst.Name):
                 name = target.target.value
+                # From here on the name stands for something else.
                 self.table.values.pop(name, None)
                 self.reader.names.pop(name, None)
                 self.table.plain.setdefault(name, []).append(part.value)
@@ -394,6 +403,7 @@ class _NestedRewriter(cst.CSTTransformer):
         return cst.FlattenSentinel(self.statements.rewrite_nested(original_node))
 
     def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
+        # Its lines run later, if at all.
         return False
 
 

@@ -293,10 +293,13 @@ class SymbolTable:
     def _choose(self, models: ReturnByName, index: cst.BaseExpression) -> Value:
         name = get_string(index)
         if name is not None:
-            return dict(models.values).get(name, PlainCode(index))
+            by_name = dict(models.values)
+            return by_name.get(name, PlainCode(index))
         # `lambda name: models[name]`: the application chooses.
-        if isinstance(index, cst.Name) and isinstance(self.values.get(index.value), Argument):
-            return models
+        if isinstance(index, cst.Name):
+            value = self.values.get(index.value)
+            if isinstance(value, Argument):
+                return models
         raise CannotRewrite(f"the mock that {to_source(index)} selects is unknown", node=index)
 
 

@@ -79,14 +79,19 @@ def _resolve_name(module: str, name: str, test_file: Path, depth: int = 0) -> st
 
 
 def _make_absolute(name: str, module: str, source: Path) -> str:
-    level = len(name) - len(name.lstrip("."))
+    relative_name = name.lstrip(".")
+    level = len(name) - len(relative_name)
     package = module.split(".")
     # The first dot is the package: the module itself in __init__.py, else its parent.
     if source.name != "__init__.py":
         package.pop()
-    return ".".join([*package[: len(package) - level + 1], name.lstrip(".")])
+    depth = len(package) - level + 1
+    parts = package[:depth]
+    parts.append(relative_name)
+    return ".".join(parts)
 
 
+# Cached: every patch in a file asks for the same few modules.
 @functools.cache
 def _collect_imports(source: Path) -> dict[str, str]:
     try:

@@ -41,6 +41,7 @@ def is_text(node: cst.BaseExpression, table: SymbolTable, depth: int = 0) -> boo
             return True
         return isinstance(node.func, cst.Attribute) and node.func.attr.value in TEXT_METHODS
     if isinstance(node, cst.BinaryOperation):
+        # `"a" + b`, `"%s" % b` and `"a" * 3` are strings if the left side is one.
         keeps_type = isinstance(node.operator, (cst.Add, cst.Modulo, cst.Multiply))
         return keeps_type and is_text(node.left, table, depth)
     return _all_values(node, table, is_text, depth)
@@ -63,6 +64,7 @@ def is_error(node: cst.BaseExpression, table: SymbolTable, depth: int = 0) -> bo
     if name is None:
         return False
     definition = table.scope.classes.get(name)
+    # A class of the file may have any name, so its bases decide.
     if definition is not None:
         bases = [get_dotted_name(base.value) or "" for base in definition.bases]
         return any(ERROR_NAME.search(base) for base in bases)
