@@ -17,7 +17,7 @@ from llm_mock import BrokenToolCall, MockGetModel, Reply
 from llm_mock.agents import Agent, MCPServer, aitest_run, aitest_run_sync
 from llm_mock.agents.pool import pool_of_process
 from llm_mock.boundaries.llm.attach import attach
-from llm_mock.core.active import activate
+from llm_mock.core.context import activate
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 COMMAND = ["-m", "bank.server"]

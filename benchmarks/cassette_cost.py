@@ -18,7 +18,7 @@ from table import Row, compared
 from llm_mock import create_mock_get_model
 from llm_mock.boundaries.llm.attach import attach
 from llm_mock.cassettes import Cassette
-from llm_mock.core.active import activate
+from llm_mock.core.context import activate
 
 CALLS = 10_000
 FEWER_CALLS = 1_000

@@ -14,7 +14,7 @@ from timing import Call, best_times
 
 from llm_mock import create_mock_get_model
 from llm_mock.boundaries.http.attach import attach
-from llm_mock.core.active import activate
+from llm_mock.core.context import activate
 
 MODEL, ANSWER = "gpt-4o", "Hello!"
 QUESTION: Any = {"model": MODEL, "messages": [{"role": "user", "content": "Hello"}]}

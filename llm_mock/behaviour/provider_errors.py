@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from llm_mock.behaviour.refusals import REFUSALS, body_of
-from llm_mock.core.active import active
+from llm_mock.core.context import current_mock
 from llm_mock.core.provider_error import ProviderError
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _provider_of(model_id: str) -> str | None:
     for provider, prefixes in PREFIXES.items():
         if model_id.startswith(prefixes):
             return provider
-    real = mock.names.provider_class(model_id) if (mock := active()) else None
+    real = mock.names.provider_class(model_id) if (mock := current_mock()) else None
     return _sdk_used_by(real) if real else None
 
 

@@ -25,7 +25,7 @@ from llm_mock.boundaries.http import attach as http
 from llm_mock.boundaries.http import placeholder_keys
 from llm_mock.boundaries.http.wanted import Wanted
 from llm_mock.boundaries.llm.attach import attach
-from llm_mock.core.active import Pending, activate
+from llm_mock.core.context import LazyMock, activate
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import MockGetModel
@@ -52,7 +52,7 @@ def start() -> None:
         http.attach()
         placeholder_keys.attach()
         folder = os.environ.get(FOLDER_VARIABLE)
-        activate(_of_the_test(Path(folder)) if folder else Pending(_mock_of_the_variable))
+        activate(_of_the_test(Path(folder)) if folder else LazyMock(_mock_of_the_variable))
 
 
 @functools.cache  # Python reads the .pth file once for `lib` and once for `lib64`, where that is a link
@@ -64,15 +64,15 @@ def _warn_of_value(value: str) -> None:
     )
 
 
-def _of_the_test(folder: Path) -> Pending:
+def _of_the_test(folder: Path) -> LazyMock:
     """The mock of the test that started this process; what is configured is read at once: the test may soon be over."""
     try:
         configured = (folder / "script").read_bytes()
     except OSError:  # it is
         configured = b""
-    pending = Pending(partial(_mock_of_the_test, folder, configured))
+    pending = LazyMock(partial(_mock_of_the_test, folder, configured))
     if NEEDS_MODULES in configured:  # which may ask for a model when they are imported
-        pending.mock()
+        pending.get()
     return pending
 
 

@@ -82,11 +82,11 @@ def refuse(message: str) -> None:
     """
     __tracebackhide__ = True
     from llm_mock.boundaries.for_real import is_for_real
-    from llm_mock.core.active import active, is_mocked
+    from llm_mock.core.context import current_mock, is_mocked
 
     if not is_mocked() or is_for_real():
         return
-    mock = active()
+    mock = current_mock()
     if mock is not None:
         mock.note_problem(message)
     raise LibraryChanged(message)

@@ -9,7 +9,7 @@ from typing import Any
 
 from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLE, is_requested
 from llm_mock.boundaries.patching import replace, when_imported
-from llm_mock.core.active import active, active_if_made, is_live, is_mocked
+from llm_mock.core.context import current_mock, current_mock_if_created, is_live, is_mocked
 
 POSITION_OF_ENV = 10
 """Of the argument `env` of `subprocess.Popen`, where somebody gives all arguments by position."""
@@ -113,7 +113,7 @@ def _handed_over(given: Any) -> dict[str, str] | None:
     environment = _variables(os.environ if given is None else given)
     if environment is None or not _is_handed_over(environment):
         return None
-    mock = active()
+    mock = current_mock()
     return None if mock is None else dict(mock.hand_over(environment))
 
 
@@ -139,13 +139,13 @@ def _is_handed_over(environment: Mapping[str, str]) -> bool:
 
 
 def _before_fork() -> None:
-    if _is_handed_over(os.environ) and (mock := active()):
+    if _is_handed_over(os.environ) and (mock := current_mock()):
         mock.hand_over({})
 
 
 def _forked() -> None:
     """In a process that was forked: what it asks is reported to the one that forked it, and so is what it starts."""
-    if _is_handed_over(os.environ) and (mock := active_if_made()) and mock.folder is not None:
+    if _is_handed_over(os.environ) and (mock := current_mock_if_created()) and mock.folder is not None:
         mock.forked()
         os.environ.update(mock.folder.environment())
         os.environ.setdefault(TESTING_VARIABLE, "1")

@@ -16,7 +16,7 @@ from llm_mock.boundaries.http.recording import WireRecording
 from llm_mock.boundaries.http.routing import protocol_of
 from llm_mock.boundaries.http.vcr import Interaction, interactions
 from llm_mock.cassettes import Cassette
-from llm_mock.core.active import activate
+from llm_mock.core.context import activate
 from llm_mock.core.mock import Mock
 from llm_mock.core.protocols import RealCall
 from llm_mock.errors import LLMMockError

@@ -13,7 +13,7 @@ import click
 from llm_mock.behaviour import ModelBehaviour
 from llm_mock.boundaries.http.server import MockServer
 from llm_mock.commands.errors import tell
-from llm_mock.core.active import activate
+from llm_mock.core.context import activate
 from llm_mock.core.mock import Mock
 from llm_mock.core.settings import Settings
 from llm_mock.errors import LLMMockError

@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from llm_mock.core.active import active
+from llm_mock.core.context import current_mock
 from llm_mock.errors import InvalidBudget, MissingExtra
 from llm_mock.support.text import described
 
@@ -89,7 +89,7 @@ def _compute_cost(
 ) -> Decimal | None:
     if not input and not output:
         return Decimal(0)
-    prices: Prices = getattr(mock or active(), "prices", ())
+    prices: Prices = getattr(mock or current_mock(), "prices", ())
     for pattern, price in reversed(prices):
         if fnmatch.fnmatchcase(model_id, pattern):
             cost = price.input * input + price.output * output

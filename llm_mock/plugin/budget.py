@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from llm_mock.core.active import active
+from llm_mock.core.context import current_mock
 from llm_mock.cost.budgets import UsageBudget, UsageRow, describe_unknown_prices, format_usage_table, parse_budget
 from llm_mock.cost.prices import cost_of, describe_missing_prices, has_provider_prices, tokens_of
 from llm_mock.errors import InvalidBudget, LLMMockError, MissingExtra
@@ -41,7 +41,7 @@ def _broken(budget: UsageBudget, item: pytest.Item) -> str | None:
     if calls is None:
         return "llm_mock_budget: the calls of this test are not mocked, so what they use is not known here."
     try:
-        return budget.check(calls, active())
+        return budget.check(calls, current_mock())
     except LLMMockError as error:
         return str(error)
 
@@ -83,7 +83,7 @@ class BudgetOfRun:
     @reporting_hook(wrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
-        mock = active()
+        mock = current_mock()
         if mock is not None and mock not in self._counted:
             self._counted = {mock: 0, **{run: last for run, last in self._counted.items() if run is self._run_mock}}
         report.llm_mock_used = self._used_since_the_last()  # type: ignore[attr-defined]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from llm_mock.boundaries.llm.get_model import MockGetModel
-from llm_mock.core.active import active
 from llm_mock.core.call_log import LoggedCall
+from llm_mock.core.context import current_mock
 from llm_mock.plugin.failures import MESSAGE, TRACEBACK, message_of, traceback_of
 from llm_mock.plugin.guard import reporting_hook
 from llm_mock.plugin.judged import judged_since
@@ -56,7 +56,7 @@ class CallCollector:
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         KNOWN.look()  # before the variables that the test set are gone
-        mock = active()
+        mock = current_mock()
         if mock is not None and mock is not self._run_mock:
             self._mock_of_test = mock
         if call.when == "call":
@@ -99,7 +99,7 @@ class CallCollector:
         return calls
 
     def _of_interrupted_test(self) -> str:
-        mock = active()  # its fixtures are not torn down yet
+        mock = current_mock()  # its fixtures are not torn down yet
         if mock is not None and mock is not self._run_mock:
             self._mock_of_test = mock
         return self.shipped(self._calls_so_far())

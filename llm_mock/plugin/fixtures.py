@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from llm_mock.core.active import Pending, active
+from llm_mock.core.context import LazyMock, current_mock
 from llm_mock.errors import LLMMockError, MissingExtra
 from llm_mock.plugin.marker_checks import strict_of
 from llm_mock.plugin.run import RUN, mock_of_test, new_run
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def mock_llm_calls(_llm_mock_of_test: Pending) -> MockGetModel:
+def mock_llm_calls(_llm_mock_of_test: LazyMock) -> MockGetModel:
     """The mock of this test: every model that it asks for, every call that it makes, and the replies it sets."""
-    mock: MockGetModel = _llm_mock_of_test.mock()
+    mock: MockGetModel = _llm_mock_of_test.get()
     return mock
 
 
 @pytest.fixture
-def mock_llm_responses(mock_llm_calls: object, _llm_mock_of_test: Pending) -> MockGetModel:
+def mock_llm_responses(mock_llm_calls: object, _llm_mock_of_test: LazyMock) -> MockGetModel:
     """Say what the models answer in this test: `set`, `add`, `add_all`, `set_error`, `set_unknown`, `get_model`."""
-    mock: MockGetModel = _llm_mock_of_test.mock()  # `mock_llm_calls` may be the project's own
+    mock: MockGetModel = _llm_mock_of_test.get()  # `mock_llm_calls` may be the project's own
     return mock
 
 
@@ -66,14 +66,14 @@ def llm_mock_server_of_run() -> Iterator[MockServer]:
     """The server of `llm_mock_server`, for fixtures of any scope: the test that runs answers."""
     from llm_mock.boundaries.http.server import MockServer
 
-    with MockServer(active) as server:
+    with MockServer(current_mock) as server:
         yield server
 
 
 @pytest.fixture
-def llm_mock_server(llm_mock_server_of_run: MockServer, _llm_mock_of_test: Pending) -> Iterator[MockServer]:
+def llm_mock_server(llm_mock_server_of_run: MockServer, _llm_mock_of_test: LazyMock) -> Iterator[MockServer]:
     """A server that answers other programs as this test says: `url`, `openai_url`, …, `environment()`."""
-    mock = _llm_mock_of_test.mock()
+    mock = _llm_mock_of_test.get()
     mock.server_environment = llm_mock_server_of_run.environment_of
     yield llm_mock_server_of_run
     mock.server_environment = None
@@ -95,7 +95,7 @@ def llm_mock_cassette(_llm_mock_cassette: Cassette) -> Cassette:
 
 
 @pytest.fixture
-def _llm_mock_cassette(request: pytest.FixtureRequest, _llm_mock_of_test: Pending) -> Iterator[Cassette]:
+def _llm_mock_cassette(request: pytest.FixtureRequest, _llm_mock_of_test: LazyMock) -> Iterator[Cassette]:
     from llm_mock.plugin.cassette_of_test import CassetteOfTest
 
     config = request.config
@@ -109,7 +109,7 @@ def _llm_mock_cassette(request: pytest.FixtureRequest, _llm_mock_of_test: Pendin
     if own is None:
         pytest.fail(str(problem), pytrace=False)
     request.node.stash[CASSETTE] = own
-    mock = _llm_mock_of_test.mock()
+    mock = _llm_mock_of_test.get()
     mock.autospec()
     mock.cassette = own.cassette
     yield own.cassette
@@ -119,11 +119,11 @@ def _llm_mock_cassette(request: pytest.FixtureRequest, _llm_mock_of_test: Pendin
 
 @pytest.fixture
 def debug_llm(
-    mock_llm_calls: object, _llm_mock_of_test: Pending, caplog: pytest.LogCaptureFixture
+    mock_llm_calls: object, _llm_mock_of_test: LazyMock, caplog: pytest.LogCaptureFixture
 ) -> Iterator[MockGetModel]:
     """Log each call as it happens (logger `llm_mock`, level DEBUG), and print every model's calls after the test."""
     caplog.set_level(logging.DEBUG, logger="llm_mock")
-    mock: MockGetModel = _llm_mock_of_test.mock()
+    mock: MockGetModel = _llm_mock_of_test.get()
     yield mock
     print(_calls_by_model(mock.models))
 
@@ -135,7 +135,9 @@ def llm_mock_misbehaviour(_llm_mock_misbehaviour: Misbehaviour | None) -> Misbeh
 
 
 @pytest.fixture
-def _llm_mock_misbehaviour(request: pytest.FixtureRequest, _llm_mock_of_test: Pending) -> Iterator[Misbehaviour | None]:
+def _llm_mock_misbehaviour(
+    request: pytest.FixtureRequest, _llm_mock_of_test: LazyMock
+) -> Iterator[Misbehaviour | None]:
     if not hasattr(request, "param"):
         yield None
         return
@@ -145,7 +147,7 @@ def _llm_mock_misbehaviour(request: pytest.FixtureRequest, _llm_mock_of_test: Pe
             "remove one of the two.",
             pytrace=False,
         )
-    mock = _llm_mock_of_test.mock()
+    mock = _llm_mock_of_test.get()
     yield mock.misbehave(*request.param)
     mock.misbehaviour = None
 
@@ -157,8 +159,8 @@ def _llm_mock_live(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture
-def _llm_mock_strict(request: pytest.FixtureRequest, _llm_mock_of_test: Pending) -> None:
-    mock = _llm_mock_of_test.mock()
+def _llm_mock_strict(request: pytest.FixtureRequest, _llm_mock_of_test: LazyMock) -> None:
+    mock = _llm_mock_of_test.get()
     marker = request.node.get_closest_marker("llm_mock_strict")
     strict = strict_of(marker)
     mock.settings = mock.settings._replace(strict=strict)
@@ -168,7 +170,7 @@ class OnRequest:
     """Where the project opted out: a test that asks for a fixture is mocked all the same."""
 
     @pytest.fixture
-    def _llm_mock_of_test(self, pytestconfig: pytest.Config) -> Iterator[Pending]:
+    def _llm_mock_of_test(self, pytestconfig: pytest.Config) -> Iterator[LazyMock]:
         run = new_run(pytestconfig, mocked=True, within_opted_out_run=True)
         run.start()
         if collector := pytestconfig.pluginmanager.get_plugin("llm_mock_collector"):

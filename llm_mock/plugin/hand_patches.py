@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.core.active import active_if_made
+from llm_mock.core.context import current_mock_if_created
 from llm_mock.errors import LegacyMockWarning
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class HandPatches:
         return f"This test patches {' and '.join(self.names)} by hand"
 
     def _unused(self) -> list[StandingReply]:
-        mock: Any = active_if_made() if self.names else None
+        mock: Any = current_mock_if_created() if self.names else None
         if mock is None:
             return []
         from llm_mock.core.explaining import unused_replies

@@ -16,7 +16,7 @@ from llm_mock.boundaries.http import placeholder_keys
 from llm_mock.boundaries.http.wanted import MODES, TELEMETRY_MODES, set_wanted
 from llm_mock.boundaries.llm import user_folder
 from llm_mock.boundaries.llm.attach import attach
-from llm_mock.core.active import Pending, activate, pointer, set_live, set_passthrough, set_refusal
+from llm_mock.core.context import LazyMock, activate, get_activated, set_live, set_passthrough, set_refusal
 from llm_mock.core.ownership import begin_test
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.guard import guard
@@ -71,7 +71,7 @@ class TestRun:
         self._http = http, hosts, fast_retries, shared_ssl, telemetry
         self._processes = processes
         self._within_opted_out_run = within_opted_out_run
-        self.pending = Pending(lambda: _new_mock(standing_only=True, settings=settings())) if mocked else None
+        self.pending = LazyMock(lambda: _new_mock(standing_only=True, settings=settings())) if mocked else None
         """The mock of the whole run; None where models are left alone."""
         self._passthrough = passthrough
         self._refuse_real_models = refuse_real_models
@@ -82,12 +82,12 @@ class TestRun:
     @property
     def mock(self) -> MockGetModel | None:
         """The mock of the whole run; None where models are left alone."""
-        return None if self.pending is None else self.pending.mock()
+        return None if self.pending is None else self.pending.get()
 
     @property
     def mock_if_made(self) -> MockGetModel | None:
         """The same, but None where nobody has asked for it yet."""
-        return None if self.pending is None else self.pending.made
+        return None if self.pending is None else self.pending.created
 
     def start(self) -> None:
         """Set everything up, once."""
@@ -166,19 +166,19 @@ class TestRun:
             set_environment(mocked)
 
 
-def mock_of_test() -> Iterator[Pending]:
+def mock_of_test() -> Iterator[LazyMock]:
     """A mock on top of the active one, for as long as the generator is kept open."""
-    parent = pointer()
-    pending = Pending(lambda: _new_mock(parent=parent.mock() if isinstance(parent, Pending) else parent))
+    parent = get_activated()
+    pending = LazyMock(lambda: _new_mock(parent=parent.get() if isinstance(parent, LazyMock) else parent))
     activate(pending)
     test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
-    end_test = begin_test(test, pending.mock)
+    end_test = begin_test(test, pending.get)
     try:
         yield pending
     finally:
         activate(parent)
         end_test()
-        mock = pending.made
+        mock = pending.created
         if mock is not None and mock.calls and mock.parent is not None:
             mock.parent.history.add_totals(mock.calls, test)
         if mock is not None and mock.parent is not None:

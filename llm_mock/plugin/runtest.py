@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from llm_mock.core.active import active_if_made, is_mocked
+from llm_mock.core.context import current_mock_if_created, is_mocked
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.guard import reporting_hook
 from llm_mock.plugin.hand_patches import HandPatches
@@ -52,7 +52,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     passed = False
     try:
         result = yield
-        mock: Any = active_if_made()
+        mock: Any = current_mock_if_created()
         if mock is not None and (message := next(iter(mock.problems), None) or mock.unused_replies()):
             pytest.fail(message, pytrace=False)
         if mock is not None and mock.misbehaviour is not None and not mock.misbehaviour.calls:
@@ -72,7 +72,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 def _refusal_in(error: Exception, item: pytest.Item) -> str | None:
     """What the mock noted, where an SDK raised it as its provider's error: without the frames of the SDK."""
-    mock: Any = active_if_made()
+    mock: Any = current_mock_if_created()
     if mock is None or isinstance(error, LLMMockError):
         return None
     said = str(error)
@@ -114,7 +114,7 @@ def pytest_runtest_makereport(
     if report.outcome == "failed" and redact is not None:
         redact(report)
     if report.outcome == "failed" and call.when != "teardown":
-        mock: Any = active_if_made()
+        mock: Any = current_mock_if_created()
         if mock is not None and mock.misbehaviour is not None:
             report.sections.append(("LLM misbehaviour", str(mock.misbehaviour)))
         if call.excinfo is not None and is_mocked():
@@ -166,7 +166,7 @@ def _hidden_fixtures(item: pytest.Item) -> str:
 
 def _calls_text(item: pytest.Item, call: pytest.CallInfo[None]) -> str:
     """The calls of a failed test, and how its replies met them, unless the failure says that itself."""
-    calls, mock = calls_of_test(item) or [], active_if_made()
+    calls, mock = calls_of_test(item) or [], current_mock_if_created()
     if mock is None:
         return ""
     from llm_mock.core.explaining import configured_text
@@ -209,7 +209,7 @@ def _take_agent_runs(item: pytest.Item, report: pytest.TestReport) -> None:
 
 def calls_of_test(item: pytest.Item) -> list[CallRecord] | None:
     """The calls of a test so far; None where they are not mocked."""
-    mock: Any = active_if_made()
+    mock: Any = current_mock_if_created()
     if mock is None:
         return [] if is_mocked() else None
     calls: list[CallRecord] = mock.calls

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from llm_mock.core.active import active
+from llm_mock.core.context import current_mock
 from llm_mock.errors import DriverError, UnexpectedCall
 from llm_mock.plugin.call_collector import STEPS
 from llm_mock.plugin.guard import deciding_hook
@@ -115,7 +115,7 @@ class LLMTestItem(YAMLItem):
     def _driver(self) -> Driver:
         driver_class = pkgutil.resolve_name(DRIVERS[self.config.getini("llm_mock_spec_driver")])
         driver: Driver = driver_class(model=self.config.getini("llm_mock_spec_model") or None)
-        mock: Any = active()
+        mock: Any = current_mock()
         if mock is not None and not self.live:
             if driver.needs_live:
                 raise DriverError(

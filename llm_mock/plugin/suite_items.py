@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from llm_mock.core.active import active
+from llm_mock.core.context import current_mock
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.guard import deciding_hook
 from llm_mock.plugin.run import run_of
@@ -126,7 +126,7 @@ class SuiteItem(YAMLItem):
         from llm_mock.suites.failure import failed_case
         from llm_mock.suites.runner import run_case
 
-        mock: Any = active()
+        mock: Any = current_mock()
         variant = self.variant
         if self.live or self.has_cassette:
             # also with a cassette the ids and the options are those of the real models

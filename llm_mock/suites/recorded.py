@@ -18,7 +18,7 @@ from llm_mock.cassettes.config import CassetteConfig
 from llm_mock.cassettes.places import path_beside, path_of_run
 from llm_mock.cassettes.record_modes import RECORD_MODES, RecordMode
 from llm_mock.cassettes.recording import AsUser
-from llm_mock.core.active import Several, active
+from llm_mock.core.context import ContextMocks, current_mock
 from llm_mock.core.settings import Settings
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.suites.assertion_types.base import CassetteState
@@ -88,21 +88,21 @@ class Cassettes:
     """Within it the keys of the person who runs the process can be looked up."""
     variables: Mapping[str, str | None] = field(default_factory=dict)
     """What else a command has in its environment; None takes a variable out."""
-    _several: Several = field(default_factory=lambda: Several(ALONE), init=False)
+    _several: ContextMocks = field(default_factory=lambda: ContextMocks(ALONE), init=False)
     _parent: Any = field(default=None, init=False)
     """The mock of the test in which the suite runs; None outside of one."""
 
     @property
     def state(self) -> CassetteState:
         """Whether the run of a case that is under way here was replayed so far, in part at least, or is recorded."""
-        mock: RecordedMock = self._several.mock()
+        mock: RecordedMock = self._several.get()
         return "replayed" if mock.cassette.replayed else "recorded"
 
     @contextmanager
     def mocking(self, target: Target | None) -> Iterator[None]:
         """Within it the cassettes answer the models of this process; what a function starts is refused an answer."""
         hands_over = target is not None and target.function is not None
-        self._parent = active()
+        self._parent = current_mock()
         with mocking_process(self._several, live=True, processes=hands_over):
             yield
 

@@ -14,7 +14,7 @@ from llm_mock.boundaries.http.server import MockServer
 from llm_mock.boundaries.llm.attach import attach
 from llm_mock.boundaries.llm.get_model import MockGetModel
 from llm_mock.boundaries.llm.user_folder import USER_FOLDER_VARIABLE
-from llm_mock.core.active import Pending, activate, active, pointer
+from llm_mock.core.context import LazyMock, activate, current_mock, get_activated
 from llm_mock.core.model_names import ANY_MODEL
 from llm_mock.core.records import call_line, calls_made
 from llm_mock.core.settings import Settings
@@ -34,7 +34,7 @@ class ScriptedMock:
     """
 
     def __init__(self, processes: bool) -> None:
-        parent = active()
+        parent = current_mock()
         settings = parent.settings if parent is not None else Settings(autospec=True)
         settings = settings._replace(
             strict=True,
@@ -98,7 +98,7 @@ def tell_parent(mock: MockGetModel) -> None:
 
 
 @contextmanager
-def mocking_process(mock: MockGetModel | Pending, live: bool = False, processes: bool = True) -> Iterator[None]:
+def mocking_process(mock: MockGetModel | LazyMock, live: bool = False, processes: bool = True) -> Iterator[None]:
     """Let a mock answer the models of this process, within pytest or without.
 
     Args:
@@ -106,7 +106,7 @@ def mocking_process(mock: MockGetModel | Pending, live: bool = False, processes:
         live: whether it has real models asked, with the `llm` user folder of the person who runs the process.
         processes: whether it answers the processes that this one starts, too.
     """
-    previous = pointer()
+    previous = get_activated()
     if previous is not None:
         activate(mock)
         try:

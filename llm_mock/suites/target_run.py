@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from llm_mock.agents.result import AgentResult
 from llm_mock.agents.result import Turn as AgentTurn
 from llm_mock.boundaries.llm.parts import usage
-from llm_mock.core.active import active
+from llm_mock.core.context import current_mock
 from llm_mock.suites.asking import TargetFailed, TargetMissing, ask_endpoint, ask_function, part_of, run_command
 from llm_mock.suites.assertion_types.text_assertion import TransformFailed
 from llm_mock.suites.assertions import RunContext
@@ -126,13 +126,13 @@ class TargetRunner(RepeatingRunner):
             return ask()
         from llm_mock.suites.recorded_endpoint import recorded_answer
 
-        return recorded_answer(active(), self.target, prompt, ask)
+        return recorded_answer(current_mock(), self.target, prompt, ask)
 
     def _environment(self, mock: ScriptedMock | None) -> dict[str, str] | None:
         """The environment of a command; None is that of this process."""
         if mock is not None:
             return offline_environment(mock.environment())
-        recorded: RecordedMock | None = active() if self.cassettes is not None else None
+        recorded: RecordedMock | None = current_mock() if self.cassettes is not None else None
         return None if recorded is None else recorded.environment()
 
     def _context(self, case: TestCase, result: TurnResult, mock: ScriptedMock | None) -> RunContext:

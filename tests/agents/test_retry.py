@@ -19,7 +19,7 @@ from llm_mock.agents import Agent, CLIServer, Provider, retry
 from llm_mock.agents.deadline import RunDeadline
 from llm_mock.agents.rate_limit import RateLimiter
 from llm_mock.cassettes import Cassette
-from llm_mock.core.active import activate, set_passthrough
+from llm_mock.core.context import activate, set_passthrough
 from tests.agents.flaky_server import FlakyServer, flaky_server
 from tests.agents.runs import Run
 

@@ -23,7 +23,7 @@ from llm_mock.agents import (
     aitest_run,
     aitest_run_sync,
 )
-from llm_mock.core.active import activate, set_passthrough
+from llm_mock.core.context import activate, set_passthrough
 from llm_mock.errors import InvalidAgent, InvalidSession, ServerError
 from tests.agents.runs import Run
 from tests.conftest import RunPython

@@ -12,7 +12,7 @@ from llm_mock import MockGetModel
 from llm_mock.boundaries.http.wanted import Wanted
 from llm_mock.cassettes import Cassette, CassetteConfig
 from llm_mock.cassettes.record_modes import RecordMode
-from llm_mock.core.active import activate
+from llm_mock.core.context import activate
 from tests.provider_server import ProviderServer, served
 
 

@@ -15,7 +15,7 @@ import pytest
 from llm_mock.boundaries.llm import names
 from llm_mock.boundaries.llm.versions import stream_event_class
 from llm_mock.cassettes import Cassette
-from llm_mock.core.active import active
+from llm_mock.core.context import current_mock
 from llm_mock.errors import CassetteMiss, InvalidFile, LLMMockError
 from llm_mock.support.redaction.known import Known
 from tests.cassettes.conftest import Run
@@ -370,7 +370,7 @@ def test_a_call_that_was_cancelled_while_it_was_recorded_is_a_problem(run: Run) 
 
 def test_options_that_only_the_real_model_refuses_are_a_problem_of_the_recording(run: Run) -> None:
     def use() -> None:
-        mock: Any = active()
+        mock: Any = current_mock()
         response = mock.get_model("scripted").prompt("Hi", temprature=1)
         with pytest.raises(Exception, match="temprature"):
             response.text()

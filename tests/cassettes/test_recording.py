@@ -15,7 +15,7 @@ from llm.default_plugins.openai_models import AsyncChat, Chat
 from llm_mock.boundaries.llm.get_model import MockGetModel
 from llm_mock.cassettes import Cassette
 from llm_mock.cassettes.record_modes import RecordMode
-from llm_mock.core.active import activate
+from llm_mock.core.context import activate
 from tests.openai_server import OpenAIServer, openai_server
 
 KEY = "loopback-key-0123456789abcdef"

@@ -20,7 +20,7 @@ from llm_mock import MockGetModel
 from llm_mock.boundaries.http.wanted import Wanted
 from llm_mock.cassettes import Cassette
 from llm_mock.cli import main
-from llm_mock.core.active import activate
+from llm_mock.core.context import activate
 from tests.provider_server import KEY, TEXT, ProviderServer, served
 
 MESSAGES = [{"role": "user", "content": "Hello"}]

@@ -28,7 +28,7 @@ from llm_mock.boundaries.http.wire import WireRequest
 from llm_mock.cassettes import Cassette
 from llm_mock.cli import main
 from llm_mock.commands.serve_script import configure
-from llm_mock.core.active import active
+from llm_mock.core.context import current_mock
 from llm_mock.core.mock import Mock
 
 QUESTION: list[Any] = [{"role": "user", "content": "Hello"}]
@@ -261,11 +261,11 @@ def test_a_port_in_use_and_an_address_of_others_are_told_on_one_line() -> None:
 
 
 def test_a_command_that_ended_leaves_nothing_changed() -> None:
-    logger, mock = logging.getLogger("llm_mock"), active()
+    logger, mock = logging.getLogger("llm_mock"), current_mock()
     before = logger.level, logger.propagate, list(logger.handlers)
     CliRunner().invoke(main, ["serve", "--host", "192.0.2.1"])
     assert (logger.level, logger.propagate, list(logger.handlers)) == before
-    assert active() is mock
+    assert current_mock() is mock
 
 
 def test_what_was_recorded_is_answered_and_a_key_is_needed_for_more(serve: Serve, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from llm_mock import MockGetModel, create_mock_get_model
-from llm_mock.core.active import Pending
 from llm_mock.core.call_log import CallLog
+from llm_mock.core.context import LazyMock
 from llm_mock.core.history import History
 from llm_mock.core.script import Script
 from tests.threads import in_threads
@@ -143,6 +143,6 @@ def test_a_mock_that_is_made_when_it_is_asked_for_is_made_once() -> None:
         made.append(create_mock_get_model())
         return made[-1]
 
-    pending, asked = Pending(make), []
-    in_threads(16, lambda _: asked.append(pending.mock()))
+    pending, asked = LazyMock(make), []
+    in_threads(16, lambda _: asked.append(pending.get()))
     assert asked == made * 16

@@ -17,7 +17,7 @@ import llm
 import pytest
 
 from llm_mock import MockGetModel
-from llm_mock.core.active import activate
+from llm_mock.core.context import activate
 from llm_mock.plugin.run import mock_of_test
 
 SECTION = "*LLM calls after the end of their test*"
@@ -487,7 +487,7 @@ def test_every_call_is_in_the_history_of_the_test_that_started_it(seed: int) -> 
         name = f"test_{number}"
         histories[name] = []
         with contextmanager(mock_of_test)() as pending:
-            mocks[name] = pending.mock()
+            mocks[name] = pending.get()
             mocks[name].set("*", "answer")
             for _ in range(randomness.randrange(4)):
                 start(name, threading.Event())

@@ -14,7 +14,7 @@ import pytest
 
 from llm_mock import MockGetModel
 from llm_mock.boundaries import NO_KEY
-from llm_mock.core.active import Several
+from llm_mock.core.context import ContextMocks
 from llm_mock.errors import LLMMockError
 from tests.boundaries.http.test_forwarding import provider as provider
 from tests.openai_server import QuietServer, served
@@ -78,11 +78,11 @@ def test_functions_run_at_once_and_a_thread_without_a_case_is_told_to_run_alone(
 ) -> None:
     assert target(project, "answer_async")("-j", "2").exit_code == 0
     assert [prompts[0] for prompts in recorded(project, "app").values()] == ["One", "Two"]
-    several = Several("Run them alone.")
+    several = ContextMocks("Run them alone.")
     with several.answering(MockGetModel()), several.answering(MockGetModel()):
         context = contextvars.Context()
         with pytest.raises(LLMMockError, match=r"not known for which of 2 cases that run at\s+once\. Run them alone\."):
-            context.run(several.mock)
+            context.run(several.get)
 
 
 def test_a_process_that_a_function_starts_is_refused(project: Project, parrot: Parrot) -> None:

@@ -21,7 +21,7 @@ from llm.default_plugins.openai_models import Chat
 
 from llm_mock import MockGetModel, MockLLMModel, Reply, ResponseConfigurator
 from llm_mock.agents import Agent, CLIServer, MCPServer, Provider
-from llm_mock.core.active import set_passthrough
+from llm_mock.core.context import set_passthrough
 from llm_mock.errors import InvalidBudget, InvalidFile
 from llm_mock.suites import CaseResult, Role, TestCase, load_role, run_suite
 from llm_mock.suites.runner import run_case

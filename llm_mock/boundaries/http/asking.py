@@ -10,7 +10,7 @@ from llm_mock.boundaries.http.error_formats import format_of
 from llm_mock.boundaries.http.interception import TELEMETRY, sleep
 from llm_mock.boundaries.http.supported_versions import explain_request
 from llm_mock.boundaries.http.wanted import Wanted
-from llm_mock.core.active import active, passes_through
+from llm_mock.core.context import current_mock, passes_through
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.client_clock import ClientClock
@@ -34,7 +34,7 @@ def response_to(sent: WireRequest, provider: str, clock: ClientClock) -> WireRes
     asked = _asked(sent, provider)
     if not isinstance(asked, Asked):
         return asked
-    response = respond(asked, active())
+    response = respond(asked, current_mock())
     if response.delay:
         for seconds in clock.waits(response.delay):
             time.sleep(seconds)
@@ -48,7 +48,7 @@ async def response_to_async(
     asked = _asked(sent, provider)
     if not isinstance(asked, Asked):
         return asked
-    response = await respond_async(asked, active())
+    response = await respond_async(asked, current_mock())
     if response.delay:
         for seconds in clock.waits(response.delay):
             await sleep(seconds)
@@ -58,7 +58,7 @@ async def response_to_async(
 def _asked(sent: WireRequest, provider: str) -> Asked | WireResponse | None:
     if provider == TELEMETRY:
         return drop(sent)
-    mock = active()
+    mock = current_mock()
     if message := explain_request(sent.headers.get("user-agent", "")):
         return refuse_version(message, provider, mock)
     if Wanted.mode == "refuse":

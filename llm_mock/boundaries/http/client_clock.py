@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from llm_mock.behaviour.provider_errors import READ_TIMED_OUT
 from llm_mock.boundaries.http.errors import ConnectionFails
-from llm_mock.core.active import active
+from llm_mock.core.context import current_mock
 from llm_mock.core.events import Wait
 
 
@@ -61,5 +61,5 @@ def _hangs() -> ConnectionFails:
         'genai.Client(http_options={"timeout": 60_000}), Mistral(timeout_ms=60_000), httpx.Client(timeout=60), '
         "requests.post(…, timeout=60)."
     )
-    active().note_problem(message)
+    current_mock().note_problem(message)
     return ConnectionFails("timeout", message)

@@ -26,7 +26,7 @@ from llm_mock.boundaries.http.providers import (
     provider_of_path,
 )
 from llm_mock.boundaries.http.wanted import Wanted
-from llm_mock.core.active import active, any_passes_through, is_mocked
+from llm_mock.core.context import current_mock, has_passthrough, is_mocked
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.wire import WireRequest
@@ -117,10 +117,10 @@ def _note_not_mocked(host: str, port: int | None, path: str, asked: str) -> None
         f"To have the mock answer, add {server} to ini llm_mock_hosts; to leave the server alone, add !{server} there."
     )
     if foreign is None:  # the connection fails by itself, and may be meant to
-        active().note_refusal(f"not mocked: {request}. No server listens there. {remedy}")
+        current_mock().note_refusal(f"not mocked: {request}. No server listens there. {remedy}")
         return
     message = f"not mocked: {request}. This test run did not start that server. {remedy}"
-    active().note_not_mocked(request, message)
+    current_mock().note_not_mocked(request, message)
 
 
 def identify_provider(sent: WireRequest) -> str | None:
@@ -132,7 +132,7 @@ def identify_provider(sent: WireRequest) -> str | None:
 
 def is_sent_for_real() -> bool:
     """Return True if a request may be sent now: a cassette may record it, or its model may pass through."""
-    return any_passes_through() or active().cassette is not None
+    return has_passthrough() or current_mock().cassette is not None
 
 
 def refusal(host: str | bytes | None, port: object) -> str | None:
@@ -178,14 +178,14 @@ def _refuse(name: str) -> str:
             f"A connection to {name} was about to be made in a dry run; nothing was sent. A dry run asks no other "
             "machine: run without it, or mock this call in the application."
         )
-        active().note_problem(message)
+        current_mock().note_problem(message)
         return message
     message = (
         f"A connection to {name} was about to be made in a way that llm_mock cannot answer on; nothing was sent. The "
         "mock answers what is sent by httpx, httpx2, requests, urllib3, botocore and aiohttp. To reach the provider, "
         "mark the test with @pytest.mark.llm_live."
     )
-    active().note_problem(message)
+    current_mock().note_problem(message)
     return message
 
 

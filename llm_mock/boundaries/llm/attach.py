@@ -13,7 +13,7 @@ from types import ModuleType
 
 from llm_mock.boundaries.patching import execute_by, replace, when_imported
 from llm_mock.boundaries.requirements import changed_message, missing_name, refuse_all
-from llm_mock.core.active import active
+from llm_mock.core.context import current_mock
 
 MODULES_OF_MODELS = (
     "accept",
@@ -154,5 +154,5 @@ def _forget_models_of_another(llm: ModuleType) -> None:
     sys.modules[f"{__package__}.versions"].stream_event_class.cache_clear()
     for name in ("AsyncMockLLMModel", "MockEmbeddingModel", "MockLLMModel"):
         vars(package).pop(name, None)
-    if mock := active():
+    if mock := current_mock():
         mock.forget_models()

@@ -8,7 +8,7 @@ from typing import Any
 
 from llm_mock.boundaries.llm.executing import is_async, is_mock
 from llm_mock.boundaries.llm.names import registered_model
-from llm_mock.core.active import active, passes_through
+from llm_mock.core.context import current_mock, passes_through
 
 
 def restart_of(response: Any) -> Callable[[], None]:
@@ -47,7 +47,7 @@ def single_attempts(model: Any) -> Any:
 
 def calls_nobody(model: Any) -> bool:
     """Whether a mock answers for a model, without asking the real one, as a cassette does that records."""
-    mock: Any = model.mock() if is_mock(model) else None if passes_through(model.model_id) else active()
+    mock: Any = model.mock() if is_mock(model) else None if passes_through(model.model_id) else current_mock()
     return mock is not None and (mock.cassette is None or mock.cassette.mode == "none")
 
 

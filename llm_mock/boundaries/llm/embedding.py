@@ -7,12 +7,12 @@ from typing import Any
 
 from llm_mock.boundaries.llm.executing import is_mock
 from llm_mock.boundaries.llm.provider_classes import patched_embedding_model
-from llm_mock.core.active import active, passes_through, refuse_where_wanted
+from llm_mock.core.context import current_mock, passes_through, refuse_real_model
 
 
 def guarded_embedding(original: Callable[..., Any], model: Any, *args: Any, **kwargs: Any) -> Any:
     """What `embed` or `embed_multi` of a model gives: the active mock's vectors, or those of the real model."""
-    mock = active()
+    mock = current_mock()
     patched = None if mock is None else patched_embedding_model(model)
     if patched is not None:
         model = _EmbeddedBy(lambda items, key: patched.embed_batch(items), patched)
@@ -23,7 +23,7 @@ def guarded_embedding(original: Callable[..., Any], model: Any, *args: Any, **kw
             real: Any = llm.get_embedding_model(model.model_id)  # type: ignore[no-untyped-call]
             return getattr(real, original.__name__)(*args, **kwargs)
     elif mock is not None and not passes_through(model.model_id):
-        refuse_where_wanted(model.model_id, mock)
+        refuse_real_model(model.model_id, mock)
         model = _EmbeddedBy(mock.model_of("embedding_model", model.model_id).embed_batch, model)
     return original(model, *args, **kwargs)
 

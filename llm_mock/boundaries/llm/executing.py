@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 from llm_mock.boundaries.llm.unread import is_read
-from llm_mock.core.active import active, is_live, passes_through, refuse_where_wanted
+from llm_mock.core.context import current_mock, is_live, passes_through, refuse_real_model
 
 
 def is_mock(model: Any) -> bool:
@@ -76,10 +76,10 @@ def _executing_model(response: Any) -> Any:
     model = response.model
     if is_mock(model):
         return _real_model(response) if is_live() and model.mock() is None else None
-    mock = active()
+    mock = current_mock()
     if mock is None or passes_through(model.model_id):
         return None
-    refuse_where_wanted(model.model_id, mock)
+    refuse_real_model(model.model_id, mock)
     return mock.model_of("async_model" if is_async(model) else "model", model.model_id)
 
 

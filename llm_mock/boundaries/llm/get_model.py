@@ -19,9 +19,9 @@ from llm_mock.boundaries.llm.names import (
     unknown_model,
 )
 from llm_mock.boundaries.processes import CassetteElsewhere, SharedFolder, check_sendable
-from llm_mock.core.active import active
 from llm_mock.core.assertions import CallAssertions
 from llm_mock.core.configurator import ResponseConfigurator, checked_name
+from llm_mock.core.context import current_mock
 from llm_mock.core.mock import Mock
 from llm_mock.core.model_names import ANY_MODEL, is_named
 from llm_mock.core.reply import Reply, exception_from
@@ -74,7 +74,7 @@ class MockGetModel(Mock):
         """Adds to an environment where the server of this test is; None without one."""
         self._models: dict[str, MockLLMModel] = {}
         self._called: dict[str, None] = {}
-        self._answering: Any = active if at_boundary else self.itself
+        self._answering: Any = current_mock if at_boundary else self.itself
         self._handed_out: dict[tuple[str, str], Any] = {}
         if responses is not None and not isinstance(responses, Mapping):
             raise InvalidReply(

@@ -11,7 +11,7 @@ from typing import Any
 
 from llm_mock.boundaries.llm.plugin_sources import may_be_alias, may_be_registered
 from llm_mock.boundaries.llm.user_folder import files_of_models
-from llm_mock.core.active import passes_through
+from llm_mock.core.context import passes_through
 from llm_mock.support.text import nearest
 
 MODELS, EMBEDDING_MODELS = "get_models_with_aliases", "get_embedding_models_with_aliases"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries.llm.executing import is_mock
 from llm_mock.boundaries.llm.names import EMBEDDING_MODELS, MODELS, find_registered, id_of
-from llm_mock.core.active import active, passes_through
+from llm_mock.core.context import current_mock, passes_through
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import MockGetModel
@@ -23,7 +23,7 @@ Listing = Callable[[], list[Any]]
 
 def mocked_listing(original: Listing) -> list[Any]:
     """What `get_models_with_aliases` gives: the registered models, as mocks."""
-    mock, listed = active(), original()
+    mock, listed = current_mock(), original()
     return listed if mock is None else [entry for entry in (_mocked(entry, mock) for entry in listed) if entry]
 
 
@@ -41,7 +41,7 @@ def _mocked(entry: Any, mock: MockGetModel) -> Any:
 
 def mocked_embedding_listing(original: Listing) -> list[Any]:
     """What `get_embedding_models_with_aliases` gives."""
-    mock, listed = active(), original()
+    mock, listed = current_mock(), original()
     if mock is None:
         return listed
     listed = [entry for entry in listed if not mock.is_unknown(entry.model.model_id)]
@@ -50,7 +50,7 @@ def mocked_embedding_listing(original: Listing) -> list[Any]:
 
 def mocked_embedding_models(original: Listing) -> list[Any]:
     """What `get_embedding_models` gives."""
-    mock, listed = active(), original()
+    mock, listed = current_mock(), original()
     if mock is None:
         return listed
     return [_mocked_embedding_model(model, mock) for model in listed if not mock.is_unknown(model.model_id)]
@@ -62,7 +62,7 @@ def _mocked_embedding_model(model: Any, mock: MockGetModel) -> Any:
 
 def mocked_aliases(kind: str, original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """What `get_model_aliases` and its twins give: a table in which every name has a model."""
-    mock = active()
+    mock = current_mock()
     return original() if mock is None else _Aliases(original, functools.partial(_hand_out, kind, mock))
 
 

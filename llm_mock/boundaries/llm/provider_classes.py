@@ -13,7 +13,7 @@ from typing import Any
 from llm_mock.boundaries.for_real import made_for_real
 from llm_mock.boundaries.llm.executing import is_async, is_mock
 from llm_mock.boundaries.llm.names import EMBEDDING_MODELS, LLMNames, find_registered, registered_model
-from llm_mock.core.active import active, passes_through, refuse_where_wanted
+from llm_mock.core.context import current_mock, passes_through, refuse_real_model
 
 FOR_REAL = "_llm_mock_for_real"
 """The attribute of a response that a real model executes, so that a cassette can record it."""
@@ -70,7 +70,7 @@ def _guard(cls: Any, name: str, answer: Callable[..., Any]) -> None:
     @functools.wraps(original)
     def guarded(model: Any, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        mock = active()
+        mock = current_mock()
         if mock is None:
             return original(model, *args, **kwargs)
         if passes_through(model.model_id):
@@ -97,7 +97,7 @@ def _executed(
     if hasattr(response, FOR_REAL):
         conversation_again = {} if args else {"conversation": conversation}
         return original(prompt, stream, response, *args, **conversation_again, **kwargs)
-    refuse_where_wanted(model.model_id, mock)
+    refuse_real_model(model.model_id, mock)
     twin = mock.model_of("async_model" if is_async(model) else "model", model.model_id)
     return twin.execute_scripted(prompt, stream, response, args[0] if args else conversation)
 
@@ -105,7 +105,7 @@ def _executed(
 def _embedded(original: Callable[..., Any], mock: Any, model: Any, items: Any, key: str | None = None) -> Any:
     """What `embed_batch` of a real model gives, where a mock is active."""
     __tracebackhide__ = True
-    refuse_where_wanted(model.model_id, mock)
+    refuse_real_model(model.model_id, mock)
     return mock.model_of("embedding_model", model.model_id).embed_batch(items, key=model.key or key)
 
 

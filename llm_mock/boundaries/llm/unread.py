@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from llm_mock.boundaries.patching import replace
-from llm_mock.core.active import active, active_if_made, is_mocked
+from llm_mock.core.context import current_mock, current_mock_if_created, is_mocked
 from llm_mock.support.text import shorten, shorten_name
 
 SHOWN_PROMPTS = 20
@@ -32,7 +32,7 @@ def _note(base: Any) -> None:
     def init(response: Any, *args: Any, **kwargs: Any) -> None:
         __tracebackhide__ = True
         original(response, *args, **kwargs)
-        if is_mocked() and (mock := active()) is not None:
+        if is_mocked() and (mock := current_mock()) is not None:
             mock.history.unread[id(response)] = response
 
     base.__init__ = init
@@ -40,7 +40,7 @@ def _note(base: Any) -> None:
 
 def is_read(response: Any) -> None:
     """A response, or a chain of them, is read from now on."""
-    if (mock := active_if_made()) is not None:
+    if (mock := current_mock_if_created()) is not None:
         mock.history.unread.pop(id(response), None)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from llm_mock.core.active import is_mocked
+from llm_mock.core.context import is_mocked
 from llm_mock.support.temporary import TemporaryFolder
 
 USER_FOLDER_VARIABLE = "LLM_USER_PATH"

@@ -14,7 +14,7 @@ import openai
 import pytest
 
 from llm_mock.boundaries.http.wanted import Wanted
-from llm_mock.core.active import activate, pointer
+from llm_mock.core.context import activate, get_activated
 
 LIBRARIES = pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
 
@@ -77,7 +77,7 @@ def test_nothing_is_shared_where_nothing_is_mocked_or_the_project_says_so(
     with monkeypatch.context() as patch:
         patch.setattr(Wanted, "shared_ssl", False)
         assert context_of(library.Client()) is not context_of(library.Client())
-    mock = pointer()
+    mock = get_activated()
     activate(None)
     try:
         assert context_of(library.Client()) is not context_of(library.Client())

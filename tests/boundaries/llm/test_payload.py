@@ -13,7 +13,7 @@ from llm.default_plugins import openai_models
 from llm_mock import MockGetModel, Reply, ToolCall, create_mock_get_model
 from llm_mock.boundaries.http.server import MockServer
 from llm_mock.boundaries.llm.model import mock_of
-from llm_mock.core.active import set_passthrough
+from llm_mock.core.context import set_passthrough
 
 REPLIES = {
     "text": "Hello",

@@ -18,7 +18,7 @@ from llm.migrations import migrate
 from llm.plugins import pm
 
 from llm_mock import MockGetModel
-from llm_mock.core.active import activate
+from llm_mock.core.context import activate
 from tests.boundaries.llm.twins import BLOBS, KEYED_TEXTS, TEXTS, VECTORS, Plugin, Scripted
 
 KEYS = ("sk-passed", "sk-assigned", "sk-stored")

@@ -256,7 +256,7 @@ def seen_of(name: str, scenario: Scenario, way: str) -> Any:
 def with_cassette(name: str, scenario: Scenario, way: str) -> Any:
     from llm_mock import MockGetModel
     from llm_mock.cassettes import Cassette
-    from llm_mock.core.active import activate
+    from llm_mock.core.context import activate
 
     mock = MockGetModel(at_boundary=True)
     mock.autospec()

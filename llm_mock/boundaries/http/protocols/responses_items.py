@@ -11,7 +11,7 @@ from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.pieces import Exchange, ToolCallText
 from llm_mock.boundaries.http.protocols.protocol import from_base64, from_url, json_or_text, parts_of, text_part
 from llm_mock.boundaries.http.request import HTTPRequest, Message, described_call, described_tool_result
-from llm_mock.core.active import active
+from llm_mock.core.context import current_mock
 
 INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """Why a response is incomplete, for the words of Chat Completions."""
@@ -30,7 +30,7 @@ def earlier_messages(response_id: Any) -> list[Message]:
     """
     if not response_id:
         return []
-    kept = _stored.get(active(), {}).get(response_id)
+    kept = _stored.get(current_mock(), {}).get(response_id)
     if kept is None:
         message = f"Previous response with id '{response_id}' not found."
         raise WireError(400, message, code="previous_response_not_found")
@@ -44,7 +44,7 @@ def keep(exchange: Exchange, output: list[dict[str, Any]]) -> None:
 
 
 def _store(response: str, conversation: list[Message], output: list[dict[str, Any]]) -> None:
-    mock = active()
+    mock = current_mock()
     stored = _stored.setdefault(mock, {})
     stored[response] = conversation, output
     limit = None if mock is None else mock.history.limit

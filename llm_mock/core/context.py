@@ -17,27 +17,27 @@ if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
 
 
-class Pending:
+class LazyMock:
     """A mock that is made when it is first asked for: most tests of most projects call no model."""
 
-    __slots__ = ("_lock", "_make", "made")
+    __slots__ = ("_lock", "_make", "created")
 
     def __init__(self, make: Callable[[], Mock]) -> None:
-        self.made: Any = None
+        self.created: Any = None
         """The mock, a `Mock`; None as long as nobody asked."""
         self._make = make
         self._lock = threading.RLock()  # what makes it may import code that asks for it, and signals may come
 
-    def mock(self) -> Any:
+    def get(self) -> Any:
         """The mock, a `Mock`, always the same one."""
-        if self.made is None:
+        if self.created is None:
             with self._lock:
-                mock = self.made or self._make()
-                self.made = self.made or mock
-        return self.made
+                mock = self.created or self._make()
+                self.created = self.created or mock
+        return self.created
 
 
-class Several(Pending):
+class ContextMocks(LazyMock):
     """Several mocks that answer at once, each in its own context: a thread, or a task, that goes on from `answering`.
 
     A thread that somebody else started has no context of its own; as long as there is one mock alone, that answers.
@@ -53,18 +53,18 @@ class Several(Pending):
         self._answering: list[Any] = []
 
     @property
-    def made(self) -> Any:
+    def created(self) -> Any:
         """The mock that answers here; None where that is not known."""
         mock = _here.get()
         return self._answering[0] if mock is None and len(self._answering) == 1 else mock
 
-    def mock(self) -> Any:
+    def get(self) -> Any:
         """The mock that answers here.
 
         Raises:
             LLMMockError: it is not known which does.
         """
-        if (mock := self.made) is None:
+        if (mock := self.created) is None:
             name = threading.current_thread().name
             number = len(self._answering)
             raise LLMMockError(
@@ -91,7 +91,7 @@ _here: ContextVar[Any] = ContextVar("llm_mock_of_this_context", default=None)
 
 
 class _State:
-    """The pointer, and the models that run for real beside it."""
+    """The activated mock, and the models that run for real beside it."""
 
     mock: Any = None
     live = False
@@ -99,7 +99,7 @@ class _State:
     passthrough: Sequence[str] = ()
 
 
-def active() -> Any:
+def current_mock() -> Any:
     """The mock that answers at this moment, a `Mock`; None when real models are left alone.
 
     Raises:
@@ -112,7 +112,7 @@ def active() -> Any:
     if _State.live:
         return None
     mock = _State.mock
-    return mock.mock() if isinstance(mock, Pending) else mock
+    return mock.get() if isinstance(mock, LazyMock) else mock
 
 
 def _mock_of(other: RunningTest) -> Any:
@@ -127,17 +127,17 @@ def _mock_of(other: RunningTest) -> Any:
     )
 
 
-def active_if_made() -> Any:
+def current_mock_if_created() -> Any:
     """The same, but None where nobody has asked for the mock yet."""
     other = other_test()
     if other is not None and not _State.live:
         return other.mock()
     mock = None if _State.live else _State.mock
-    return mock.made if isinstance(mock, Pending) else mock
+    return mock.created if isinstance(mock, LazyMock) else mock
 
 
-def pointer() -> Any:
-    """What answers at this moment as it stands: a `Mock`, a `Pending` or None; to put another mock on top of it."""
+def get_activated() -> Any:
+    """What answers at this moment as it stands: a `Mock`, a `LazyMock` or None; to put another mock on top of it."""
     return _State.mock
 
 
@@ -146,7 +146,7 @@ def is_mocked() -> bool:
     return not _State.live and (_State.mock is not None or other_test() is not None)
 
 
-def activate(mock: Mock | Pending | None) -> Any:
+def activate(mock: Mock | LazyMock | None) -> Any:
     """Let a mock answer from now on, or none. Returns the one that did before, to be put back."""
     previous, _State.mock = _State.mock, mock
     return previous
@@ -174,7 +174,7 @@ def set_passthrough(model_ids: Sequence[str]) -> Sequence[str]:
     return previous
 
 
-def any_passes_through() -> bool:
+def has_passthrough() -> bool:
     """Whether some model runs for real beside the mock."""
     return bool(_State.passthrough)
 
@@ -185,7 +185,7 @@ def passes_through(model_id: str) -> bool:
     return bool(patterns) and any(fnmatch.fnmatchcase(model_id, pattern) for pattern in patterns)
 
 
-def refuse_where_wanted(model_id: str, mock: Mock) -> None:
+def refuse_real_model(model_id: str, mock: Mock) -> None:
     """Note and raise that a real model was about to execute, where the project wants that refused."""
     __tracebackhide__ = True
     if not _State.refuse_real_models:
