@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.core.places import Place, in_brackets, place_text, warn_caller
 from llm_mock.core.records import schema_text
 from llm_mock.core.reply import Reply
+from llm_mock.core.source_location import SourceLocation, format_location, format_notes, warn_caller
 from llm_mock.core.tool_calls import BrokenToolCall
 from llm_mock.errors import InvalidToolCall, LLMMockError, SchemaViolation, SchemaViolationWarning
 from llm_mock.support.redaction import redacted
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def check_reply(
-    record: CallRecord, reply: Reply, request: Request, settings: Settings, place: Place | None
+    record: CallRecord, reply: Reply, request: Request, settings: Settings, place: SourceLocation | None
 ) -> LLMMockError | None:
     """What is wrong with a scripted reply: a tool call that was not possible, or a broken schema.
 
@@ -54,7 +54,7 @@ def _is_final(reply: Reply) -> bool:
     return reply.error is None and not (reply.tool_calls and not reply.content)
 
 
-def _schema_text(call: CallRecord, problems: Sequence[str], text: str, place: Place | None) -> str:
+def _schema_text(call: CallRecord, problems: Sequence[str], text: str, place: SourceLocation | None) -> str:
     lines = "\n".join(f"  - {problem}" for problem in problems[:10])
     return (
         f"The reply scripted for {call['model_id']!r}{_at(place)} breaks the schema "
@@ -64,14 +64,14 @@ def _schema_text(call: CallRecord, problems: Sequence[str], text: str, place: Pl
     )
 
 
-def _at(place: Place | None) -> str:
-    return in_brackets(place_text(place))[1:]
+def _at(place: SourceLocation | None) -> str:
+    return format_notes(format_location(place))[1:]
 
 
 _BROKEN_ON_PURPOSE = "Correct the reply, or use BrokenToolCall where the model is to be wrong on purpose."
 
 
-def _check_tool_call(call: Any, request: Request, place: Place | None) -> InvalidToolCall | None:
+def _check_tool_call(call: Any, request: Request, place: SourceLocation | None) -> InvalidToolCall | None:
     offered: dict[str, Any] = {tool.name: tool for tool in request.tools}
     if call.name not in offered:
         there = f"Offered were: {', '.join(sorted(offered))}." if offered else "No tools were offered."

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from llm_mock.core.matchers import Matchers, TextMatcher
-from llm_mock.core.places import calling_place, warn_caller
 from llm_mock.core.reply import Answer, Reply, as_answer, exception_from
 from llm_mock.core.script import QueuedReply, Script, StandingReply
+from llm_mock.core.source_location import find_caller, warn_caller
 from llm_mock.errors import InvalidReply, ListReplyWarning, QueuedReplyNotAllowed
 from llm_mock.support.numbers import is_whole
 from llm_mock.support.schemas import schema_name
@@ -136,7 +136,7 @@ class ResponseConfigurator:
             raise InvalidReply(_not_of_set(next(iter(unknown))))
         matchers = Matchers(prompt, system, tools, turn, attachments, options)
         name, answer = schema_name(schema), _checked_answer(model, response, schema)
-        self.script.stand(StandingReply(self.named_id(model), name, answer, calling_place(), matchers))
+        self.script.stand(StandingReply(self.named_id(model), name, answer, find_caller(), matchers))
         self._changed()
 
     def add(
@@ -187,7 +187,7 @@ class ResponseConfigurator:
         matchers = Matchers(prompt, system, tools, turn, attachments, options)
         model_id, schema = self.named_id(model), schema_name(schema)
         answer = _checked_answer(model, response, schema)
-        self.script.queue(QueuedReply(model_id, schema, answer, calling_place(), times, matchers, optional))
+        self.script.queue(QueuedReply(model_id, schema, answer, find_caller(), times, matchers, optional))
         self._changed()
 
     def add_all(self, /, model: str, responses: Iterable[Any], **details: Any) -> None:
@@ -231,7 +231,7 @@ class ResponseConfigurator:
         else:
             answer = exception if isinstance(exception, Reply) else Reply(error=exception)
             exception_from(answer.error)
-            self.script.errors[model_id] = StandingReply(model_id, None, answer, calling_place())
+            self.script.errors[model_id] = StandingReply(model_id, None, answer, find_caller())
         self._changed()
 
     def set_unknown(self, model: str) -> None:

@@ -7,8 +7,8 @@ import os
 from collections.abc import Coroutine
 from typing import Any
 
-from llm_mock.core.places import place_text
 from llm_mock.core.reply import Reply, ReplyFunction, as_answer
+from llm_mock.core.source_location import format_location
 from llm_mock.errors import InvalidReply
 from llm_mock.support.text import compact, described
 
@@ -48,7 +48,7 @@ def explain_bug(error: BaseException) -> str | None:
     frames = [frame for frame in extract_tb(inside) if not frame.filename.startswith(_NOT_OF_THE_FUNCTION)]
     if not frames:
         return None
-    first, last = (place_text((frame.filename, frame.lineno or 0)) for frame in (frames[0], frames[-1]))
+    first, last = (format_location((frame.filename, frame.lineno or 0)) for frame in (frames[0], frames[-1]))
     where = f" at {first}" + ("" if first == last or not last else f", by {last}") if first else ""
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return f"A reply function raised{where}: {said}\n{''.join(format_list(frames)).rstrip()}"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.matchers import Matchers
 from llm_mock.core.model_names import ANY_MODEL, ByModel, fits, is_glob
-from llm_mock.core.places import Place, in_brackets, place_text
 from llm_mock.core.records import schema_text
 from llm_mock.core.reply import Answer, answer_text
+from llm_mock.core.source_location import SourceLocation, format_location, format_notes
 from llm_mock.support.locks import Lock
 from llm_mock.support.text import shorten_name
 
@@ -29,7 +29,12 @@ class StandingReply:
     __slots__ = ("answer", "conditional", "matchers", "model", "place", "schema")
 
     def __init__(
-        self, model: str, schema: str | None, answer: Answer, place: Place | None, matchers: Matchers | None = None
+        self,
+        model: str,
+        schema: str | None,
+        answer: Answer,
+        place: SourceLocation | None,
+        matchers: Matchers | None = None,
     ) -> None:
         self.model = model
         self.schema = schema
@@ -57,7 +62,7 @@ class StandingReply:
 
     def text(self, *notes: str) -> str:
         """How it reads in a message, on one line, with notes beside the place where it was configured."""
-        return f"{'  '.join(self._wanted())}  → {answer_text(self.answer)}{in_brackets(place_text(self.place), *notes)}"
+        return f"{'  '.join(self._wanted())}  → {answer_text(self.answer)}{format_notes(format_location(self.place), *notes)}"
 
     def _wanted(self) -> Iterator[str]:
         yield shorten_name(self.model)
@@ -77,7 +82,7 @@ class QueuedReply(StandingReply):
         model: str,
         schema: str | None,
         answer: Answer,
-        place: Place | None,
+        place: SourceLocation | None,
         times: int,
         matchers: Matchers,
         optional: bool,

@@ -156,10 +156,10 @@ def _hidden_fixtures(item: pytest.Item) -> str:
     for name in OWN_FIXTURES.intersection(getattr(fixtures, "initialnames", ())) & known.keys():
         function = known[name][-1].func
         if not function.__module__.startswith("llm_mock."):
-            from llm_mock.core.places import place_text
+            from llm_mock.core.source_location import format_location
 
             code = getattr(function, "__code__", None)
-            where = place_text((code.co_filename, code.co_firstlineno)) if code else function.__module__
+            where = format_location((code.co_filename, code.co_firstlineno)) if code else function.__module__
             lines.append(f"{name} is the fixture of {where}, which hides that of pytest-llm-mock: rename it for ours.")
     return "\n".join(sorted(lines))
 

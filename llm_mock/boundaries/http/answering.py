@@ -24,8 +24,8 @@ from llm_mock.boundaries.http.routing import error_response, failed, identified,
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, event_stream, json_response
 from llm_mock.core.answer import Answer
 from llm_mock.core.events import RealWait, Silence, Wait
-from llm_mock.core.places import project_place
 from llm_mock.core.protocols import RealCall
+from llm_mock.core.source_location import find_project_line
 from llm_mock.errors import LLMMockError, RealModelCall
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _unknown_path(sent: WireRequest, provider: str, mock: Mock, served: bool) ->
 
 def _where() -> str:
     """Return a sentence with the line of the project that asked; empty where another thread asked."""
-    place = project_place()
+    place = find_project_line()
     return f"Asked at {place}. " if place else ""
 
 
