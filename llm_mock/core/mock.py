@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from llm_mock.core.answer import Answer
 from llm_mock.core.checks import check_reply
 from llm_mock.core.configurator import PlainNames, ResponseConfigurator, checked_name
-from llm_mock.core.explaining import unexpected_embedding_text, unexpected_text, unused_text
+from llm_mock.core.diagnostics import explain_unexpected_call, explain_unexpected_embedding, explain_unused
 from llm_mock.core.history import History
 from llm_mock.core.model_names import fits
 from llm_mock.core.records import CallRecord, call_line, calls_made
@@ -141,10 +141,10 @@ class Mock:
             UnusedReplies: some were not; the message shows them and the calls there were.
         """
         __tracebackhide__ = True
-        if message := self.unused_replies():
+        if message := self.find_unused_replies():
             raise UnusedReplies(f"{message}\n{calls_made(self.calls)}")
 
-    def unused_replies(self) -> str | None:
+    def find_unused_replies(self) -> str | None:
         """What to say of the queued replies that were not asked for; None when there are none, or the models misbehave.
 
         An application that meets a misbehaving model may rightly stop early.
@@ -154,7 +154,7 @@ class Mock:
         unused = [reply for reply in self.responses.script.queued() if not reply.optional]
         if not unused:
             return None
-        return unused_text(unused, self.calls, self.settings.unused_reply_advice)
+        return explain_unused(unused, self.calls, self.settings.unused_reply_advice)
 
     def note_problem(self, message: str) -> None:
         """Keep what was wrong with a call, for the test to fail with although the application goes on."""
@@ -233,7 +233,7 @@ class Mock:
         state = self.embedding_state(model_id)
         item = next((item for item in items if not state.is_configured(item, dimensions)), None)
         if item is not None:
-            message = unexpected_embedding_text(model_id, item)
+            message = explain_unexpected_embedding(model_id, item)
             self.note_problem(message)
             raise UnexpectedCall(message)
 
@@ -320,7 +320,7 @@ class Mock:
         if (answer := self._find(record) or self.history.state(record["model_id"]).answer) is not None:
             return answer
         if self.settings.strict:
-            message = unexpected_text(self, record)
+            message = explain_unexpected_call(self, record)
             self.note_problem(message)
             raise UnexpectedCall(message)
         record["configured"] = False

@@ -66,9 +66,9 @@ class HandPatches:
         mock: Any = current_mock_if_created() if self.names else None
         if mock is None:
             return []
-        from llm_mock.core.explaining import unused_replies
+        from llm_mock.core.diagnostics import find_unused_replies
 
-        return unused_replies(mock, mock.calls)
+        return find_unused_replies(mock, mock.calls)
 
 
 def _is_of_llm(original: Any) -> bool:

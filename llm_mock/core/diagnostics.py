@@ -16,7 +16,7 @@ SHOWN_REPLIES = 20
 """How many configured replies a message lists."""
 
 
-def unused_text(unused: Sequence[QueuedReply], calls: Sequence[CallRecord], advice: str) -> str:
+def explain_unused(unused: Sequence[QueuedReply], calls: Sequence[CallRecord], advice: str) -> str:
     """Explain which queued replies were not asked for: each with the call that came nearest, and how to fix it."""
     lines = []
     for reply in unused:
@@ -25,7 +25,7 @@ def unused_text(unused: Sequence[QueuedReply], calls: Sequence[CallRecord], advi
     return f"{count} not asked for:\n" + "\n".join(lines) + f"\n{advice}"
 
 
-def unexpected_text(mock: Any, call: CallRecord) -> str:
+def explain_unexpected_call(mock: Any, call: CallRecord) -> str:
     """What to say of a call that no configured reply fits: what was configured, the nearest miss first."""
     replies = sorted(_all_configured(mock), key=lambda reply: _distance(reply, call))
     lines = [f"No reply was configured for this call:\n  {call_head(call)}"]
@@ -39,7 +39,7 @@ def unexpected_text(mock: Any, call: CallRecord) -> str:
     return "\n".join(lines)
 
 
-def unexpected_embedding_text(model_id: str, item: str | bytes) -> str:
+def explain_unexpected_embedding(model_id: str, item: str | bytes) -> str:
     """Explain that an embedding model has no vector for an item."""
     shown = shorten(item) if isinstance(item, str) else f"{len(item)} bytes"
     return (
@@ -49,14 +49,14 @@ def unexpected_embedding_text(model_id: str, item: str | bytes) -> str:
     )
 
 
-def configured_text(mock: Any, calls: Sequence[CallRecord]) -> str:
+def explain_replies(mock: Any, calls: Sequence[CallRecord]) -> str:
     """What to say, beside the calls of a failed test, of its replies; nothing where every call and reply was met.
 
     Args:
         mock: that of the test.
         calls: its calls.
     """
-    own, unused = mock.responses.script.configured(), unused_replies(mock, calls)
+    own, unused = mock.responses.script.configured(), find_unused_replies(mock, calls)
     near: dict[int, list[str]] = {}
     shown = list(own)
     for number, call in enumerate(calls, start=1):
@@ -74,7 +74,7 @@ def configured_text(mock: Any, calls: Sequence[CallRecord]) -> str:
     return "\n".join(lines)
 
 
-def unused_replies(mock: Any, calls: Sequence[CallRecord]) -> list[StandingReply]:
+def find_unused_replies(mock: Any, calls: Sequence[CallRecord]) -> list[StandingReply]:
     """The replies that a mock itself has, and that answered none of its calls."""
     return [reply for reply in mock.responses.script.configured() if not _is_used(reply, mock, calls)]
 
