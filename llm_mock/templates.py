@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.json_text import json_text
 from llm_mock.core.provider_error import ProviderError
-from llm_mock.core.reply import Reply, as_answer
+from llm_mock.core.reply import Reply, to_reply
 from llm_mock.core.tool_calls import ToolCall
 from llm_mock.errors import InvalidReply
 from llm_mock.support.numbers import is_whole
@@ -90,7 +90,7 @@ class ToolCallThenAnswer:
         """Return the tool call, or the answer if the prompt has a tool's result."""
         if not prompt.tool_results:
             return self.call
-        answer = as_answer(self.then)
+        answer = to_reply(self.then)
         return answer if isinstance(answer, Reply) else answer(prompt)
 
 
@@ -112,7 +112,7 @@ def tool_call(
     Returns:
         A reply function, for `set` or for `add(…, times=2)`.
     """
-    as_answer(then)  # raises for an invalid reply here, on the line of the test
+    to_reply(then)  # raises for an invalid reply here, on the line of the test
     call = ToolCall(name, dict(arguments or {}))
     return ToolCallThenAnswer(Reply(tool_calls=[call], **details), then)
 

@@ -22,7 +22,7 @@ from llm_mock.support.text import shorten_name, shown_path
 
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
-    from llm_mock.core.protocols import RealCall
+    from llm_mock.core.protocols import PassthroughCall
     from llm_mock.core.records import CallRecord
     from llm_mock.core.reply import Reply
     from llm_mock.core.request import Request
@@ -102,7 +102,7 @@ class Cassette:
         """The recorded calls that nobody asked for, in order."""
         return [self.calls[position] for position in self._lookup.left] if self.replays else []
 
-    def answer(self, mock: Mock, record: CallRecord, request: Request) -> Reply | RealCall:
+    def answer(self, mock: Mock, record: CallRecord, request: Request) -> Reply | PassthroughCall:
         """Find the recorded answer to a call, or have it made for real and recorded.
 
         Raises:

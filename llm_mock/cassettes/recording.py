@@ -21,14 +21,14 @@ from llm_mock.support.text import shorten
 
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
-    from llm_mock.core.protocols import Outcome
+    from llm_mock.core.protocols import AnswerMetadata
     from llm_mock.core.records import CallRecord
 
 AsUser = Callable[[], AbstractContextManager[None]]
 
 
 class Recording:
-    """A call that is made for real and recorded; its request is without secrets. See `core.protocols.RealCall`."""
+    """The recording of a call that is made for real, without the secrets in its request."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Recording:
         self._mock, self._record = mock, record
         self._encoded, self._tell_end = encoded, ended
         self._chunks: list[tuple[Any, dict[str, Any], str]] = []
-        self._outcome: Callable[[], Outcome] | None = None
+        self._outcome: Callable[[], AnswerMetadata] | None = None
         self._ended = False
 
     def hide(self, *secrets: str | None) -> None:
@@ -66,7 +66,7 @@ class Recording:
         )
         self._mock.not_recorded(self._record, error)
 
-    def watch(self, outcome: Callable[[], Outcome]) -> None:
+    def watch(self, outcome: Callable[[], AnswerMetadata]) -> None:
         """The call is under way."""
         self._outcome = outcome
 
@@ -122,7 +122,7 @@ class Recording:
             self.response = self._answer(outcome, described, unfinished)
             self.contents = {schema.digest(item.content): item.content for item in outcome.attachments if item.content}
 
-    def _answer(self, outcome: Outcome, error: dict[str, Any] | None, unfinished: bool) -> schema.Response:
+    def _answer(self, outcome: AnswerMetadata, error: dict[str, Any] | None, unfinished: bool) -> schema.Response:
         chunks = [(traits | _completed(event, traits, text), text) for event, traits, text in self._chunks]
         try:
             sent, repeats = prompt_json.shortened(outcome.sent, outcome.sent_before, self._encoded)

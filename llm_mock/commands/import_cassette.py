@@ -18,7 +18,7 @@ from llm_mock.boundaries.http.vcr import Interaction, interactions
 from llm_mock.cassettes import Cassette
 from llm_mock.core.context import activate
 from llm_mock.core.mock import Mock
-from llm_mock.core.protocols import RealCall
+from llm_mock.core.protocols import PassthroughCall
 from llm_mock.errors import LLMMockError
 from llm_mock.support.redaction import redacted
 from llm_mock.support.text import count, escaped, shorten, shorten_name, shown_path
@@ -82,7 +82,7 @@ def _take(interaction: Interaction, mock: Mock, hosts: tuple[str, ...]) -> str:
     if interaction.status < 400 and not kind.startswith("text/event-stream") and not _is_json(interaction):
         raise _Skipped("its response is no JSON, and no stream of events")
     problems = len(mock.problems)
-    recording = WireRecording(cast("RealCall", mock.answer(request)), request, sent)
+    recording = WireRecording(cast("PassthroughCall", mock.answer(request)), request, sent)
     recording.begin(interaction.status, interaction.headers)
     recording.take(interaction.body)
     recording.end()

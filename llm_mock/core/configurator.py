@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from llm_mock.core.matchers import Matchers, TextMatcher
-from llm_mock.core.reply import Answer, Reply, as_answer, exception_from
+from llm_mock.core.reply import Reply, ReplyOrFunction, exception_from, to_reply
 from llm_mock.core.script import QueuedReply, Script, StandingReply
 from llm_mock.core.source_location import find_caller, warn_caller
 from llm_mock.errors import InvalidReply, ListReplyWarning, QueuedReplyNotAllowed
@@ -16,7 +16,7 @@ from llm_mock.support.text import described, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.core.latency import Latency
-    from llm_mock.core.protocols import Names
+    from llm_mock.core.protocols import NameResolver
 
 
 class PlainNames:
@@ -58,7 +58,7 @@ class ResponseConfigurator:
     set last before what was set first.
     """
 
-    def __init__(self, names: Names, changed: Callable[[], None], *, standing_only: bool = False) -> None:
+    def __init__(self, names: NameResolver, changed: Callable[[], None], *, standing_only: bool = False) -> None:
         """
         Args:
             names: resolves the names of models.
@@ -279,7 +279,7 @@ class ResponseConfigurator:
         self.set(model, response)
 
 
-def _checked_answer(model: str, response: Any, schema: Any) -> Answer:
+def _checked_answer(model: str, response: Any, schema: Any) -> ReplyOrFunction:
     """A reply; a list of texts, which may be meant as a reply for each call, is warned of."""
     __tracebackhide__ = True
     is_list = isinstance(response, list) and bool(response) and schema is None
@@ -290,7 +290,7 @@ def _checked_answer(model: str, response: Any, schema: Any) -> Answer:
         )
         warn_caller(ListReplyWarning(message))
     try:
-        return as_answer(response)
+        return to_reply(response)
     except InvalidReply as error:
         if is_list:
             raise InvalidReply(f"{error} For one reply after the other write add_all({model!r}, [...]).") from None

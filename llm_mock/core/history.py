@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llm_mock.core.ownership import running_test
 from llm_mock.core.records import CallRecord, Totals, add_call, new_record
-from llm_mock.core.reply import Reply, ReplyFunction, as_answer
+from llm_mock.core.reply import Reply, ReplyFunction, to_reply
 from llm_mock.support.locks import Lock
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class ModelState:
 
     def set_default(self, reply: Any) -> None:
         """Set what is answered where no reply fits."""
-        self.answer = as_answer(reply)
+        self.answer = to_reply(reply)
         self.default_response = reply
 
 

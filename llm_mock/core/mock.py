@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 
     from llm_mock.core.call_log import LoggedCall
     from llm_mock.core.latency import Latency
-    from llm_mock.core.protocols import Behaviour, Misbehaviour, Names, RealCall, Recorded, SharedFolder
+    from llm_mock.core.protocols import (
+        AppliedMisbehaviour,
+        Behaviour,
+        NameResolver,
+        PassthroughCall,
+        ProcessChannel,
+        RecordedAnswers,
+    )
     from llm_mock.core.request import Request
     from llm_mock.core.vectors import EmbeddingState
 
@@ -48,21 +55,21 @@ class Mock:
         behaviour: Behaviour,
         parent: Mock | None = None,
         *,
-        names: Names | None = None,
+        names: NameResolver | None = None,
         standing_only: bool = False,
         settings: Settings | None = None,
     ) -> None:
-        self.names: Names = names or PlainNames()
+        self.names: NameResolver = names or PlainNames()
         self.responses = ResponseConfigurator(self.names, self._share, standing_only=standing_only)
         """Says what is answered."""
         self.settings: Settings = settings or (parent.settings if parent else Settings())
         self.history: History = History(parent.history if parent else None)
         """What was called."""
-        self.cassette: Recorded | None = None
+        self.cassette: RecordedAnswers | None = None
         """What answers the calls for which this mock has no reply, in place of the parent."""
-        self.misbehaviour: Misbehaviour | None = None
+        self.misbehaviour: AppliedMisbehaviour | None = None
         """What the models do wrong: it changes the replies to the calls of this mock."""
-        self.folder: SharedFolder | None = None
+        self.folder: ProcessChannel | None = None
         """What is shared with other processes, where there are any."""
         self.parent = parent
         self.ended_test: str | None = None
@@ -194,7 +201,7 @@ class Mock:
 
     # What is set up beside the replies
 
-    def misbehave(self, name: str, times: int | None = None) -> Misbehaviour:
+    def misbehave(self, name: str, times: int | None = None) -> AppliedMisbehaviour:
         """Have the models do something wrong from now on; the marker `llm_mock_misbehaviour` does so for a test.
 
         Args:
@@ -260,7 +267,7 @@ class Mock:
 
     # Answering
 
-    def answer(self, request: Request) -> Answer | RealCall:
+    def answer(self, request: Request) -> Answer | PassthroughCall:
         """Decide what a model answers, and record the call.
 
         Args:
@@ -286,7 +293,7 @@ class Mock:
             self._fail(record, error, request.failed(error, begun=False))
             raise
 
-    async def answer_async(self, request: Request) -> Answer | RealCall:
+    async def answer_async(self, request: Request) -> Answer | PassthroughCall:
         """The asynchronous twin of `answer`: a reply function may be a coroutine function."""
         __tracebackhide__ = True
         record = self._begin(request)
@@ -311,7 +318,7 @@ class Mock:
     def _note_model(self, model_id: str) -> None:
         """A model was called."""
 
-    def _resolve(self, record: CallRecord, request: Request) -> Reply | ReplyFunction | RealCall:
+    def _resolve(self, record: CallRecord, request: Request) -> Reply | ReplyFunction | PassthroughCall:
         __tracebackhide__ = True
         if self.misbehaviour is not None and (error := self.misbehaviour.error(record)):
             return error

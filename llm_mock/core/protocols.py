@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from llm_mock.core.request import Request
 
 
-class Names(Protocol):
+class NameResolver(Protocol):
     """What a boundary knows of the names of models."""
 
     def model_id(self, name: str) -> str:
@@ -26,7 +26,7 @@ class Names(Protocol):
         """The class of the real model of an id; None where it is not known."""
 
 
-class Misbehaviour(Protocol):
+class AppliedMisbehaviour(Protocol):
     """What a mock needs of what models do wrong; see `llm_mock.behaviour`."""
 
     name: str
@@ -49,7 +49,7 @@ class Misbehaviour(Protocol):
 class Behaviour(Protocol):
     """How models behave beyond the replies that a test configures; `llm_mock.behaviour` is one."""
 
-    def misbehaving(self, name: str, times: int | None) -> Misbehaviour:
+    def misbehaving(self, name: str, times: int | None) -> AppliedMisbehaviour:
         """One misbehaviour of the catalogue."""
 
     def generated(self, schema: dict[str, Any]) -> Reply:
@@ -62,7 +62,7 @@ class Behaviour(Protocol):
         """A reply as it comes with a latency, and the seconds before each of its pieces."""
 
 
-class RealCall(Protocol):
+class PassthroughCall(Protocol):
     """A call that the boundary is to make for real, and that is told what comes of it."""
 
     def as_user(self) -> AbstractContextManager[None]:
@@ -74,7 +74,7 @@ class RealCall(Protocol):
     def not_made(self, error: Exception) -> None:
         """The call cannot be made."""
 
-    def watch(self, outcome: Callable[[], Outcome]) -> None:
+    def watch(self, outcome: Callable[[], AnswerMetadata]) -> None:
         """The call is under way; what is known of the answer, beside its events, can be asked for at any time."""
 
     def take(self, event: Any) -> None:
@@ -84,7 +84,7 @@ class RealCall(Protocol):
         """The answer is complete, or failed, or (`GeneratorExit`) is read no further."""
 
 
-class Outcome(NamedTuple):
+class AnswerMetadata(NamedTuple):
     """What a real model has told of its answer so far, beside its events."""
 
     tool_calls: Sequence[Any]
@@ -103,14 +103,14 @@ class Outcome(NamedTuple):
     """Of an answer that came over HTTP: `api`, `streamed` and `headers`; `raw` is its body without its texts."""
 
 
-class Recorded(Protocol):
+class RecordedAnswers(Protocol):
     """What answers the calls that a test did not configure; a cassette is one."""
 
     @property
     def mode(self) -> Any:
         """The record mode; `none` makes no call for real."""
 
-    def answer(self, mock: Any, record: CallRecord, request: Request) -> Reply | RealCall:
+    def answer(self, mock: Any, record: CallRecord, request: Request) -> Reply | PassthroughCall:
         """The recorded answer to a call; or that it is to be made for real.
 
         Raises:
@@ -118,7 +118,7 @@ class Recorded(Protocol):
         """
 
 
-class Uses(Protocol):
+class UseCounter(Protocol):
     """Where processes that use the same replies tell each other which they used."""
 
     def use(self, reply: Any) -> bool:
@@ -128,7 +128,7 @@ class Uses(Protocol):
         """How often all processes together used a queued reply."""
 
 
-class SharedFolder(Uses, Protocol):
+class ProcessChannel(UseCounter, Protocol):
     """How a test and the processes that it starts share replies and calls."""
 
     mine: bool

@@ -235,7 +235,7 @@ class Reply:
 
 ReplyFunction = Callable[[Any], Any]
 """Given what the library made of the call (an `llm.Prompt`), returns a reply."""
-Answer = Reply | ReplyFunction
+ReplyOrFunction = Reply | ReplyFunction
 
 
 def exception_from(error: Any) -> BaseException:
@@ -257,7 +257,7 @@ def exception_from(error: Any) -> BaseException:
         ) from None
 
 
-def as_answer(value: Any) -> Answer:
+def to_reply(value: Any) -> ReplyOrFunction:
     """Turn what a person may write as a reply into a `Reply`; a function stays one, to be asked at each call."""
     __tracebackhide__ = True
     if isinstance(value, Reply):
@@ -283,7 +283,7 @@ def _checked_latency(latency: Any) -> Latency:
     return checked_latency(latency)
 
 
-def answer_text(answer: Answer) -> str:
+def format_reply(answer: ReplyOrFunction) -> str:
     """How a configured reply reads in a message: its content, or what it raises, on one line."""
     error = getattr(answer, "error", None)
     if error is None:

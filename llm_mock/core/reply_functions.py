@@ -7,7 +7,7 @@ import os
 from collections.abc import Coroutine
 from typing import Any
 
-from llm_mock.core.reply import Reply, ReplyFunction, as_answer
+from llm_mock.core.reply import Reply, ReplyFunction, to_reply
 from llm_mock.core.source_location import format_location
 from llm_mock.errors import InvalidReply
 from llm_mock.support.text import compact, described
@@ -57,7 +57,7 @@ def explain_bug(error: BaseException) -> str | None:
 def _as_reply(function: ReplyFunction, result: Any) -> Reply:
     __tracebackhide__ = True
     try:
-        answer = as_answer(result)
+        answer = to_reply(result)
     except InvalidReply:
         answer = None
     if not isinstance(answer, Reply):

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from llm_mock.core.matchers import Matchers
 from llm_mock.core.model_names import ANY_MODEL, ByModel, fits, is_glob
 from llm_mock.core.records import schema_text
-from llm_mock.core.reply import Answer, answer_text
+from llm_mock.core.reply import ReplyOrFunction, format_reply
 from llm_mock.core.source_location import SourceLocation, format_location, format_notes
 from llm_mock.support.locks import Lock
 from llm_mock.support.text import shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.core.latency import Latency
-    from llm_mock.core.protocols import Uses
+    from llm_mock.core.protocols import UseCounter
     from llm_mock.core.records import CallRecord
 
 Key = tuple[str, "str | None"]
@@ -32,7 +32,7 @@ class StandingReply:
         self,
         model: str,
         schema: str | None,
-        answer: Answer,
+        answer: ReplyOrFunction,
         place: SourceLocation | None,
         matchers: Matchers | None = None,
     ) -> None:
@@ -62,7 +62,9 @@ class StandingReply:
 
     def text(self, *notes: str) -> str:
         """How it reads in a message, on one line, with notes beside the place where it was configured."""
-        return f"{'  '.join(self._wanted())}  → {answer_text(self.answer)}{format_notes(format_location(self.place), *notes)}"
+        conditions = "  ".join(self._wanted())
+        suffix = format_notes(format_location(self.place), *notes)
+        return f"{conditions}  → {format_reply(self.answer)}{suffix}"
 
     def _wanted(self) -> Iterator[str]:
         yield shorten_name(self.model)
@@ -81,7 +83,7 @@ class QueuedReply(StandingReply):
         self,
         model: str,
         schema: str | None,
-        answer: Answer,
+        answer: ReplyOrFunction,
         place: SourceLocation | None,
         times: int,
         matchers: Matchers,
@@ -122,7 +124,7 @@ class Script:
         """What models cost; see `llm_mock.cost`."""
         self.misbehaviour: tuple[str, int | None] | None = None
         """What the models do wrong, and in how many calls; None in all that it can be applied to."""
-        self.uses: Uses | None = None
+        self.uses: UseCounter | None = None
         self._queues: dict[Key, deque[QueuedReply]] = {}
         self._queued_globs: frozenset[str] = frozenset()
         self._next_position: int = after._next_position if after else 0  # processes know a reply by its position
@@ -135,7 +137,7 @@ class Script:
             standing = {schema: copy.copy(replies) for schema, replies in self.standing.copy().items()}
             return {**self.__dict__, **state, "standing": standing, "_queues": queues, "uses": None}
 
-    def share_uses(self, uses: Uses) -> None:
+    def share_uses(self, uses: UseCounter) -> None:
         """Have other processes use the queued replies too, which are told what was used before."""
         with self._lock:
             if self.uses is None:

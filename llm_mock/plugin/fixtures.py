@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import MockGetModel
     from llm_mock.boundaries.llm.model import MockLLMModel
     from llm_mock.cassettes import Cassette, CassetteConfig
-    from llm_mock.core.protocols import Misbehaviour
+    from llm_mock.core.protocols import AppliedMisbehaviour
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def debug_llm(
 
 
 @pytest.fixture
-def llm_mock_misbehaviour(_llm_mock_misbehaviour: Misbehaviour | None) -> Misbehaviour | None:
+def llm_mock_misbehaviour(_llm_mock_misbehaviour: AppliedMisbehaviour | None) -> AppliedMisbehaviour | None:
     """What the models do wrong in this run of the test: `name`, `description`, `calls`; None without the marker."""
     return _llm_mock_misbehaviour
 
@@ -137,7 +137,7 @@ def llm_mock_misbehaviour(_llm_mock_misbehaviour: Misbehaviour | None) -> Misbeh
 @pytest.fixture
 def _llm_mock_misbehaviour(
     request: pytest.FixtureRequest, _llm_mock_of_test: LazyMock
-) -> Iterator[Misbehaviour | None]:
+) -> Iterator[AppliedMisbehaviour | None]:
     if not hasattr(request, "param"):
         yield None
         return

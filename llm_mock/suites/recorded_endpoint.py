@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from llm_mock.boundaries.for_real import made_for_real
 from llm_mock.core.answer import Answer
 from llm_mock.core.mock import Mock
-from llm_mock.core.protocols import Outcome
+from llm_mock.core.protocols import AnswerMetadata
 from llm_mock.core.request import Request
 from llm_mock.suites.target import Target
 
@@ -49,7 +49,7 @@ def recorded_answer(mock: Mock, target: Target, prompt: str, ask: Callable[[], s
     if isinstance(decided, Answer):
         return str(decided.reply.content)
     usage = {"input": None, "output": None, "details": None}
-    decided.watch(lambda: Outcome((), (), usage, None, None, None, None, {}))
+    decided.watch(lambda: AnswerMetadata((), (), usage, None, None, None, None, {}))
     try:
         output: str = made_for_real(ask)
     except BaseException as error:

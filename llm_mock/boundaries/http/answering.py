@@ -24,7 +24,7 @@ from llm_mock.boundaries.http.routing import error_response, failed, identified,
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, event_stream, json_response
 from llm_mock.core.answer import Answer
 from llm_mock.core.events import RealWait, Silence, Wait
-from llm_mock.core.protocols import RealCall
+from llm_mock.core.protocols import PassthroughCall
 from llm_mock.core.source_location import find_project_line
 from llm_mock.errors import LLMMockError, RealModelCall
 
@@ -153,7 +153,7 @@ def _where() -> str:
     return f"Asked at {place}. " if place else ""
 
 
-def _response(asked: Asked, answered: Answer | RealCall) -> WireResponse | WireRecording:
+def _response(asked: Asked, answered: Answer | PassthroughCall) -> WireResponse | WireRecording:
     if not isinstance(answered, Answer):
         return _recording(asked, answered)
     exchange = Exchange(asked.request, answered)
@@ -192,7 +192,7 @@ def _begun(answered: Answer, pieces: Iterator[bytes | Wait]) -> WireResponse:
     return event_stream(before)
 
 
-def _recording(asked: Asked, call: RealCall) -> WireRecording:
+def _recording(asked: Asked, call: PassthroughCall) -> WireRecording:
     from llm_mock.boundaries.http.recording import WireRecording
 
     if any(NO_KEY in secret for secret in asked.sent.secrets()) and provider_of(asked.sent.host, None):

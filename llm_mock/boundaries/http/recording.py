@@ -15,7 +15,7 @@ from llm_mock.boundaries.http.protocols.responses_items import remember
 from llm_mock.boundaries.http.readers.texts import Texts
 from llm_mock.boundaries.http.routing import reader_of
 from llm_mock.core.events import Wait
-from llm_mock.core.protocols import Outcome, RealCall
+from llm_mock.core.protocols import AnswerMetadata, PassthroughCall
 from llm_mock.core.tool_calls import BrokenToolCall
 from llm_mock.errors import NotRecordable
 
@@ -44,7 +44,7 @@ class WireRecording:
         sent: the same as HTTP has it.
     """
 
-    def __init__(self, call: RealCall, request: HTTPRequest, sent: WireRequest) -> None:
+    def __init__(self, call: PassthroughCall, request: HTTPRequest, sent: WireRequest) -> None:
         self._call, self._request, self._sent = call, request, sent
         self._reader = reader_of(request.api)
         self._texts = Texts(self._reader)
@@ -177,13 +177,13 @@ class WireRecording:
             if not isinstance(piece, str):
                 self._calls.take(piece)
 
-    def _outcome(self) -> Outcome:
+    def _outcome(self) -> AnswerMetadata:
         if self._problem is not None:
             raise NotRecordable(str(self._problem) or type(self._problem).__name__)
         reader = self._reader
         calls = [BrokenToolCall(call.name, call.arguments or "{}", call.id or None) for call in self._calls.texts()]
         answered = self._status and self._status < 400
-        return Outcome(
+        return AnswerMetadata(
             tool_calls=calls,
             attachments=(),
             usage=reader.usage,

@@ -24,7 +24,7 @@ LONGEST_LOADING = 20.0
 
 
 class LLMNames:
-    """Resolves the names of models as `llm` does; see `llm_mock.core.configurator.Names`."""
+    """Resolves the names of models as `llm` does; see `llm_mock.core.protocols.NameResolver`."""
 
     def model_id(self, name: str) -> str:
         """The model id that a name stands for: a plugin's or the user's alias is resolved, anything else is an id."""

@@ -13,12 +13,12 @@ from llm.models import ToolCall
 from llm_mock.boundaries.llm import recording, versions
 from llm_mock.core.answer import Answer
 from llm_mock.core.events import CompletedEvent, Event, MadeToolCall, Wait
-from llm_mock.core.protocols import RealCall
+from llm_mock.core.protocols import PassthroughCall
 
 _STREAM_EVENT = versions.stream_event_class()
 
 
-def play(answered: Answer | RealCall, stream: bool, response: Any) -> Iterator[Any]:
+def play(answered: Answer | PassthroughCall, stream: bool, response: Any) -> Iterator[Any]:
     """Play an answer into a response.
 
     Args:
@@ -37,7 +37,7 @@ def play(answered: Answer | RealCall, stream: bool, response: Any) -> Iterator[A
     return _in_real_time(pieces) if answered.real_time else pieces
 
 
-async def play_async(answered: Answer | RealCall, stream: bool, response: Any) -> AsyncIterator[Any]:
+async def play_async(answered: Answer | PassthroughCall, stream: bool, response: Any) -> AsyncIterator[Any]:
     """The asynchronous twin of `play`, for an `llm.AsyncResponse`; other tasks run while it waits."""
     __tracebackhide__ = True
     if not isinstance(answered, Answer):

@@ -12,10 +12,10 @@ from llm_mock.boundaries.llm import versions
 from llm_mock.boundaries.llm.executing import is_async, is_mock
 from llm_mock.boundaries.llm.names import registered_now
 from llm_mock.boundaries.llm.provider_classes import FOR_REAL
-from llm_mock.core.protocols import Outcome, RealCall
+from llm_mock.core.protocols import AnswerMetadata, PassthroughCall
 
 
-def record(call: RealCall, response: Any) -> Iterator[Any]:
+def record(call: PassthroughCall, response: Any) -> Iterator[Any]:
     """Make a call for real."""
     chunks = _started(call, response)
     with _ending(call):
@@ -24,7 +24,7 @@ def record(call: RealCall, response: Any) -> Iterator[Any]:
             yield chunk
 
 
-async def record_async(call: RealCall, response: Any) -> AsyncIterator[Any]:
+async def record_async(call: PassthroughCall, response: Any) -> AsyncIterator[Any]:
     """The asynchronous twin of `record`, for an `llm.AsyncResponse`."""
     chunks = _started(call, response)
     with _ending(call):
@@ -34,7 +34,7 @@ async def record_async(call: RealCall, response: Any) -> AsyncIterator[Any]:
 
 
 @contextmanager
-def _ending(call: RealCall) -> Iterator[None]:
+def _ending(call: PassthroughCall) -> Iterator[None]:
     """End a recording, however the stream ends."""
     try:
         yield
@@ -44,7 +44,7 @@ def _ending(call: RealCall) -> Iterator[None]:
     call.end(None)
 
 
-def _started(call: RealCall, response: Any) -> Any:
+def _started(call: PassthroughCall, response: Any) -> Any:
     try:
         with call.as_user():
             model, arguments = _real_model(response)
@@ -102,9 +102,9 @@ def _execute(model: Any, prompt: Any, stream: bool, response: Any, conversation:
     return model.execute(prompt, stream=stream, response=response, conversation=conversation, **arguments)
 
 
-def _outcome_of(response: Any, sent_before: Any, known: set[str]) -> Outcome:
+def _outcome_of(response: Any, sent_before: Any, known: set[str]) -> AnswerMetadata:
     # Private names, as the public methods would execute the model again or wait for it.
-    return Outcome(
+    return AnswerMetadata(
         tool_calls=response._tool_calls,
         attachments=response.attachments,
         usage={"input": response.input_tokens, "output": response.output_tokens, "details": response.token_details},

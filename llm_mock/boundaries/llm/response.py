@@ -17,7 +17,7 @@ from llm_mock.errors import LLMMockError
 
 if TYPE_CHECKING:
     from llm_mock.core.answer import Answer
-    from llm_mock.core.protocols import RealCall
+    from llm_mock.core.protocols import PassthroughCall
 
 
 class CallableText(str):
@@ -59,7 +59,7 @@ class MockResponse(llm.Response):
     `llm`'s own responses have methods there, and their `json()` is the provider's raw payload.
     """
 
-    decided: Answer | RealCall | None = None
+    decided: Answer | PassthroughCall | None = None
     """What was answered when `prompt()` was called; None where that is decided when the response is read."""
     raw_json = False
     """Whether `json()` gives the provider's payload alone."""
