@@ -119,7 +119,7 @@ def test_a_model_of_neither_provider_has_plain_errors() -> None:
 
 
 def test_a_model_outside_the_mock_is_known_by_its_name_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llm_mock.behaviour.provider_errors.active", lambda: None)
+    monkeypatch.setattr("llm_mock.behaviour.provider_errors.current_mock", lambda: None)
     assert type(provider_error("davinci-002", "invalid_key")) is llm.ModelError
 
 
