@@ -148,10 +148,10 @@ class Mock:
             UnusedReplies: some were not; the message shows them and the calls there were.
         """
         __tracebackhide__ = True
-        if message := self.find_unused_replies():
+        if message := self.unused_replies():
             raise UnusedReplies(f"{message}\n{calls_made(self.calls)}")
 
-    def find_unused_replies(self) -> str | None:
+    def unused_replies(self) -> str | None:
         """What to say of the queued replies that were not asked for; None when there are none, or the models misbehave.
 
         An application that meets a misbehaving model may rightly stop early.
