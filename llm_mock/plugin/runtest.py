@@ -53,7 +53,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     try:
         result = yield
         mock: Any = current_mock_if_created()
-        if mock is not None and (message := next(iter(mock.problems), None) or mock.find_unused_replies()):
+        if mock is not None and (message := next(iter(mock.problems), None) or mock.unused_replies()):
             pytest.fail(message, pytrace=False)
         if mock is not None and mock.misbehaviour is not None and not mock.misbehaviour.calls:
             pytest.skip(mock.misbehaviour.not_applied(len(mock.calls)))
@@ -174,7 +174,7 @@ def _calls_text(item: pytest.Item, call: pytest.CallInfo[None]) -> str:
     from llm_mock.plugin.failures import payload_text
 
     said = str(call.excinfo and call.excinfo.value)
-    unused = None if call.when == "setup" else mock.find_unused_replies()
+    unused = None if call.when == "setup" else mock.unused_replies()
     told = any(message.partition("\n")[0] in said for message in [*mock.problems, *filter(None, [unused])])
     replies = "" if told or mock is item.config.stash[RUN].mock_if_made else explain_replies(mock, calls)
     problem = next(iter(mock.problems), "") if not told and not replies else ""
