@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from llm_mock.errors import LLMMockError
-from llm_mock.suites.assertion_types.base import reported, reported_error
-from llm_mock.suites.assertion_types.python_functions import loaded_function, raised_at
-from llm_mock.suites.assertion_types.text_assertion import text_at, text_of
+from llm_mock.suites.assertion_types.base import format_error, format_external_text
+from llm_mock.suites.assertion_types.python_functions import find_error_source, load_function
+from llm_mock.suites.assertion_types.text_assertion import extract_text, to_text
 from llm_mock.suites.dry_run_hosts import ADVICE, is_local_url
 from llm_mock.suites.target import PROMPT, Target
 from llm_mock.suites.time_limit import CaseTimedOut, check_time, seconds_left
@@ -46,7 +46,7 @@ class TargetMissing(TargetFailed):
 def ask_function(reference: str, prompt: str, folder: Path) -> str:
     """What a function, sync or async, makes of a prompt."""
     try:
-        function = loaded_function(reference, folder)
+        function = load_function(reference, folder)
     except LLMMockError as error:
         raise TargetMissing(f"{shorten_name(reference)}{error}") from None
     try:
@@ -56,13 +56,13 @@ def ask_function(reference: str, prompt: str, folder: Path) -> str:
     except KeyboardInterrupt:
         raise
     except CaseTimedOut as error:
-        error.during = f"{shorten_name(reference)}{raised_at(error, function)[1]}"
+        error.during = f"{shorten_name(reference)}{find_error_source(error, function)[1]}"
         raise
     except BaseException as error:  # whatever the application raises, such as SystemExit, the other cases go on
-        where = raised_at(error, function)[1]
-        raise TargetFailed(f"{shorten_name(reference)} raised {reported_error(error)}{where}") from None
+        where = find_error_source(error, function)[1]
+        raise TargetFailed(f"{shorten_name(reference)} raised {format_error(error)}{where}") from None
     try:
-        return text_of(returned)
+        return to_text(returned)
     except LLMMockError as error:
         raise TargetFailed(f"{shorten_name(reference)}{error}") from None
 
@@ -170,13 +170,17 @@ def ask_endpoint(target: Target, prompt: str, dry_run: bool) -> str:
     except urllib.error.HTTPError as error:
         with error:
             said = error.read(LARGEST_ANSWER).decode(errors="replace")
-        raise TargetFailed(f"{shorten_name(url)} answered {error.code} {error.reason}: {reported(said)}") from None
+        raise TargetFailed(
+            f"{shorten_name(url)} answered {error.code} {error.reason}: {format_external_text(said)}"
+        ) from None
     except urllib.error.URLError as error:
         check_time()
-        raise TargetMissing(f"{shorten_name(url)} cannot be reached: {reported(str(error.reason))}") from None
+        raise TargetMissing(
+            f"{shorten_name(url)} cannot be reached: {format_external_text(str(error.reason))}"
+        ) from None
     except (OSError, ValueError) as error:
         check_time()
-        raise TargetFailed(f"{shorten_name(url)} gave no answer: {reported_error(error)}") from None
+        raise TargetFailed(f"{shorten_name(url)} gave no answer: {format_error(error)}") from None
     return answer.decode(errors="replace")
 
 
@@ -205,6 +209,6 @@ def _of_environment(name: str) -> str:
 def part_of(output: str, path: str) -> str:
     """The text, or the JSON, at a path of an output."""
     try:
-        return text_at(output, path)
+        return extract_text(output, path)
     except LLMMockError as error:
         raise TargetFailed(f"the target's output {path}{error}") from None

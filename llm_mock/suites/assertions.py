@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from llm_mock.suites.assertion_types.base import Outcome
+from llm_mock.suites.assertion_types.base import AssertionOutcome
 from llm_mock.suites.assertion_types.base import RunContext as RunContext
-from llm_mock.suites.assertion_types.text_assertion import TextAssertion, TransformFailed, transformed
+from llm_mock.suites.assertion_types.text_assertion import TextAssertion, TransformFailed, apply_transform
 from llm_mock.suites.results import AssertionResult
 from llm_mock.suites.schema import Assertion
 from llm_mock.suites.time_limit import CaseTimedOut
@@ -37,12 +37,12 @@ def evaluate_assertion(assertion: Assertion, output: str, context: RunContext | 
         as a function is missing or the judge gives no verdict, has failed.
     """
     context = context or RunContext()
-    mistake = assertion.mistake(context)
+    mistake = assertion.find_mistake(context)
     if mistake is not None:
         return AssertionResult(assertion, False, mistake)
-    if context.dry_run and assertion.skipped_dry is not None:
-        return AssertionResult(assertion, None, f"Skipped in a dry run: {assertion.type}, {assertion.skipped_dry}")
-    if context.cassette is not None and (why := assertion.skipped_with(context.cassette)):
+    if context.dry_run and assertion.dry_run_skip is not None:
+        return AssertionResult(assertion, None, f"Skipped in a dry run: {assertion.type}, {assertion.dry_run_skip}")
+    if context.cassette is not None and (why := assertion.get_cassette_skip(context.cassette)):
         return AssertionResult(assertion, None, f"Skipped with a cassette: {assertion.type}, {why}")
     if context.result is None and assertion.needs_run:
         return AssertionResult(assertion, None, "Skipped: there is an output, but no run that gave it")
@@ -62,16 +62,16 @@ def _looked_at(assertion: Assertion, output: str, context: RunContext) -> str | 
     if not isinstance(assertion, TextAssertion):
         return output
     text: str | None = output if assertion.of == "output" else getattr(context, assertion.of)
-    return text if text is None or assertion.transform is None else transformed(assertion.transform, text, context)
+    return text if text is None or assertion.transform is None else apply_transform(assertion.transform, text, context)
 
 
-def _result(assertion: Assertion, found: Outcome) -> AssertionResult:
+def _result(assertion: Assertion, found: AssertionOutcome) -> AssertionResult:
     """What was found, held against what is wanted."""
-    passed = found.holds is not None and found.holds != assertion.negated
-    unexpected = " (unexpected)" if found.holds and assertion.negated else ""
+    passed = found.holds is not None and found.holds != assertion.is_negated
+    unexpected = " (unexpected)" if found.holds and assertion.is_negated else ""
     subject = _SUBJECTS[getattr(assertion, "of", "output")]
     message = found.message if subject == "Output" else re.sub("^Output", subject, found.message)
-    score = float(passed) if found.score is None else 1 - found.score if assertion.negated else found.score
+    score = float(passed) if found.score is None else 1 - found.score if assertion.is_negated else found.score
     return AssertionResult(
         assertion,
         passed,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from llm_mock.suites.assertion_types.text_assertion import transformed
+from llm_mock.suites.assertion_types.text_assertion import apply_transform
 from llm_mock.suites.assertions import RunContext, evaluate_assertions
 from llm_mock.suites.results import AssertionResult, TurnResult
 from llm_mock.suites.schema import Turn
@@ -19,6 +19,6 @@ def checked_turn(
         TransformFailed: nothing could be made of the output.
     """
     if turn.transform is not None:
-        result = replace(result, transformed=transformed(turn.transform, result.output, context))
+        result = replace(result, transformed=apply_transform(turn.transform, result.output, context))
     results = evaluate_assertions(turn.assertions, result.checked, context)
     return result, [replace(each, turn=number) for each in results]

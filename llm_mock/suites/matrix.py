@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 import pydantic
 from pydantic import Field, PrivateAttr
 
-from llm_mock.suites.assertion_types.base import StrictModel, or_text
+from llm_mock.suites.assertion_types.base import StrictModel, accept_text_items
 from llm_mock.suites.target import Target
 from llm_mock.support.text import shorten
 from llm_mock.support.validation import Text
@@ -92,11 +92,11 @@ class MatrixTarget(Target, _Entry):
 class Matrix(StrictModel):
     """What the cases of a suite are run with: every combination of what stands in its lists."""
 
-    roles: Annotated[tuple[MatrixRole, ...], Field(json_schema_extra=or_text)] = ()
+    roles: Annotated[tuple[MatrixRole, ...], Field(json_schema_extra=accept_text_items)] = ()
     """Instead of one that the run names."""
     targets: tuple[MatrixTarget, ...] = ()
     """Instead of `target` of the suite."""
-    models: Annotated[tuple[MatrixModel, ...], Field(json_schema_extra=or_text)] = ()
+    models: Annotated[tuple[MatrixModel, ...], Field(json_schema_extra=accept_text_items)] = ()
     system_prompts: tuple[MatrixPrompt, ...] = ()
 
     @pydantic.field_validator("*", mode="before")

@@ -21,7 +21,7 @@ def reaches(score: float | None, least: float | None) -> bool:
     return score is None or least is None or score >= least - ROUNDING
 
 
-def against(score: float, least: float) -> tuple[bool, str]:
+def compare_score(score: float, least: float) -> tuple[bool, str]:
     """Whether a score reaches what it must, and how that is said."""
     reached = reaches(score, least)
     return reached, f"{score:.3f}, {'at least' if reached else 'less than'} {least:g}"
@@ -36,7 +36,7 @@ def score_text(score: float | None, least: float | None) -> str:
     """A score, and what it must reach, if anything: `score 0.667, less than 0.8`."""
     if score is None:
         return "no score"
-    return f"score {score:.3f}" if least is None else f"score {against(score, least)[1]}"
+    return f"score {score:.3f}" if least is None else f"score {compare_score(score, least)[1]}"
 
 
 def scores_text(score: float | None, least: float | None, metrics: Mapping[str, float]) -> str:

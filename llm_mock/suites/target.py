@@ -10,7 +10,7 @@ import pydantic
 from pydantic import Field
 
 from llm_mock.suites.assertion_types.base import StrictModel
-from llm_mock.suites.assertion_types.python_functions import FunctionName
+from llm_mock.suites.assertion_types.python_functions import FunctionReference
 from llm_mock.suites.assertion_types.text_assertion import JSONPath
 from llm_mock.support.validation import Seconds, Text
 
@@ -21,7 +21,7 @@ PROMPT = "{prompt}"
 class Target(StrictModel):
     """The application: a function, a command, or an HTTP endpoint."""
 
-    function: FunctionName | None = None
+    function: FunctionReference | None = None
     """`app.py:answer`, a file beside the suite, or `package.module:answer`, sync or async: it is called with the
     prompt, and returns the output, a text or a JSON value."""
     command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None

@@ -77,7 +77,7 @@ def check_time() -> None:
         raise CaseTimedOut
 
 
-def found_in(pattern: str, text: str) -> bool:
+def search_pattern(pattern: str, text: str) -> bool:
     """Whether a regular expression is found in a text; CaseTimedOut where that takes too long."""
     limit = _limit.get()
     if limit is None or not limit.in_thread:

@@ -66,7 +66,7 @@ promptfooconfig.yaml:18: the assertion javascript has no counterpart: write a py
 promptfooconfig.yaml:19: maxConcurrency has no counterpart: give the command -j N
 promptfooconfig.yaml:20: outputPath has no counterpart: give the file to the command, -o FILE
 promptfooconfig.yaml:32: python: in place of a context the function has parameters result, variables and case here
-promptfooconfig.yaml:33: the assertion regex is not taken over: pattern: '([' is no regular expression: \
+promptfooconfig.yaml:33: the assertion regex is not taken over: pattern: '([' is not a valid regular expression: \
 unterminated character set (position 1)
 promptfooconfig.yaml:34: the assertion contains is not taken over: its value is in file://wanted.txt
 promptfooconfig.yaml:37: {{greeting}} stays as it stands: a variable has no variables in it

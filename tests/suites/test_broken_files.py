@@ -155,15 +155,24 @@ def test_what_is_wrong_with_a_case_is_said_with_its_line_and_its_name(tmp_path: 
         ("{type: contains_any, values: []}", "8: case 'one': assertions.0.values: should not be empty"),
         (
             "{type: regex,\n     pattern: '(a'}",
-            "9: case 'one': assertions.0.pattern: '(a' is no regular expression: mis",
+            "9: case 'one': assertions.0.pattern: '(a' is not a valid regular expression: mis",
         ),
-        ("{type: not_regex, pattern: 'a**'}", "8: case 'one': assertions.0.pattern: 'a**' is no regular expression: m"),
+        (
+            "{type: not_regex, pattern: 'a**'}",
+            "8: case 'one': assertions.0.pattern: 'a**' is not a valid regular expression: m",
+        ),
         (
             "{type: json,\n     schema: {type: text}}",
-            "9: case 'one': assertions.0.schema: is no JSON schema: type: 'te",
+            "9: case 'one': assertions.0.schema: is not a valid JSON schema: type: 'te",
         ),
-        ("{type: json, schema: {const: 2024-01-01}}", "8: case 'one': assertions.0.schema: is no JSON schema: it hold"),
-        ("{type: json, schema: {$schema: 5}}", "8: case 'one': assertions.0.schema: is no JSON schema: $schema: it is"),
+        (
+            "{type: json, schema: {const: 2024-01-01}}",
+            "8: case 'one': assertions.0.schema: is not a valid JSON schema: it hold",
+        ),
+        (
+            "{type: json, schema: {$schema: 5}}",
+            "8: case 'one': assertions.0.schema: is not a valid JSON schema: $schema: it is",
+        ),
         ("{type: tool_calls, calls: [{nam: x, name: y}]}", "8: case 'one': unknown key 'nam'; did you mean 'name'?"),
         ("{type: tool_calls, calls: [a], mode: x}", "8: case 'one': assertions.0.mode: should be 'strict', 'in_order'"),
         ("{type: tool_calls, calls: a}", "8: case 'one': assertions.0.calls: should be a list, not 'a'"),
@@ -188,8 +197,10 @@ def test_a_pattern_is_validated_again_where_variables_were_replaced(tmp_path: Pa
     own = "  prompt: x\n  variables: {x: '('}\n  assertions:\n  - type: contains\n    value: y\n"
     again = "  - type: regex\n    pattern: ${x}b\n"
     assert problems(tmp_path, case(own + again).replace("cases:", f"{defaults}cases:")) == [
-        "6: case 'one': pattern: 'a(' is no regular expression: missing ), unterminated subpattern (position 1)",
-        "15: case 'one': pattern: '(b' is no regular expression: missing ), unterminated subpattern (position 0)",
+        "6: case 'one': pattern: 'a(' is not a valid regular expression: "
+        "missing ), unterminated subpattern (position 1)",
+        "15: case 'one': pattern: '(b' is not a valid regular expression: "
+        "missing ), unterminated subpattern (position 0)",
     ]
 
 

@@ -158,7 +158,7 @@ def test_what_is_replayed_takes_no_time_and_is_counted_in_every_output(project: 
     project.write_cases(f"  - {{name: a, prompt: One, assertions: {checks}}}\n")
     assert "skipped" not in project.test("--cassette").stdout
     result = project.test("--cassette", "-v", "-o", "out.json", "-o", "out.md", "-o", "out.html")
-    assert "Skipped with a cassette: max_latency, what is replayed takes" in " ".join(
+    assert "Skipped with a cassette: max_latency, replayed replies take" in " ".join(
         re.findall(r"[\w,:.]+", result.stdout)
     )
     assert "1 of 2 checks skipped with a cassette" in result.stdout
@@ -209,7 +209,7 @@ def test_the_suite_says_what_is_redacted_and_what_does_not_count(project: Projec
     assert project.test("--cassette", "--record", "none").exit_code == 0
     project.write("tests.yaml", HEAD.replace("cases:", "cassette: {redact: ['(']}\ncases:") + cases)
     result = project.test("--cassette")
-    assert re.search(r"tests\.yaml:5: .*'\(' is no regular expression", result.stderr), result.stderr
+    assert re.search(r"tests\.yaml:5: .*'\(' is not a valid regular expression", result.stderr), result.stderr
 
 
 def test_tools_run_while_the_answers_of_the_model_are_replayed(project: Project, parrot: Parrot) -> None:

@@ -120,7 +120,7 @@ def test_a_plain_suite_shows_no_scores(project: Project) -> None:
         ("half", False, 0.5, "0.500, less than 1: c for Ada"),
         ("quarter, threshold: 0.2", True, 0.25, "0.250, at least 0.2: of Hi"),
         ("verdict", True, 0.1, "0.100, less than 1"),
-        ("too_much", False, 0, "returned the score 7, and a score is from 0 to 1"),
+        ("too_much", False, 0, "returned the score 7; a score must be from 0 to 1"),
         ("misspelt", False, 0, "returned an object of type dict, not true or false, a score from 0 to 1, (either"),
     ],
 )

@@ -146,7 +146,7 @@ def test_an_async_function_is_awaited_also_where_a_loop_runs(application: Projec
         (f"{{command: [{sys.executable}, -c, 'print(1)'], output: a}}", "the target's output a: there is no 'a' in $"),
         (
             f"{{command: [{sys.executable}, -c, 'print(\"{{\")'], output: a}}",
-            "is looked for in JSON, which '{' is not: ",
+            "needs JSON, and '{' is not JSON: ",
         ),
         ("{url: 'http://127.0.0.1:9/', mocked: true}", "http://127.0.0.1:9/ cannot be reached"),
         ("{url: 'http://127.0.0.1:9/'}", "a dry run does not ask http://127.0.0.1:9/, as its models may be real"),

@@ -1,1 +1,1 @@
-"""The types of assertions, by what they look at: each is a class with its fields, its check and its words."""
+"""Types of assertions: a class each, with its fields, its check and its messages."""

@@ -1,4 +1,4 @@
-"""What all types of assertions have in common."""
+"""Base class, context and outcome that all types of assertions share."""
 
 from __future__ import annotations
 
@@ -16,20 +16,23 @@ from llm_mock.support.redaction import redacted
 from llm_mock.support.text import escaped, shorten_name
 from llm_mock.support.validation import Number, Text
 
-SHOWN = 120
+MAX_QUOTED = 120
+"""The longest quotation in a message, in characters."""
+# 0 is excluded: every score reaches it, so the assertion could not fail.
 Threshold = Annotated[Number, Field(gt=0, le=1)]
-"""A share or a score, above 0, which everything reaches, and at most 1."""
+"""A share or a score above 0 and at most 1."""
 
 
 class StrictModel(pydantic.BaseModel):
-    """A part of a suite file. A key that is not known is an error."""
+    """A part of a suite file. Unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def or_text(schema: dict[str, Any]) -> None:
-    """Have the JSON Schema of a list accept texts, each of which stands for an item."""
-    schema["items"] = {"anyOf": [schema["items"], {"type": "string"}]}
+def accept_text_items(schema: dict[str, Any]) -> None:
+    """Let the JSON Schema of a list accept plain texts as items."""
+    text = {"type": "string"}
+    schema["items"] = {"anyOf": [schema["items"], text]}
 
 
 CassetteState = Literal["recorded", "replayed"]
@@ -37,98 +40,108 @@ CassetteState = Literal["recorded", "replayed"]
 
 @dataclass(frozen=True)
 class RunContext:
-    """What assertions may look at besides the output."""
+    """Facts besides the output that assertions may check."""
 
     result: AgentResult | None = None
-    """The run that gave the output: that of one turn."""
+    """The run that gave the output, limited to one turn."""
     dry_run: bool = False
-    """Whether no real model was asked: what only one can show is skipped."""
+    """True if no real model answered; assertions that need one are skipped."""
     offered: tuple[str, ...] | None = None
-    """The names of the tools that the agent offers; None where they are not known."""
+    """The names of the tools that the agent offers; None if unknown."""
     judge: str | None = None
-    """The id of the model that judges where an assertion names none."""
+    """The id of the default judge model, for assertions that name none."""
     folder: Path | None = None
-    """Where the files of Python functions lie; by default the working directory."""
+    """The folder of Python functions; the working directory by default."""
     only_judge: str | None = None
-    """The id of the model that judges whatever an assertion names; None where that counts."""
+    """The id of a judge model that overrides those of assertions."""
+    # The type would be an import upward: suites.schema imports the assertions.
     case: Any = None
-    """The `TestCase` that the assertion belongs to."""
+    """The `TestCase` of the assertion."""
     prompt: str | None = None
-    """What was asked; None where that is not known."""
+    """The prompt that was sent; None if unknown."""
     system: str | None = None
-    """The system prompt; None where that is not known."""
+    """The system prompt; None if unknown."""
     cassette: CassetteState | None = None
-    """Whether what models answered was recorded, or replayed; None without a cassette."""
+    """The state of the replies of models in the cassette; None without a cassette."""
 
 
-class Outcome(NamedTuple):
-    """What was found out about an output, before it is said whether that was wanted."""
+class AssertionOutcome(NamedTuple):
+    """The outcome of a check, before `not_` is applied."""
 
     holds: bool | None
-    """Whether the output is as the assertion without `not_` says; None where that could not be found out."""
+    """True if the assertion without `not_` holds; None if the check was impossible."""
     message: str
     tokens: int = 0
-    """What asking a model took, input and output together."""
+    """The input and output tokens that a judge model took."""
     cost: Decimal | None = Decimal(0)
-    """What asking a model cost in US dollars; None where the price is not known."""
+    """The cost of the judge model in US dollars; None if its price is unknown."""
     score: float | None = None
-    """How well the output is as the assertion without `not_` says, from 0 to 1; by default 1 where `holds`, else 0."""
+    """The score from 0 to 1 without `not_`; by default 1 if `holds`, else 0."""
     judge: str | None = None
-    """The id of the model that judged; None where none did."""
+    """The id of the judge model; None if no model judged."""
 
 
-def _needs_type(schema: dict[str, Any]) -> None:
-    """Have the JSON Schema ask for the type, which only Python code may leave out."""
-    schema["required"] = ["type", *schema.get("required", ())]
+def _require_type(schema: dict[str, Any]) -> None:
+    """Make `type` required in the JSON Schema."""
+    # The field has a default, so that Python code can leave it out. Files cannot.
+    others = schema.get("required", ())
+    schema["required"] = ["type", *others]
 
 
 class BaseAssertion(StrictModel, ABC):
-    """What an answer must be like. Where `type` begins with `not_`, what it must not be like."""
+    """A requirement for an answer; negated if `type` begins with `not_`."""
 
-    model_config = ConfigDict(json_schema_extra=_needs_type)
+    model_config = ConfigDict(json_schema_extra=_require_type)
 
     needs_run: ClassVar[bool] = False
-    """Whether it looks at the run that gave the output; without one it is skipped."""
-    skipped_dry: ClassVar[str | None] = None
-    """Why a dry run cannot evaluate it; None where it can."""
+    """True if it checks the run of the output; without a run it is skipped."""
+    dry_run_skip: ClassVar[str | None] = None
+    """The reason to skip it in a dry run; None to evaluate it."""
 
     type: str
     weight: Annotated[Number, Field(ge=0)] = 1.0
-    """How much it counts in the score of the case. With 0 it is measured only: it fails no case."""
+    """The weight in the score of the case. Weight 0 only measures: the case does not fail."""
     metric: Text | None = None
-    """What it measures: the scores of all assertions with this name have an average of their own."""
+    """The metric that its score belongs to; each metric has an average of its own."""
 
     @property
-    def negated(self) -> bool:
-        """Whether the opposite is asserted."""
+    def is_negated(self) -> bool:
+        """Return True if the opposite is asserted."""
         return self.type.startswith("not_")
 
-    def skipped_with(self, cassette: CassetteState) -> str | None:
-        """Why it cannot be evaluated where answers are recorded or replayed; None where it can."""
+    def get_cassette_skip(self, cassette: CassetteState) -> str | None:
+        """Return the reason to skip it with a cassette, or None to evaluate it."""
         return None
 
-    def mistake(self, context: RunContext) -> str | None:
-        """What is wrong with the assertion itself, whatever the output is; None for nothing."""
+    def find_mistake(self, context: RunContext) -> str | None:
+        """Return the mistake in the assertion itself, independent of the output, or None."""
         return None
 
     @abstractmethod
-    def check(self, output: str, context: RunContext) -> Outcome:
-        """Find out whether the output is as the assertion without `not_` says. Nothing is raised."""
+    def check(self, output: str, context: RunContext) -> AssertionOutcome:
+        """Return the outcome without `not_`. Problems are outcomes; nothing is raised."""
 
 
-def quoted(text: str, length: int = SHOWN) -> str:
-    """A text without secrets in quotes, cut, backslashes as they are; what a terminal could act on is escaped."""
+def quote(text: str, length: int = MAX_QUOTED) -> str:
+    """Return a text in quotes: shortened, without secrets, control characters escaped."""
     text = redacted(text)
-    cut = text if len(text) <= length else f"{text[: length - 1]}…"
+    cut = text
+    if len(text) > length:
+        cut = f"{text[: length - 1]}…"
     return f"'{escaped(cut)}'"
 
 
-def reported(text: str) -> str:
-    """What a model or the project's code said, on a line and without secrets."""
+def format_external_text(text: str) -> str:
+    """Return a text of a model or of the project's code on one line, without secrets."""
     return shorten_name(text, 500)
 
 
-def reported_error(error: BaseException) -> str:
-    """An error on a line; of a KeyError its text, which Python shows in quotes."""
-    said = reported(str(error.args[0] if isinstance(error, KeyError) and error.args else error))
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+def format_error(error: BaseException) -> str:
+    """Return the type and the message of an error on one line."""
+    message: object = error
+    if isinstance(error, KeyError) and error.args:
+        # str() of a KeyError is the repr of its key, with quotes.
+        message = error.args[0]
+    text = format_external_text(str(message))
+    name = type(error).__name__
+    return f"{name}: {text}" if text else name

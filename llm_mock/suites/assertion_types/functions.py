@@ -1,4 +1,4 @@
-"""The assertion that calls a function of the project: from a file beside the suite, or from a module."""
+"""The assertion that calls a Python function of the project."""
 
 from __future__ import annotations
 
@@ -9,86 +9,148 @@ from typing import Any, Literal, NamedTuple
 
 from llm_mock.agents.result import Finding
 from llm_mock.errors import LLMMockError
-from llm_mock.suites.assertion_types.base import Outcome, RunContext, Threshold, reported
-from llm_mock.suites.assertion_types.python_functions import FunctionName, loaded_function, raised_at, result_of
+from llm_mock.suites.assertion_types.base import (
+    AssertionOutcome,
+    RunContext,
+    Threshold,
+    format_external_text,
+)
+from llm_mock.suites.assertion_types.python_functions import (
+    FunctionReference,
+    call_safely,
+    find_error_source,
+    load_function,
+)
 from llm_mock.suites.assertion_types.text_assertion import TextAssertion
-from llm_mock.suites.scores import against
+from llm_mock.suites.scores import compare_score
 from llm_mock.support.text import shorten_name
 
-WANTED = "true or false, a score from 0 to 1, (either, message), or {score: …, reason: …}"
+EXPECTED_RESULTS = "true or false, a score from 0 to 1, (either, message), or {score: …, reason: …}"
 
 
 class PythonAssertion(TextAssertion):
-    """A function of the project says whether the output is right, or how right it is.
+    """A function of the project that decides if the output is right, or scores it.
 
-    It is called with the output (a text) and, where it takes a second argument, the `AgentResult`; with the variables
-    and the `TestCase` where it has parameters called `variables` and `case`. It returns true or false, or a score from
-    0 to 1; `(either, message)`; a dict with `score` or `pass`, and `reason`; or raises AssertionError.
+    The function gets the output (a text) and, if it takes a second argument, the `AgentResult`;
+    also the variables and the `TestCase` if it has parameters called `variables` and `case`.
+    It returns true or false, or a score from 0 to 1; `(either, message)`; a dict with `score` or
+    `pass`, and `reason`; or raises AssertionError.
     """
 
     type: Literal["python", "not_python"] = "python"
-    function: FunctionName
-    """`checks.py:is_polite`, a file beside the suite, or `package.module:is_polite`."""
+    function: FunctionReference
+    """A function: `checks.py:is_polite`, a file beside the suite, or `package.module:is_polite`."""
     threshold: Threshold = 1.0
-    """The least score where the function returns one."""
+    """The lowest passing score, for a function that returns one."""
 
-    def check(self, output: str, context: RunContext) -> Outcome:
+    def check(self, output: str, context: RunContext) -> AssertionOutcome:
         try:
-            found = self._found(loaded_function(self.function, context.folder or Path()), output, context)
+            function = load_function(self.function, context.folder or Path())
+            outcome = self._call(function, output, context)
         except LLMMockError as error:
-            found = Outcome(None, str(error))
-        return found._replace(message=f"{shorten_name(self.function)}{found.message}")
+            outcome = AssertionOutcome(None, str(error))
+        return outcome._replace(message=f"{shorten_name(self.function)}{outcome.message}")
 
-    def _found(self, function: Callable[..., Any], output: str, context: RunContext) -> Outcome:
-        """What a function finds; the message goes on after its name."""
+    def _call(
+        self,
+        function: Callable[..., Any],
+        output: str,
+        context: RunContext,
+    ) -> AssertionOutcome:
+        """Return the outcome of a call; its message is the part after the function's name."""
         try:
-            returned = result_of(function, shorten_name(self.function), output, context, passing=(AssertionError,))
+            returned = call_safely(
+                function,
+                shorten_name(self.function),
+                output,
+                context,
+                passing=(AssertionError,),
+            )
         except AssertionError as error:
-            line, place = raised_at(error, function)
-            return Outcome(False, f": {reported(str(error) or line)}{place}")
-        given = _read(returned)
-        if given.score is None:
-            return Outcome(given.holds, f": {given.message or str(given.holds).lower()}")
-        reached, figure = against(given.score, self.threshold)
-        reason = f": {given.message}" if given.message else ""
-        return Outcome(reached if given.holds is None else given.holds, f": {figure}{reason}", score=given.score)
+            line, place = find_error_source(error, function)
+            # A bare assert has no message; its source line says more than nothing.
+            message = format_external_text(str(error) or line)
+            return AssertionOutcome(False, f": {message}{place}")
+        result = _parse_result(returned)
+        if result.score is None:
+            message = result.message or str(result.passed).lower()
+            return AssertionOutcome(result.passed, f": {message}")
+        is_reached, comparison = compare_score(result.score, self.threshold)
+        reason = f": {result.message}" if result.message else ""
+        # An explicit verdict of the function overrides the threshold.
+        holds = is_reached if result.passed is None else result.passed
+        return AssertionOutcome(holds, f": {comparison}{reason}", score=result.score)
 
 
-class _Given(NamedTuple):
-    """What a function returned."""
+class _FunctionResult(NamedTuple):
+    """The parsed return value of a function."""
 
-    holds: bool | None
+    passed: bool | None
     score: float | None
     message: str
 
 
-def _read(returned: Any) -> _Given:
-    """What a function returned; of an LLMMockError the message goes on after its name."""
+def _parse_result(returned: Any) -> _FunctionResult:
+    """Parse the return value of a function.
+
+    Raises:
+        LLMMockError: the value is not supported; the message is the part after the function's name.
+    """
     if isinstance(returned, Finding):
         returned = bool(returned), returned.reason
-    passed, score, reason = _parts(returned)
-    is_verdict = isinstance(passed, (bool, type(None))) and (score is None or _is_number(score))
-    if is_verdict and isinstance(reason, str) and (passed is not None or score is not None):
-        if score is not None and not 0 <= score <= 1:
-            raise LLMMockError(f" returned the score {score:g}, and a score is from 0 to 1")
-        return _Given(passed, None if score is None else float(score), reported(reason))
-    hint = ". Is a return statement missing?" if returned is None else ""
-    if inspect.iscoroutine(returned):
-        returned.close()
-        hint = ". It is async: give a plain function"
-    shown = "None" if returned is None else f"an object of type {type(returned).__name__}"
-    raise LLMMockError(f" returned {shown}, not {WANTED}{hint}")
+    passed, score, reason = _split_result(returned)
+    if not _is_valid_result(passed, score, reason):
+        raise _unsupported_result(returned)
+    message = format_external_text(reason)
+    if score is None:
+        return _FunctionResult(passed, None, message)
+    if not 0 <= score <= 1:
+        raise LLMMockError(f" returned the score {score:g}; a score must be from 0 to 1")
+    return _FunctionResult(passed, float(score), message)
 
 
-def _parts(returned: Any) -> tuple[Any, Any, Any]:
-    """Whether it passes, the score, and the reason of what a function returned, whatever it is."""
+def _split_result(returned: Any) -> tuple[Any, Any, Any]:
+    """Return the verdict, the score and the reason in a return value, unvalidated."""
     if isinstance(returned, dict) and returned.keys() <= {"pass", "score", "reason"}:
-        return returned.get("pass"), returned.get("score"), returned.get("reason", "")
-    found, reason = returned if isinstance(returned, tuple) and len(returned) == 2 else (returned, "")
-    if isinstance(found, bool):
-        return found, None, reason
-    return None, found, reason or getattr(found, "reason", "")
+        passed = returned.get("pass")
+        score = returned.get("score")
+        reason = returned.get("reason", "")
+        return passed, score, reason
+    value, reason = returned, ""
+    if isinstance(returned, tuple) and len(returned) == 2:
+        value, reason = returned
+    # bool is checked first because it is a subclass of int, the type of a score.
+    if isinstance(value, bool):
+        return value, None, reason
+    if not reason:
+        reason = getattr(value, "reason", "")
+    return None, value, reason
+
+
+def _is_valid_result(passed: Any, score: Any, reason: Any) -> bool:
+    if passed is None and score is None:
+        return False
+    if passed is not None and not isinstance(passed, bool):
+        return False
+    if score is not None and not _is_number(score):
+        return False
+    return isinstance(reason, str)
+
+
+def _unsupported_result(returned: Any) -> LLMMockError:
+    hint = ""
+    if returned is None:
+        hint = ". Is a return statement missing?"
+    elif inspect.iscoroutine(returned):
+        # Python warns of a coroutine that is neither awaited nor closed.
+        returned.close()
+        hint = ". It is async: use a plain function"
+    kind = "None" if returned is None else f"an object of type {type(returned).__name__}"
+    return LLMMockError(f" returned {kind}, not {EXPECTED_RESULTS}{hint}")
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    # A bool is an int in Python.
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, (int, float))

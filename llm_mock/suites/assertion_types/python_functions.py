@@ -1,4 +1,4 @@
-"""Functions of the project that a suite names: from a file beside it, or from a module."""
+"""Load and call the Python functions that a suite names."""
 
 from __future__ import annotations
 
@@ -17,54 +17,72 @@ from typing import Annotated, Any
 import pydantic
 
 from llm_mock.errors import LLMMockError
-from llm_mock.suites.assertion_types.base import RunContext, reported_error
+from llm_mock.suites.assertion_types.base import RunContext, format_error
 from llm_mock.suites.time_limit import CaseTimedOut
 from llm_mock.support.files import read_file
 from llm_mock.support.text import shown_path, suggestion
 
-_loaded: dict[Path, tuple[bytes, ModuleType]] = {}
-"""The files that were loaded, with what they held then."""
-_loading = threading.RLock()
+_loaded_files: dict[Path, tuple[bytes, ModuleType]] = {}
+"""The loaded files: each with its source and its module."""
+# Reentrant, as a file that is loaded may itself load a suite.
+_load_lock = threading.RLock()
 
 
-def checked_name(function: str) -> str:
-    """The name of a function; ValueError where it is none."""
-    module, _, name = function.rpartition(":")
+def validate_reference(reference: str) -> str:
+    """Return the reference to a function unchanged.
+
+    Raises:
+        ValueError: the reference has another form, or names a file outside of the suite's folder.
+    """
+    module, _, name = reference.rpartition(":")
     if not module.strip() or not name.isidentifier():
         raise ValueError("should be file.py:function or package.module:function")
-    if module.endswith(".py") and (Path(module).is_absolute() or ".." in Path(module).parts):
-        raise ValueError(f"{module!r} lies outside of the suite's folder; name a module: package.module:{name}")
-    return function
+    if module.endswith(".py"):
+        path = Path(module)
+        if path.is_absolute() or ".." in path.parts:
+            raise ValueError(
+                f"{module!r} lies outside of the suite's folder; "
+                f"name a module: package.module:{name}"
+            )
+    return reference
 
 
-FunctionName = Annotated[str, pydantic.AfterValidator(checked_name)]
-"""`checks.py:is_polite`, a file beside the suite, or `package.module:is_polite`."""
+FunctionReference = Annotated[str, pydantic.AfterValidator(validate_reference)]
+"""A reference: `checks.py:is_polite`, a file beside the suite, or `package.module:is_polite`."""
 
 
-def raised_at(error: BaseException, function: Callable[..., Any]) -> tuple[str, str]:
-    """The line of the project's code that raised an error, and in brackets where it is; empty where there is none."""
-    own = getattr(inspect.unwrap(function), "__code__", None)
-    place = _frame(error, own.co_filename if own else None)
-    return (place.line or "", f" ({shown_path(place.filename)}:{place.lineno})") if place else ("", "")
+def find_error_source(error: BaseException, function: Callable[..., Any]) -> tuple[str, str]:
+    """Return the source line that raised an error, and ` (file:line)`; empty texts if unknown."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    frame = _find_frame(error, code.co_filename if code else None)
+    if frame is None:
+        return "", ""
+    path = shown_path(frame.filename)
+    return frame.line or "", f" ({path}:{frame.lineno})"
 
 
-def _frame(error: BaseException, file: str | None) -> traceback.FrameSummary | None:
-    """Where in a file an error was raised, or the innermost place; None where no code of Python was called."""
+def _find_frame(error: BaseException, file: str | None) -> traceback.FrameSummary | None:
+    """Return the innermost frame in a file, else the innermost of all; None without frames."""
+    # The first frame is the call in this module.
     frames = traceback.extract_tb(error.__traceback__)[1:]
-    return next((frame for frame in reversed(frames) if frame.filename == file), frames[-1] if frames else None)
+    for frame in reversed(frames):
+        if frame.filename == file:
+            return frame
+    return frames[-1] if frames else None
 
 
-def called(function: Callable[..., Any], output: str, context: RunContext) -> Any:
-    """What a function of the project returns that is called with an output, and with what else it takes.
+def call_function(function: Callable[..., Any], output: str, context: RunContext) -> Any:
+    """Call a function of the project with the output and the other arguments that it takes.
 
-    That is a second argument, the `AgentResult`, and by their names the `variables` and the `case`.
+    These are the `AgentResult` as second argument, and `variables` and `case` by name.
     """
-    known = {"variables": {} if context.case is None else context.case.values, "case": context.case}
+    variables = {} if context.case is None else context.case.values
+    available = {"variables": variables, "case": context.case}
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # some functions of C do not say what they take
+    except (TypeError, ValueError):  # Some functions written in C have no signature.
         return function(output)
-    named = {name: known[name] for name in known.keys() & signature.parameters.keys()}
+    named = {name: value for name, value in available.items() if name in signature.parameters}
     try:
         signature.bind("", None, **named)
     except TypeError:
@@ -72,92 +90,122 @@ def called(function: Callable[..., Any], output: str, context: RunContext) -> An
     return function(output, context.result, **named)
 
 
-def result_of(
+def call_safely(
     function: Callable[..., Any],
     name: str,
     output: str,
     context: RunContext,
     passing: tuple[type[BaseException], ...] = (),
 ) -> Any:
-    """What a function of the project returns; see `called`. What it raises ends this case alone.
+    """Call a function of the project and turn its exceptions into LLMMockError.
 
     Args:
-        function: the function.
-        name: what the error of a run calls it that is ended in it.
-        output: what it is given.
-        context: what else it may take.
-        passing: exceptions that are raised as they are.
+        function: the function; see `call_function`.
+        name: the name of the function in the error of a run that times out in it.
+        output: the first argument.
+        context: the source of the other arguments.
+        passing: exceptions to pass on unchanged.
 
     Raises:
-        LLMMockError: the function raised another one; the message goes on after its name.
+        LLMMockError: the function raised; the message is the part after the function's name.
     """
     try:
-        return called(function, output, context)
+        return call_function(function, output, context)
     except KeyboardInterrupt:
         raise
     except passing:
         raise
     except CaseTimedOut as error:
-        error.during = f"{name}{raised_at(error, function)[1]}"
+        error.during = f"{name}{find_error_source(error, function)[1]}"
         raise
-    except BaseException as error:  # whatever the project's code raises, such as SystemExit, the other cases go on
-        raise LLMMockError(f" raised {reported_error(error)}{raised_at(error, function)[1]}") from None
+    except BaseException as error:
+        # Includes SystemExit: the project's code ends its own case, not the run.
+        place = find_error_source(error, function)[1]
+        raise LLMMockError(f" raised {format_error(error)}{place}") from None
 
 
-def loaded_function(reference: str, folder: Path) -> Callable[..., Any]:
-    """The function; the message of the LLMMockError where there is none goes on after the reference."""
-    name, _, function = reference.rpartition(":")
-    path = (folder / name).resolve() if name.endswith(".py") else None
-    if path is not None and not path.is_relative_to(folder.resolve()):
-        raise LLMMockError(f": {name} leads to {path}, outside of the suite's folder")
+def load_function(reference: str, folder: Path) -> Callable[..., Any]:
+    """Return the function that a reference names.
+
+    Args:
+        reference: `file.py:function` or `package.module:function`.
+        folder: the folder of files, which modules may be imported from, too.
+
+    Raises:
+        LLMMockError: there is no such function; the message is the part after the reference.
+    """
+    module_name, _, function_name = reference.rpartition(":")
+    path = _resolve_file(module_name, folder)
     try:
-        with _loading, _importable(folder):
-            module = _from_module(name) if path is None else _from_file(path)
+        with _load_lock, _importable(folder):
+            module = _import_module(module_name) if path is None else _load_file(path)
     except (LLMMockError, KeyboardInterrupt, CaseTimedOut):
         raise
     except BaseException as error:
-        place: Any = error if isinstance(error, SyntaxError) and error.filename else _frame(error, str(path))
+        place: Any = _find_frame(error, str(path))
+        if isinstance(error, SyntaxError) and error.filename:
+            # Code with a syntax error never ran, so no frame is in it.
+            place = error
         where = f"{shown_path(place.filename)}:{place.lineno}"
-        raise LLMMockError(f" cannot be loaded: {reported_error(error)} ({where})") from None
-    found: Any = getattr(module, function, None)
-    if not callable(found):
-        there = [other for other, value in vars(module).items() if inspect.isfunction(value)]
-        raise LLMMockError(f": {name} has no function {function!r}{suggestion(function, there)}")
-    return found  # type: ignore[no-any-return]
+        raise LLMMockError(f" cannot be loaded: {format_error(error)} ({where})") from None
+    function: Any = getattr(module, function_name, None)
+    if not callable(function):
+        known = [name for name, value in vars(module).items() if inspect.isfunction(value)]
+        hint = suggestion(function_name, known)
+        raise LLMMockError(f": {module_name} has no function {function_name!r}{hint}")
+    return function  # type: ignore[no-any-return]
+
+
+def _resolve_file(name: str, folder: Path) -> Path | None:
+    """Return the path of a file in the folder, or None for a module."""
+    if not name.endswith(".py"):
+        return None
+    # Resolved, as a symbolic link may lead out of the folder.
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise LLMMockError(f": {name} leads to {path}, outside of the suite's folder")
+    return path
 
 
 @contextmanager
 def _importable(folder: Path) -> Iterator[None]:
-    """Let modules beside the suite be imported."""
+    """Allow imports of modules beside the suite."""
     entry = str(folder.resolve())
     sys.path.insert(0, entry)
     try:
         yield
     finally:
-        with suppress(ValueError):  # the project's code may have removed it itself
+        with suppress(ValueError):  # The project's code may have removed it itself.
             sys.path.remove(entry)
 
 
-def _from_file(path: Path) -> ModuleType:
-    """A file as a module of its own, which leaves no compiled file beside it; a file that changed is loaded again."""
+def _load_file(path: Path) -> ModuleType:
+    """Return a file as a module; a changed file is loaded again."""
     try:
         source = read_file(path)
     except OSError as error:
         raise LLMMockError(f": {path} cannot be read: {error.strerror}") from None
-    if path not in _loaded or _loaded[path][0] != source:
-        code = compile(source, str(path), "exec")
-        module = ModuleType(f"llm_mock_suite_{path.stem}_{abs(hash(path))}")
-        module.__file__ = str(path)
-        linecache.checkcache(str(path))
-        sys.modules[module.__name__] = module  # dataclasses look their module up
-        exec(code, vars(module))
-        _loaded[path] = source, module
-    return _loaded[path][1]
+    if path in _loaded_files:
+        loaded_source, module = _loaded_files[path]
+        if loaded_source == source:
+            return module
+    # Compiled here instead of imported, so that no __pycache__ appears beside the suite.
+    code = compile(source, str(path), "exec")
+    module = ModuleType(f"llm_mock_suite_{path.stem}_{abs(hash(path))}")
+    module.__file__ = str(path)
+    # Tracebacks would show lines of the previous content otherwise.
+    linecache.checkcache(str(path))
+    # Dataclasses look their module up while they are defined.
+    sys.modules[module.__name__] = module
+    exec(code, vars(module))
+    _loaded_files[path] = source, module
+    return module
 
 
-def _from_module(name: str) -> ModuleType:
+def _import_module(name: str) -> ModuleType:
     try:
         if name not in sys.modules:
+            # Finders cache folders; a file may have been written since.
             importlib.invalidate_caches()
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

@@ -1,8 +1,9 @@
-"""Assertions about the run that gave the output: what it called, and what it took."""
+"""Assertions about the run that gave the output: its tool calls, tokens, time and cost."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Collection, Iterable
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
@@ -10,185 +11,248 @@ import pydantic
 from pydantic import Field
 
 from llm_mock.agents.result import AgentResult, Mode
-from llm_mock.suites.assertion_types.base import BaseAssertion, CassetteState, Outcome, RunContext, StrictModel, or_text
+from llm_mock.suites.assertion_types.base import (
+    AssertionOutcome,
+    BaseAssertion,
+    CassetteState,
+    RunContext,
+    StrictModel,
+    accept_text_items,
+)
 from llm_mock.support.text import dollars, shorten, shorten_name, suggestion
 from llm_mock.support.validation import Number, Text, Whole
 
-_REASONING = ("reasoning_tokens", "thoughtsTokenCount", "thoughts_token_count", "thinking_tokens")
+# The usage details of OpenAI, of Gemini (the API and the SDK), and of other plugins of llm.
+_REASONING_KEYS = (
+    "reasoning_tokens",
+    "thoughtsTokenCount",
+    "thoughts_token_count",
+    "thinking_tokens",
+)
 
 
 class _RunAssertion(BaseAssertion):
-    """What a run must be like."""
+    """A requirement for a run."""
 
     needs_run = True
 
-    def check(self, output: str, context: RunContext) -> Outcome:
-        assert context.result is not None  # else it was skipped
+    def check(self, output: str, context: RunContext) -> AssertionOutcome:
+        # Without a result the assertion was skipped: see `needs_run`.
+        assert context.result is not None
         return self._check_run(context.result)
 
     @abstractmethod
-    def _check_run(self, result: AgentResult) -> Outcome: ...
+    def _check_run(self, result: AgentResult) -> AssertionOutcome: ...
 
 
 class ExpectedToolCall(StrictModel):
-    """A tool call that is expected: its name, and arguments of which it may have more."""
+    """An expected tool call: its name, and arguments; the call may have more arguments."""
 
     name: Text
     arguments: dict[str, Any] = Field(default={})
 
 
 class ToolCallsAssertion(_RunAssertion):
-    """The tools that were called; compared as `AgentResult.tool_calls_match` does."""
+    """The tool calls match, as `AgentResult.tool_calls_match` compares them."""
 
-    skipped_dry = "only a real model chooses the tools that it calls"
+    dry_run_skip = "only a real model chooses the tools that it calls"
 
     type: Literal["tool_calls", "not_tool_calls"] = "tool_calls"
-    calls: Annotated[tuple[ExpectedToolCall, ...], Field(json_schema_extra=or_text)]
-    """The calls; the name of a tool alone stands for a call with any arguments."""
+    calls: Annotated[tuple[ExpectedToolCall, ...], Field(json_schema_extra=accept_text_items)]
+    """The calls; a plain tool name is a call with any arguments."""
     mode: Mode = "strict"
 
     @pydantic.model_validator(mode="after")
-    def _can_fail(self) -> ToolCallsAssertion:
+    def _reject_always_true(self) -> ToolCallsAssertion:
         if not self.calls and self.mode == "superset":
-            raise ValueError("no calls, mode superset: every run has at least none; name some, or leave the mode out")
+            raise ValueError(
+                "no calls, mode superset: every run has at least none; "
+                "name some, or leave the mode out"
+            )
         return self
 
     @pydantic.field_validator("calls", mode="before")
     @classmethod
-    def _names_alone(cls, calls: Any) -> Any:
+    def _expand_names(cls, calls: Any) -> Any:
         if not isinstance(calls, (list, tuple)):
+            # Reported by the validation that follows.
             return calls
-        return [{"name": call} if isinstance(call, str) else call for call in calls]
+        expanded = []
+        for call in calls:
+            expanded.append({"name": call} if isinstance(call, str) else call)
+        return expanded
 
-    def mistake(self, context: RunContext) -> str | None:
-        """A call that is expected of a tool that the agent does not offer."""
-        if self.negated or context.offered is None:
+    def find_mistake(self, context: RunContext) -> str | None:
+        """Report an expected call of a tool that the agent does not offer."""
+        # A negated assertion may well name a tool that must not be offered.
+        if self.is_negated or context.offered is None:
             return None
-        unknown = next((call.name for call in self.calls if call.name not in context.offered), None)
-        if unknown is None:
-            return None
-        there = suggestion(unknown, context.offered) if context.offered else "; it offers no tools"
-        return f"The agent offers no tool {shorten(unknown, 60)}{there}"
+        for call in self.calls:
+            if call.name in context.offered:
+                continue
+            if context.offered:
+                hint = suggestion(call.name, context.offered)
+            else:
+                hint = "; it offers no tools"
+            return f"The agent offers no tool {shorten(call.name, 60)}{hint}"
+        return None
 
-    def _check_run(self, result: AgentResult) -> Outcome:
-        finding = result.tool_calls_match([(call.name, call.arguments) for call in self.calls], self.mode)
+    def _check_run(self, result: AgentResult) -> AssertionOutcome:
+        expected = [(call.name, call.arguments) for call in self.calls]
+        finding = result.tool_calls_match(expected, self.mode)
         if not finding:
-            return Outcome(False, f"Tool calls: {finding.reason}")
-        return Outcome(True, f"{finding.reason[:1].upper()}{finding.reason[1:]}")
+            return AssertionOutcome(False, f"Tool calls: {finding.reason}")
+        first, rest = finding.reason[:1], finding.reason[1:]
+        return AssertionOutcome(True, f"{first.upper()}{rest}")
 
 
 class ToolNamesAssertion(_RunAssertion):
-    """The names of the tools that were called. Unlike `tool_calls` it may name some that the agent does not offer."""
+    """The names of the called tools match; unlike `tool_calls`, unknown tools are allowed."""
 
-    skipped_dry = "only a real model chooses the tools that it calls"
+    dry_run_skip = "only a real model chooses the tools that it calls"
 
     type: Literal["tool_names", "not_tool_names"] = "tool_names"
     names: tuple[Text, ...]
     mode: Literal["exactly", "at_least", "no_others", "in_order", "strict"] = "at_least"
-    """`at_least`: each of these was called. `no_others`: none but these was. `exactly`: both. However often, all three;
-    `in_order` and `strict` are those of `tool_calls`."""
+    """`at_least`: each of these is called. `no_others`: no other tool is called. `exactly`: both.
+    These three ignore how often a tool is called; `in_order` and `strict` are the modes of
+    `tool_calls`."""
 
     @pydantic.model_validator(mode="after")
-    def _can_fail(self) -> ToolNamesAssertion:
+    def _reject_always_true(self) -> ToolNamesAssertion:
         if not self.names and self.mode in ("at_least", "in_order"):
-            raise ValueError(f"no names, mode {self.mode}: no run could fail; name some, or change the mode")
+            raise ValueError(
+                f"no names, mode {self.mode}: no run could fail; name some, or change the mode"
+            )
         return self
 
-    def _check_run(self, result: AgentResult) -> Outcome:
+    def _check_run(self, result: AgentResult) -> AssertionOutcome:
         if self.mode in ("in_order", "strict"):
             finding = result.tool_calls_match(self.names, self.mode)
-            return Outcome(bool(finding), f"Tool calls: {finding.reason}")
+            return AssertionOutcome(bool(finding), f"Tool calls: {finding.reason}")
         called = result.tool_names_called
-        missing = [name for name in self.names if name not in called and self.mode != "no_others"]
-        more = [name for name in called if name not in self.names and self.mode != "at_least"]
-        problems = [f"{shorten_name(name)} was not called" for name in missing[:1]]
-        problems += [f"{shorten_name(name)} was not expected" for name in more[:1]]
-        listed = shorten_name(", ".join(called), 120) or "none"
-        return Outcome(not problems, f"Tools called: {listed}{''.join(f'; {problem}' for problem in problems)}")
+        problems = []
+        missing = _find_missing(self.names, called)
+        if missing is not None and self.mode != "no_others":
+            problems.append(f"{shorten_name(missing)} was not called")
+        extra = _find_missing(called, self.names)
+        if extra is not None and self.mode != "at_least":
+            problems.append(f"{shorten_name(extra)} was not expected")
+        names = shorten_name(", ".join(called), 120) or "none"
+        message = "; ".join([f"Tools called: {names}", *problems])
+        return AssertionOutcome(not problems, message)
+
+
+def _find_missing(names: Iterable[str], others: Collection[str]) -> str | None:
+    """Return the first name that is not among the others, or None."""
+    for name in names:
+        if name not in others:
+            return name
+    return None
 
 
 class ReasoningBudgetAssertion(_RunAssertion):
-    """The answer took at most so many reasoning tokens; a model that tells of none is within any budget."""
+    """The run took at most so many reasoning tokens; passes if the model reports none."""
 
-    skipped_dry = "only a real model reasons"
+    dry_run_skip = "only a real model reasons"
 
     type: Literal["reasoning_budget"] = "reasoning_budget"
     max_reasoning_tokens: Annotated[Whole, Field(ge=0)]
 
-    def _check_run(self, result: AgentResult) -> Outcome:
-        tokens = sum(_reasoning_tokens(turn.usage.details) for turn in result.turns)
+    def _check_run(self, result: AgentResult) -> AssertionOutcome:
+        tokens = 0
+        for turn in result.turns:
+            tokens += _count_reasoning_tokens(turn.usage.details)
         limit = self.max_reasoning_tokens
-        return _limited(f"Took {tokens:,} reasoning tokens", f"{limit:,}", tokens <= limit)
+        return _compare(f"Took {tokens:,} reasoning tokens", f"{limit:,}", tokens <= limit)
 
 
-def _reasoning_tokens(details: Any) -> int:
-    """The reasoning tokens that the details of a usage tell, as the plugins of `llm` name them."""
+def _count_reasoning_tokens(details: Any) -> int:
+    """Return the reasoning tokens in the details of a usage, which may be nested."""
     if not isinstance(details, dict):
         return 0
-    own = [value for name, value in details.items() if name in _REASONING and isinstance(value, int)]
-    return sum(own) + sum(map(_reasoning_tokens, details.values()))
+    tokens = 0
+    for name, value in details.items():
+        if name in _REASONING_KEYS and isinstance(value, int):
+            tokens += value
+        else:
+            tokens += _count_reasoning_tokens(value)
+    return tokens
 
 
 class MaxTokensAssertion(_RunAssertion):
-    """The answer took at most so many tokens, input and output together."""
+    """The run took at most so many tokens, input and output together."""
 
-    skipped_dry = "only a real model takes tokens"
+    dry_run_skip = "only a real model takes tokens"
 
     type: Literal["max_tokens"] = "max_tokens"
     value: Annotated[Whole, Field(ge=0)]
 
-    def _check_run(self, result: AgentResult) -> Outcome:
-        tokens = (result.usage.input or 0) + (result.usage.output or 0)
-        within = _limited(f"Took {tokens:,} tokens", f"{self.value:,}", tokens <= self.value)
-        return _unknown_tokens(result) or within
+    def _check_run(self, result: AgentResult) -> AssertionOutcome:
+        if not _has_token_counts(result):
+            return _fail_without_tokens(result)
+        usage = result.usage
+        # A provider may report one of them only.
+        tokens = (usage.input or 0) + (usage.output or 0)
+        limit = f"{self.value:,}"
+        return _compare(f"Took {tokens:,} tokens", limit, tokens <= self.value)
 
 
 class MaxLatencyAssertion(_RunAssertion):
-    """The answer took at most so many seconds, tools included."""
+    """The run took at most so many seconds, including tools."""
 
-    skipped_dry = "only a real model takes time"
+    dry_run_skip = "only a real model takes time"
 
-    def skipped_with(self, cassette: CassetteState) -> str | None:
-        return "what is replayed takes no time" if cassette == "replayed" else None
+    def get_cassette_skip(self, cassette: CassetteState) -> str | None:
+        return "replayed replies take no time" if cassette == "replayed" else None
 
     type: Literal["max_latency"] = "max_latency"
     value: Annotated[Number, Field(gt=0)]
     """Seconds."""
 
-    def _check_run(self, result: AgentResult) -> Outcome:
-        return _limited(f"Took {result.duration:.3g} s", f"{self.value:g} s", result.duration <= self.value)
+    def _check_run(self, result: AgentResult) -> AssertionOutcome:
+        is_within = result.duration <= self.value
+        usage = f"Took {result.duration:.3g} s"
+        limit = f"{self.value:g} s"
+        return _compare(usage, limit, is_within)
 
 
 class MaxCostAssertion(_RunAssertion):
-    """The answer cost at most so much."""
+    """The run cost at most so much."""
 
-    skipped_dry = "only a real model costs something"
+    dry_run_skip = "only a real model costs something"
 
     type: Literal["max_cost"] = "max_cost"
     value: Annotated[Number, Field(ge=0)]
     """US dollars."""
 
-    def _check_run(self, result: AgentResult) -> Outcome:
-        if (unknown := _unknown_tokens(result)) or result.cost is None:
-            return unknown or _unknown_price(result)
+    def _check_run(self, result: AgentResult) -> AssertionOutcome:
+        if not _has_token_counts(result):
+            return _fail_without_tokens(result)
+        if result.cost is None:
+            return AssertionOutcome(
+                None,
+                f"The price of the model {shorten_name(result.model)!r} is not known: "
+                "give it (ini llm_mock_prices), or install the prices of the providers: "
+                "pip install 'pytest-llm-mock[cost]'",
+            )
+        # By way of text: Decimal(0.1) is not 0.1.
         limit = Decimal(str(self.value))
-        return _limited(f"Cost {dollars(result.cost)}", dollars(limit), result.cost <= limit)
+        return _compare(f"Cost {dollars(result.cost)}", dollars(limit), result.cost <= limit)
 
 
-def _limited(used: str, limit: str, within: bool) -> Outcome:
-    return Outcome(within, f"{used}, {'at most' if within else 'more than'} {limit}")
+def _compare(usage: str, limit: str, is_within: bool) -> AssertionOutcome:
+    relation = "at most" if is_within else "more than"
+    return AssertionOutcome(is_within, f"{usage}, {relation} {limit}")
 
 
-def _unknown_tokens(result: AgentResult) -> Outcome | None:
-    """What to say where the model did not tell its tokens; None where it did."""
-    if all(turn.usage.input is not None or turn.usage.output is not None for turn in result.turns):
-        return None
-    return Outcome(None, f"The model {shorten_name(result.model)!r} did not say how many tokens it took")
+def _has_token_counts(result: AgentResult) -> bool:
+    for turn in result.turns:
+        if turn.usage.input is None and turn.usage.output is None:
+            return False
+    return True
 
 
-def _unknown_price(result: AgentResult) -> Outcome:
-    return Outcome(
-        None,
-        f"The price of the model {shorten_name(result.model)!r} is not known: give it (ini llm_mock_prices), or "
-        "install the prices of the providers: pip install 'pytest-llm-mock[cost]'",
-    )
+def _fail_without_tokens(result: AgentResult) -> AssertionOutcome:
+    model = shorten_name(result.model)
+    return AssertionOutcome(None, f"The model {model!r} did not report how many tokens it took")

@@ -1,4 +1,4 @@
-"""What assertions about a text have in common: what is made of the output before they look at it."""
+"""Base class of assertions on a text, and the transforms applied before the check."""
 
 from __future__ import annotations
 
@@ -11,65 +11,75 @@ import pydantic
 
 from llm_mock.errors import LLMMockError
 from llm_mock.suites.assertion_types.base import BaseAssertion, RunContext
-from llm_mock.suites.assertion_types.python_functions import checked_name, loaded_function, result_of
+from llm_mock.suites.assertion_types.python_functions import (
+    call_safely,
+    load_function,
+    validate_reference,
+)
 from llm_mock.support.json_in_text import FencedJSON, parsed
 from llm_mock.support.json_paths import steps_of, value_at
 from llm_mock.support.text import shorten, shorten_name
 
 
-def _checked_path(path: str) -> str:
+def _validate_path(path: str) -> str:
     steps_of(path)
     return path
 
 
-def _checked_transform(transform: str) -> str:
-    return checked_name(transform) if _is_function(transform) else _checked_path(transform)
+def _validate_transform(transform: str) -> str:
+    if _is_function(transform):
+        return validate_reference(transform)
+    return _validate_path(transform)
 
 
 def _is_function(transform: str) -> bool:
+    # A path that begins with $ may have a colon in one of its keys.
     return ":" in transform and not transform.startswith("$")
 
 
-JSONPath = Annotated[str, pydantic.AfterValidator(_checked_path)]
+JSONPath = Annotated[str, pydantic.AfterValidator(_validate_path)]
 """Keys and positions that lead to a part of JSON, such as `choices.0.message.content`."""
-Transform = Annotated[str, pydantic.AfterValidator(_checked_transform)]
-"""What is made of an output: what stands at a path of its JSON, `$.answer`, or what a function returns,
+Transform = Annotated[str, pydantic.AfterValidator(_validate_transform)]
+"""A change of the output before the check: a path into its JSON, `$.answer`, or a function,
 `checks.py:cleaned` beside the suite or `package.module:cleaned`."""
 
 
 class TextAssertion(BaseAssertion):
-    """What a text must be like."""
+    """A requirement for a text."""
 
     of: Literal["output", "prompt", "system"] = "output"
-    """What it looks at: the output, the prompt as it was asked, variables replaced, or the system prompt with it. Of an
-    application those of the calls that it made of models."""
+    """The text to check: the output, the prompt with its variables replaced, or the system prompt.
+    For an application the prompts are those of its calls to models."""
     transform: Transform | None = None
-    """What is made of that for this assertion."""
+    """The transform of that text for this assertion."""
 
 
 class TransformFailed(LLMMockError):
-    """Nothing could be made of an output; the message says why."""
+    """A transform failed; the message has the reason."""
 
 
-def transformed(transform: str, output: str, context: RunContext) -> str:
-    """What a transform makes of an output; a function is called as a `python` assertion calls one.
+def apply_transform(transform: str, output: str, context: RunContext) -> str:
+    """Return the text that a transform makes of an output.
 
     Raises:
         TransformFailed: the output has no such part, or the function failed.
     """
     try:
-        return _returned(transform, output, context) if _is_function(transform) else text_at(output, transform)
+        if not _is_function(transform):
+            return extract_text(output, transform)
+        function = load_function(transform, context.folder or Path())
+        name = f"the transform {shorten_name(transform)}"
+        return to_text(call_safely(function, name, output, context))
     except LLMMockError as error:
         raise TransformFailed(f"The transform {shorten_name(transform)}{error}") from None
 
 
-def _returned(reference: str, output: str, context: RunContext) -> str:
-    function = loaded_function(reference, context.folder or Path())
-    return text_of(result_of(function, f"the transform {shorten_name(reference)}", output, context))
+def to_text(returned: Any) -> str:
+    """Return the result of a function as text: texts unchanged, other values as JSON.
 
-
-def text_of(returned: Any) -> str:
-    """What a function returned, as text: else as JSON; the message of an LLMMockError goes on after the name."""
+    Raises:
+        LLMMockError: JSON cannot hold it; the message is the part after the function's name.
+    """
     if isinstance(returned, str):
         return returned
     if hasattr(returned, "model_dump_json"):
@@ -77,24 +87,35 @@ def text_of(returned: Any) -> str:
     if returned is None:
         raise LLMMockError(" returned None. Is a return statement missing?")
     if inspect.iscoroutine(returned):
+        # Python warns of a coroutine that is neither awaited nor closed.
         returned.close()
-        raise LLMMockError(" is async: give a plain function")
+        raise LLMMockError(" is async: use a plain function")
     try:
         return json.dumps(returned, ensure_ascii=False)
     except (TypeError, ValueError):
         kind = type(returned).__name__
-        raise LLMMockError(f" returned an object of type {kind}: return a text, or what JSON can hold") from None
+        raise LLMMockError(
+            f" returned an object of type {kind}: return a text, or a value that JSON can hold"
+        ) from None
 
 
-def text_at(output: str, path: str) -> str:
-    """The text, or the JSON, at a path of an output; of the LLMMockError the message goes on after the path."""
+def extract_text(output: str, path: str) -> str:
+    """Return the text at a path of the JSON in an output; other values as JSON.
+
+    Raises:
+        LLMMockError: there is none; the message is the part after the path.
+    """
     try:
         value = value_at(parsed(output), path)
-    except FencedJSON as error:
-        advice = "ask the model for JSON alone, or take it out of the fence with a function: file.py:function"
-        raise LLMMockError(f" is looked for in JSON, and {error}: {advice}") from None
+    except FencedJSON as error:  # A ValueError, too; it has advice of its own.
+        raise LLMMockError(
+            f" needs JSON, and {error}: ask the model for JSON alone, "
+            "or take it out of the fence with a function: file.py:function"
+        ) from None
     except ValueError as error:
-        raise LLMMockError(f" is looked for in JSON, which {shorten(output)} is not: {error}") from None
+        raise LLMMockError(f" needs JSON, and {shorten(output)} is not JSON: {error}") from None
     except LLMMockError as error:
         raise LLMMockError(f": {error}") from None
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)

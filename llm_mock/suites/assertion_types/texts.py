@@ -1,4 +1,4 @@
-"""Assertions about the text of the output: compared with other texts, or read as JSON."""
+"""Assertions about the text of the output: comparisons, patterns and JSON."""
 
 from __future__ import annotations
 
@@ -11,237 +11,299 @@ import pydantic
 from pydantic import ConfigDict, Field
 
 from llm_mock.errors import LLMMockError
-from llm_mock.suites.assertion_types.base import SHOWN, Outcome, RunContext, quoted, reported_error
+from llm_mock.suites.assertion_types.base import (
+    MAX_QUOTED,
+    AssertionOutcome,
+    RunContext,
+    format_error,
+    quote,
+)
 from llm_mock.suites.assertion_types.text_assertion import JSONPath, TextAssertion
-from llm_mock.suites.time_limit import found_in
+from llm_mock.suites.time_limit import search_pattern
 from llm_mock.support import schemas
 from llm_mock.support.json_in_text import FencedJSON, json_values_in, parsed
 from llm_mock.support.json_paths import value_at
 from llm_mock.support.redaction import redacted
 from llm_mock.support.text import shorten, shorten_name
 
-SomeText = Annotated[str, Field(min_length=1)]
-"""Not the empty text, which is in every output."""
-Texts = Annotated[tuple[SomeText, ...], Field(min_length=1)]
-_NO_ANCHORS = re.compile(r"\\[^AZbB]|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P?<\w")
-"""Parts of a pattern that hold no place fast, though they may look so."""
+# The empty text is excluded: every output contains it.
+NonEmptyText = Annotated[str, Field(min_length=1)]
+NonEmptyTexts = Annotated[tuple[NonEmptyText, ...], Field(min_length=1)]
+MAX_PROBLEMS = 3
+# Escapes, character classes and named groups: `^`, `$` and the like in them are no anchors.
+_NON_ANCHORS = re.compile(r"\\[^AZbB]|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P?<\w")
+# Lookarounds, word boundaries, atomic groups and possessive quantifiers.
+_RESTRICTIONS = re.compile(r"\(\?<?[=!]|\\[bB]|\(\?>|[*+?}]\+")
 
 
 class _Comparison(TextAssertion):
-    """Compares the output with texts."""
+    """An assertion that compares the output with texts."""
 
     case_insensitive: bool = False
 
-    def _folded(self, text: str) -> str:
+    def _fold(self, text: str) -> str:
         return text.casefold() if self.case_insensitive else text
 
     def _is_in(self, output: str, value: str) -> bool:
-        return self._folded(value) in self._folded(output)
+        return self._fold(value) in self._fold(output)
 
 
 class ContainsAssertion(_Comparison):
-    """The output has a text in it."""
+    """The output contains a text."""
 
     type: Literal["contains", "not_contains"] = "contains"
-    value: SomeText
+    value: NonEmptyText
     """The text."""
 
-    def check(self, output: str, context: RunContext) -> Outcome:
-        found = self._is_in(output, self.value)
-        return Outcome(found, f"Output {'contains' if found else 'does not contain'} {quoted(self.value)}")
+    def check(self, output: str, context: RunContext) -> AssertionOutcome:
+        is_found = self._is_in(output, self.value)
+        contains = "contains" if is_found else "does not contain"
+        value = quote(self.value)
+        return AssertionOutcome(is_found, f"Output {contains} {value}")
 
 
 class IContainsAssertion(TextAssertion):
-    """The output has a text in it, in upper or lower case."""
+    """The output contains a text, in upper or lower case."""
 
     type: Literal["icontains", "not_icontains"] = "icontains"
-    value: SomeText
+    value: NonEmptyText
 
-    def check(self, output: str, context: RunContext) -> Outcome:
-        return ContainsAssertion(value=self.value, case_insensitive=True).check(output, context)
+    def check(self, output: str, context: RunContext) -> AssertionOutcome:
+        assertion = ContainsAssertion(value=self.value, case_insensitive=True)
+        return assertion.check(output, context)
 
 
 class ContainsAnyAssertion(_Comparison):
-    """The output has at least one of these texts in it."""
+    """The output contains at least one of these texts."""
 
     type: Literal["contains_any", "not_contains_any"] = "contains_any"
-    values: Texts
+    values: NonEmptyTexts
 
-    def check(self, output: str, context: RunContext) -> Outcome:
-        found = [value for value in self.values if self._is_in(output, value)]
-        return Outcome(bool(found), f"Output contains {'' if found else 'none of '}{_all_quoted(found or self.values)}")
+    def check(self, output: str, context: RunContext) -> AssertionOutcome:
+        present = [value for value in self.values if self._is_in(output, value)]
+        if present:
+            return AssertionOutcome(True, f"Output contains {_quote_all(present)}")
+        return AssertionOutcome(False, f"Output contains none of {_quote_all(self.values)}")
 
 
 class ContainsAllAssertion(_Comparison):
-    """The output has all of these texts in it."""
+    """The output contains all of these texts."""
 
     type: Literal["contains_all", "not_contains_all"] = "contains_all"
-    values: Texts
+    values: NonEmptyTexts
 
-    def check(self, output: str, context: RunContext) -> Outcome:
+    def check(self, output: str, context: RunContext) -> AssertionOutcome:
         missing = [value for value in self.values if not self._is_in(output, value)]
-        contains = "does not contain" if missing else "contains all of"
-        return Outcome(not missing, f"Output {contains} {_all_quoted(missing or self.values)}")
+        if missing:
+            return AssertionOutcome(False, f"Output does not contain {_quote_all(missing)}")
+        return AssertionOutcome(True, f"Output contains all of {_quote_all(self.values)}")
 
 
 class EqualsAssertion(_Comparison):
-    """The output is this text; spaces and line ends around both do not count."""
+    """The output equals a text; white space around both is ignored."""
 
     type: Literal["equals", "not_equals"] = "equals"
     value: str
 
-    def check(self, output: str, context: RunContext) -> Outcome:
-        value, output = self.value.strip(), output.strip()
-        if self._folded(value) == self._folded(output):
-            return Outcome(True, f"Output equals {quoted(value)}")
-        return Outcome(False, f"Output does not equal {_difference(value, output)}")
+    def check(self, output: str, context: RunContext) -> AssertionOutcome:
+        value = self.value.strip()
+        output = output.strip()
+        if self._fold(value) == self._fold(output):
+            return AssertionOutcome(True, f"Output equals {quote(value)}")
+        difference = _describe_difference(value, output)
+        return AssertionOutcome(False, f"Output does not equal {difference}")
 
 
 class StartsWithAssertion(_Comparison):
-    """The output begins with a text."""
+    """The output starts with a text."""
 
     type: Literal["starts_with", "not_starts_with"] = "starts_with"
-    value: SomeText
+    value: NonEmptyText
 
-    def check(self, output: str, context: RunContext) -> Outcome:
-        if self._folded(output).startswith(self._folded(self.value)):
-            return Outcome(True, f"Output starts with {quoted(self.value)}")
-        beginning = quoted(output, max(20, min(len(self.value), SHOWN)))
-        return Outcome(False, f"Output does not start with {quoted(self.value)}, but with {beginning}")
+    def check(self, output: str, context: RunContext) -> AssertionOutcome:
+        value = quote(self.value)
+        if self._fold(output).startswith(self._fold(self.value)):
+            return AssertionOutcome(True, f"Output starts with {value}")
+        # Both quotations should be about as long, so that they can be compared.
+        length = max(20, min(len(self.value), MAX_QUOTED))
+        start = quote(output, length)
+        return AssertionOutcome(False, f"Output does not start with {value}, but with {start}")
 
 
 class RegexAssertion(TextAssertion):
-    """A pattern is found in the output, anywhere, as `re.search` does it."""
+    """A pattern matches anywhere in the output, as by `re.search`."""
 
     type: Literal["regex", "not_regex"] = "regex"
     pattern: str
 
     @pydantic.field_validator("pattern")
     @classmethod
-    def _compiles(cls, pattern: str) -> str:
+    def _validate_pattern(cls, pattern: str) -> str:
         try:
-            with warnings.catch_warnings():  # Python warns of some that may mean another thing one day
+            with warnings.catch_warnings():
+                # Python warns of syntax that a later version may change, such as "[[".
                 warnings.simplefilter("ignore")
                 re.compile(pattern)
         except (re.error, OverflowError, RecursionError) as error:
-            place = getattr(error, "pos", None)
-            where = "" if place is None else f" (position {place})"
-            raise ValueError(f"{pattern!r} is no regular expression: {getattr(error, 'msg', error)}{where}") from None
+            position = getattr(error, "pos", None)
+            place = "" if position is None else f" (position {position})"
+            problem = getattr(error, "msg", error)
+            raise ValueError(
+                f"{pattern!r} is not a valid regular expression: {problem}{place}"
+            ) from None
         if _matches_everything(pattern):
-            raise ValueError(f"{pattern!r} matches every output; give a pattern that something does not match")
+            raise ValueError(f"{pattern!r} matches every output; use a more specific pattern")
         return pattern
 
-    def check(self, output: str, context: RunContext) -> Outcome:
-        found = found_in(self.pattern, output)
-        return Outcome(found, f"Output {'matches' if found else 'does not match'} pattern {quoted(self.pattern)}")
+    def check(self, output: str, context: RunContext) -> AssertionOutcome:
+        is_found = search_pattern(self.pattern, output)
+        matches = "matches" if is_found else "does not match"
+        pattern = quote(self.pattern)
+        return AssertionOutcome(is_found, f"Output {matches} pattern {pattern}")
 
 
 def _matches_everything(pattern: str) -> bool:
-    """Whether a pattern is found in any text: it may be empty, and nothing in it holds it to a place."""
+    """Return True if a pattern matches any text: it can be empty and has no anchor."""
     if not re.search(pattern, ""):
         return False
-    places = _NO_ANCHORS.sub("", pattern)
-    if re.search(r"\(\?<?[=!]|\\[bB]|\(\?>|[*+?}]\+", places):
+    anchors = _NON_ANCHORS.sub("", pattern)
+    if _RESTRICTIONS.search(anchors):
         return False
-    return not (re.search(r"\^|\\A", places) and re.search(r"\$|\\Z", places))
+    # One anchor alone is no restriction: the empty match at the start or end is enough.
+    has_start = re.search(r"\^|\\A", anchors)
+    has_end = re.search(r"\$|\\Z", anchors)
+    return not (has_start and has_end)
 
 
-class _AboutJSON(TextAssertion):
-    """Looks at JSON: at all of it or at what stands at a path, which may have to be a value or fit a JSON schema."""
+class _JSONAssertionBase(TextAssertion):
+    """An assertion on JSON, or on the part of it at a path: its value or its schema."""
 
     model_config = ConfigDict(populate_by_name=True)
 
     path: JSONPath | None = None
-    """Where in the JSON the value stands, such as `items[0].price`; by default all of it is the value."""
+    """The path of the part to check, such as `items[0].price`; by default all of the JSON."""
     value: Any = None
-    """What the value is."""
+    """The expected value."""
+    # "schema" is a method of pydantic's models.
     json_schema: dict[str, Any] | None = Field(default=None, alias="schema")
-    """What the value fits."""
+    """The JSON Schema that the value must fit."""
 
     @pydantic.field_validator("json_schema")
     @classmethod
-    def _is_schema(cls, schema: dict[str, Any] | None) -> dict[str, Any] | None:
-        if schema is not None and (problem := schemas.problem_of(schema)) is not None:
-            raise ValueError(f"is no JSON schema: {problem}")
+    def _validate_schema(cls, schema: dict[str, Any] | None) -> dict[str, Any] | None:
+        if schema is None:
+            return None
+        problem = schemas.problem_of(schema)
+        if problem is not None:
+            raise ValueError(f"is not a valid JSON schema: {problem}")
         return schema
 
     @property
-    def _wants_json_alone(self) -> bool:
-        """Whether any JSON will do."""
-        return self.path is None and self.json_schema is None and "value" not in self.model_fields_set
+    def _has_value(self) -> bool:
+        # None is a value, too: null.
+        return "value" in self.model_fields_set
 
-    def _found_in(self, value: Any, what: str = "Output") -> Outcome:
-        """Whether JSON is as wanted."""
+    @property
+    def _accepts_any_json(self) -> bool:
+        if self.path is not None or self.json_schema is not None:
+            return False
+        return not self._has_value
+
+    def _check_value(self, value: Any, subject: str = "Output") -> AssertionOutcome:
+        """Return the outcome for parsed JSON; messages begin with the subject."""
         if self.path is not None:
             try:
                 value = value_at(value, self.path)
             except LLMMockError as error:
-                return Outcome(False, f"{what}: {error}")
-            what = f"{what} at {self.path}"
-        if "value" in self.model_fields_set:
-            if list(schemas.violations({"const": self.value}, value, called="", strict=True)):
-                return Outcome(False, f"{what} is {shorten(value)}, not {shorten(self.value)}")
-            if self.json_schema is None:
-                return Outcome(True, f"{what} is {shorten(value)}")
-        return Outcome(True, f"{what} is there") if self.json_schema is None else _fits(self.json_schema, value, what)
+                return AssertionOutcome(False, f"{subject}: {error}")
+            subject = f"{subject} at {self.path}"
+        if self._has_value:
+            # By a schema, as in Python 1 == True and 1 == 1.0 hold inside of lists, too.
+            expected = {"const": self.value}
+            if list(schemas.violations(expected, value, called="", strict=True)):
+                message = f"{subject} is {shorten(value)}, not {shorten(self.value)}"
+                return AssertionOutcome(False, message)
+        if self.json_schema is not None:
+            return _check_schema(self.json_schema, value, subject)
+        if self._has_value:
+            return AssertionOutcome(True, f"{subject} is {shorten(value)}")
+        return AssertionOutcome(True, f"{subject} is present")
 
 
-class JSONAssertion(_AboutJSON):
-    """The output is JSON, and where they are given: there is a `path` in it, it is a `value`, it fits a `schema`."""
+class JSONAssertion(_JSONAssertionBase):
+    """The output is JSON; a `path` in it exists, its `value` is equal, its `schema` fits."""
 
     type: Literal["json", "not_json"] = "json"
 
-    def check(self, output: str, context: RunContext) -> Outcome:
+    def check(self, output: str, context: RunContext) -> AssertionOutcome:
         try:
             value = parsed(output)
-        except FencedJSON as error:
-            advice = "assert contains_json where it may, or ask the model for JSON alone"
-            return Outcome(False, f"Output is not JSON: {error}; {advice}")
+        except FencedJSON as error:  # A ValueError, too; it has advice of its own.
+            advice = "assert contains_json to accept that, or ask the model for JSON alone"
+            return AssertionOutcome(False, f"Output is not JSON: {error}; {advice}")
         except ValueError as error:
-            return Outcome(False, f"Output is not JSON: {error}")
-        return Outcome(True, "Output is JSON") if self._wants_json_alone else self._found_in(value)
+            return AssertionOutcome(False, f"Output is not JSON: {error}")
+        if self._accepts_any_json:
+            return AssertionOutcome(True, "Output is JSON")
+        return self._check_value(value)
 
 
-class ContainsJSONAssertion(_AboutJSON):
-    """A JSON object or list is in the output, as in a code fence or a sentence, and is as `json` wants it."""
+class ContainsJSONAssertion(_JSONAssertionBase):
+    """The output contains a JSON object or list that fits, as in a code fence or a sentence."""
 
     type: Literal["contains_json", "not_contains_json"] = "contains_json"
 
-    def check(self, output: str, context: RunContext) -> Outcome:
-        first: Outcome | None = None
+    def check(self, output: str, context: RunContext) -> AssertionOutcome:
+        first_failure: AssertionOutcome | None = None
         for value in json_values_in(output):
-            if self._wants_json_alone:
-                return Outcome(True, "Output contains JSON")
-            outcome = self._found_in(value, "JSON in the output")
+            if self._accepts_any_json:
+                return AssertionOutcome(True, "Output contains JSON")
+            outcome = self._check_value(value, "JSON in the output")
             if outcome.holds:
                 return outcome
-            first = first or outcome
-        return first or Outcome(False, f"Output contains no JSON object or list: {quoted(output)}")
+            if first_failure is None:
+                first_failure = outcome
+        if first_failure is not None:
+            return first_failure
+        message = f"Output contains no JSON object or list: {quote(output)}"
+        return AssertionOutcome(False, message)
 
 
-def _fits(json_schema: dict[str, Any], value: Any, what: str) -> Outcome:
+def _check_schema(json_schema: dict[str, Any], value: Any, subject: str) -> AssertionOutcome:
     try:
         problems = list(schemas.violations(json_schema, value, called="", strict=True))
-    except (ArithmeticError, RecursionError, ValueError) as error:  # a schema without end, an invalid address
-        return Outcome(None, f"{what} cannot be checked by the schema: {reported_error(error)}")
+    except (ArithmeticError, RecursionError, ValueError) as error:
+        # Such as a schema that refers to itself, or an invalid address in it.
+        message = f"{subject} cannot be checked by the schema: {format_error(error)}"
+        return AssertionOutcome(None, message)
     if not problems:
-        return Outcome(True, f"{what} is JSON that fits the schema" if what == "Output" else f"{what} fits the schema")
-    listed = "; ".join(shorten_name(problem.lstrip(".: "), 200) for problem in problems[:3])
-    more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
-    return Outcome(False, f"{what} breaks the schema: {listed}{more}")
+        fits = "is JSON that fits the schema" if subject == "Output" else "fits the schema"
+        return AssertionOutcome(True, f"{subject} {fits}")
+    texts = [shorten_name(problem.lstrip(".: "), 200) for problem in problems[:MAX_PROBLEMS]]
+    message = f"{subject} breaks the schema: {'; '.join(texts)}"
+    left_out = len(problems) - MAX_PROBLEMS
+    if left_out > 0:
+        message += f"; and {left_out} more"
+    return AssertionOutcome(False, message)
 
 
-def _all_quoted(texts: Sequence[str]) -> str:
-    return ", ".join(quoted(text, 60) for text in texts)
+def _quote_all(texts: Sequence[str]) -> str:
+    return ", ".join(quote(text, 60) for text in texts)
 
 
-def _difference(value: str, output: str) -> str:
-    """A text, and from where on the output is another."""
+def _describe_difference(value: str, output: str) -> str:
+    """Return a text, and the first difference of the output from it."""
+    # Redacted before they are compared, so that positions are those of the message.
     value, output = redacted(value), redacted(output)
-    pairs = zip(value, output, strict=False)
-    same = next((place for place, (one, other) in enumerate(pairs) if one != other), min(len(value), len(output)))
-    if same <= SHOWN // 2:
-        return f"{quoted(value)}, it is {quoted(output)}"
-    start = same - 20
-    there, wanted = quoted(f"…{output[start:]}", 60), quoted(f"…{value[start:]}", 60)
-    return f"{quoted(value, 60)}: from character {same + 1:,} it is {there}, not {wanted}"
+    position = 0
+    for one, other in zip(value, output, strict=False):
+        if one != other:
+            break
+        position += 1
+    if position <= MAX_QUOTED // 2:
+        return f"{quote(value)}, it is {quote(output)}"
+    # Some characters before the difference show where it is.
+    start = position - 20
+    actual = quote(f"…{output[start:]}", 60)
+    expected = quote(f"…{value[start:]}", 60)
+    return f"{quote(value, 60)}: from character {position + 1:,} it is {actual}, not {expected}"
