@@ -1,4 +1,4 @@
-"""Record real calls, and replay them: above the provider, as `llm`'s own stream events.
+"""Record real calls as stream events, and replay them.
 
 The names are loaded when they are first used.
 """
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from llm_mock.cassettes.config import TEMPORARY_PATHS as TEMPORARY_PATHS
     from llm_mock.cassettes.config import CassetteConfig as CassetteConfig
 
+# Lazy, because pytest loads this package in runs that use no cassette, too.
 _MODULES = {
     "cassette": "Cassette",
     "config": "CassetteConfig DATES IDS TEMPORARY_PATHS",

@@ -1,4 +1,4 @@
-"""The cassette of one test: finds recorded calls, records new ones."""
+"""Record calls to the cassette of a test, and replay them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.cassettes import schema, storage
 from llm_mock.cassettes.config import CassetteConfig
-from llm_mock.cassettes.lookup import Lookup, explain_miss
-from llm_mock.cassettes.prompt_json import encoded_attachments
+from llm_mock.cassettes.lookup import CallLookup, explain_miss
+from llm_mock.cassettes.prompt_json import encode_attachments
 from llm_mock.cassettes.record_modes import RecordMode
-from llm_mock.cassettes.recording import AsUser, Recording, call_text
-from llm_mock.cassettes.redaction import redacted_response
+from llm_mock.cassettes.recording import AsUser, Recording, format_call
+from llm_mock.cassettes.redaction import redact_response
 from llm_mock.cassettes.replay import RecordedReply
 from llm_mock.errors import CassetteMiss, LLMMockError
 from llm_mock.support.redaction import KNOWN, Redactor
@@ -33,16 +33,18 @@ class Cassette:
 
     Args:
         path: the file.
-        mode: what is recorded: `none` nothing; `once` everything if there is no file yet; `new_episodes` what the file
-            does not hold; `all` everything, in place of what the file holds for the same call; `rewrite` everything,
-            in a new file.
-        config: how calls are found.
-        as_user: within it the keys of the person who runs the process can be looked up, to record.
-        at_once: write each answer as soon as it is whole, so that nothing is lost where the process is killed.
+        mode: the calls to record: `none` records nothing; `once` everything if there is no file
+            yet; `new_episodes` calls that the file does not hold; `all` everything, in place of
+            the same calls in the file; `rewrite` everything, in a new file.
+        config: the rules by which calls match.
+        as_user: a context in which the keys of the person who runs the process can be looked up,
+            to record.
+        at_once: write each response as soon as it is complete, so that nothing is lost if the
+            process is killed.
 
     Raises:
-        InvalidFile: the file cannot be read, or is no cassette; the message names the line.
-        LLMMockError: there can be no such file.
+        InvalidFile: the file cannot be read, or is not a cassette; the message names the line.
+        LLMMockError: the path cannot be used.
     """
 
     def __init__(
@@ -57,222 +59,324 @@ class Cassette:
         self.mode = mode
         self.config = config or CassetteConfig()
         self._redactor = Redactor(self.config.redact, KNOWN)
-        self._as_user, self._at_once = as_user, at_once
-        self._exists = _exists(path)
-        self._content = storage.Content(storage.Calls(path))
+        self._as_user = as_user
+        self._at_once = at_once
+        self._exists = _file_exists(path)
         if self._exists:
-            self._content = storage.read(path, self.config.key, tolerant=mode == "rewrite")
+            # A damaged file is no problem if it is about to be replaced.
+            self._content = storage.read_cassette(
+                path, self.config.get_key, tolerant=mode == "rewrite"
+            )
+        else:
+            self._content = storage.CassetteContent(storage.RecordedCalls(path))
         self.saved = 0
-        """How many recorded calls were written."""
-        self._recorded: list[Recording] = []
-        self._checked = False
-        self._lock, self._writing = threading.Lock(), threading.Lock()
-        self._lookup = Lookup(self._content.keys)
+        """The number of recorded calls that were written."""
+        self._recordings: list[Recording] = []
+        self._is_known_writable = False
+        # Calls may come from several threads. Files are written outside of the first lock, so
+        # that no call waits for the disk.
+        self._lock = threading.Lock()
+        self._write_lock = threading.Lock()
+        self._lookup = CallLookup(self._content.keys)
 
     def __repr__(self) -> str:
-        return f"<Cassette {self.path}: {len(self.calls)} calls, record mode {self.mode}>"
+        number = len(self.calls)
+        return f"<Cassette {self.path}: {number} calls, record mode {self.mode}>"
 
     @property
-    def calls(self) -> Sequence[schema.Call]:
-        """The calls that the file holds, in order."""
+    def calls(self) -> Sequence[schema.RecordedCall]:
+        """The calls in the file, in order."""
         return self._content.calls
 
     @property
-    def replays(self) -> bool:
-        """Whether recorded calls are replayed."""
+    def is_replaying(self) -> bool:
+        """True if recorded calls are replayed."""
         return self.mode not in ("all", "rewrite")
 
     @property
-    def records(self) -> bool:
-        """Whether calls that were not recorded are made for real, and recorded."""
-        begun = self._exists and not self._content.incomplete
-        return self.mode != "none" and (self.mode != "once" or not begun)
+    def is_recording(self) -> bool:
+        """True if calls without a recorded response are made for real, and recorded."""
+        if self.mode == "once":
+            # A test that failed while it was recorded left the rest to record.
+            return not self._exists or self._content.incomplete
+        return self.mode != "none"
 
     @property
     def recorded(self) -> list[Recording]:
-        """The calls that were recorded by this run, in order."""
-        return [call for call in self._recorded if call.response is not None]
+        """The calls that this run recorded, in order."""
+        return [recording for recording in self._recordings if recording.response is not None]
 
     @property
     def replayed(self) -> int:
-        """How many recorded calls were replayed so far."""
+        """The number of recorded calls that were replayed so far."""
         return len(self._content.keys) - len(self._lookup.left)
 
-    def unused(self) -> list[schema.Call]:
-        """The recorded calls that nobody asked for, in order."""
-        return [self.calls[position] for position in self._lookup.left] if self.replays else []
+    def unused(self) -> list[schema.RecordedCall]:
+        """Return the recorded calls that were not replayed, in order."""
+        if not self.is_replaying:
+            return []
+        return [self.calls[position] for position in self._lookup.left]
 
     def answer(self, mock: Mock, record: CallRecord, request: Request) -> Reply | PassthroughCall:
-        """Find the recorded answer to a call, or have it made for real and recorded.
+        """Return the recorded reply to a call, or a recording if the call is to be made for real.
+
+        Args:
+            mock: the mock that the call was made to; it gets problems.
+            record: the call in the history of the mock.
+            request: the call.
 
         Raises:
-            CassetteMiss: it was not recorded, and nothing may be recorded.
+            CassetteMiss: the call is not in the cassette, and must not be recorded.
         """
         __tracebackhide__ = True
         try:
-            asked = schema.Request.of(request)
-            cleaned = self._cleaned(asked)
-            keys = [self.config.key(way) for way in self._ways(asked, cleaned)]
-        except Exception as error:  # such as one of the project's function that normalizes
+            original = schema.RecordedRequest.from_request(request)
+            cleaned = self._redact_request(original, self._redactor)
+            keys = self._get_keys(original, cleaned)
+        except Exception as error:  # The project's own function to normalize may raise anything.
             mock.note_problem(
-                f"{call_text(record)} could not be looked up in the cassette: {type(error).__name__}: {error}. "
+                f"{format_call(record)} could not be looked up in the cassette: "
+                f"{type(error).__name__}: {error}. "
                 "Is the function normalize of llm_mock_cassette_config right?"
             )
             raise
         try:
             with self._lock:
-                position = self._lookup.take_redacted(keys) if self.replays else None
-                if position is None and self.replays and cleaned.turn > 1:
-                    position = self._lookup.take_redacted(
-                        [self.config.key(way) for way in self._told_otherwise(cleaned, request)]
-                    )
-                if position is None and self.records:
-                    if not self._checked:
-                        storage.check_writable(self.path)
-                    self._checked = True
-                    encoded = encoded_attachments(request)
-                    recording = Recording(cleaned, mock, record, self._as_user, encoded, self._ended)
-                    self._recorded.append(recording)
-                    return recording
+                position = self._find(keys, cleaned, request)
+                if position is None and self.is_recording:
+                    return self._start_recording(mock, record, request, cleaned)
             if position is None:
-                held = self._content if self._exists else None
-                raise CassetteMiss(explain_miss(self.path, cleaned, held, self.config))
-            return self._replayed(self.calls[position].response, mock, record, request)
+                content = self._content if self._exists else None
+                raise CassetteMiss(explain_miss(self.path, cleaned, content, self.config))
+            response = self.calls[position].response
+            return self._build_reply(response, mock, record, request)
         except LLMMockError as error:
+            # The application may catch the exception, so the test fails by the problem.
             mock.note_problem(str(error))
             raise
 
-    def _ended(self, mock: Mock) -> None:
-        """The answer to a call is whole."""
-        if self._at_once:
-            try:
-                self._write(self._without_errors(), incomplete=True)
-            except LLMMockError as error:
-                mock.note_problem(str(error))
+    def _get_keys(
+        self, original: schema.RecordedRequest, cleaned: schema.RecordedRequest
+    ) -> list[str]:
+        """Return the keys under which a call may have been recorded."""
+        requests = [original]
+        if cleaned is not original:
+            # The recording machine may have known the same secrets as this one, or none of them.
+            redactor = Redactor(self.config.redact)
+            requests.append(cleaned)
+            requests.append(self._redact_request(original, redactor))
+        return [self.config.get_key(request) for request in requests]
+
+    def _find(
+        self, keys: list[str], cleaned: schema.RecordedRequest, request: Request
+    ) -> int | None:
+        """Return the position of the recorded call that matches a call, or None."""
+        if not self.is_replaying:
+            return None
+        position = self._lookup.take_redacted(keys)
+        if position is None and cleaned.turn > 1:
+            converted = self._convert_history(cleaned, request)
+            keys = [self.config.get_key(each) for each in converted]
+            position = self._lookup.take_redacted(keys)
+        return position
+
+    def _start_recording(
+        self,
+        mock: Mock,
+        record: CallRecord,
+        request: Request,
+        cleaned: schema.RecordedRequest,
+    ) -> Recording:
+        if not self._is_known_writable:
+            # Before the call, which may cost money.
+            storage.check_writable(self.path)
+        self._is_known_writable = True
+        encoded = encode_attachments(request)
+        recording = Recording(cleaned, mock, record, self._as_user, encoded, self._write_if_at_once)
+        self._recordings.append(recording)
+        return recording
+
+    def _write_if_at_once(self, mock: Mock) -> None:
+        if not self._at_once:
+            return
+        try:
+            self._write(self._get_successful_recordings(), incomplete=True)
+        except LLMMockError as error:
+            mock.note_problem(str(error))
 
     def forget_failed(self) -> None:
-        """Forget calls that failed, or are still under way: they are to be made again."""
-        self._recorded = self._without_errors()
+        """Drop recordings of calls that failed, or have not ended, before they are made again."""
+        self._recordings = self._get_successful_recordings()
 
-    def _without_errors(self) -> list[Recording]:
-        return [call for call in self.recorded if call.response and call.response.error is None]
+    def _get_successful_recordings(self) -> list[Recording]:
+        return [
+            recording
+            for recording in self._recordings
+            if recording.response is not None and recording.response.error is None
+        ]
 
-    def _replayed(self, response: schema.Response, mock: Mock, record: CallRecord, request: Request) -> RecordedReply:
-        def overrun(error: CassetteMiss) -> None:
+    def _build_reply(
+        self,
+        response: schema.RecordedResponse,
+        mock: Mock,
+        record: CallRecord,
+        request: Request,
+    ) -> RecordedReply:
+        def report_overrun(error: CassetteMiss) -> None:
             mock.note_problem(str(error))
             mock.not_recorded(record, error)
 
         wants_json = record["kwargs"]["schema"] is not None
-        encoded = {} if response.prompt_json is None else encoded_attachments(request)
-        return RecordedReply(response, self._content.contents, wants_json, encoded, overrun)
+        encoded = {}
+        if response.prompt_json is not None:
+            encoded = encode_attachments(request)
+        return RecordedReply(response, self._content.contents, wants_json, encoded, report_overrun)
 
-    def _ways(self, asked: schema.Request, cleaned: schema.Request) -> list[schema.Request]:
-        """How a call may have been recorded: as it is, by this machine, by one that knows none of its secrets."""
-        if cleaned is asked:
-            return [asked]
-        return [asked, cleaned, self._cleaned(asked, Redactor(self.config.redact))]
+    def _convert_history(
+        self, recorded: schema.RecordedRequest, request: Request
+    ) -> Iterator[schema.RecordedRequest]:
+        """Yield the same call of a conversation as another library would have made it.
 
-    def _told_otherwise(self, asked: schema.Request, request: Request) -> Iterator[schema.Request]:
-        """How the same call of a conversation may have been recorded through another library.
-
-        `llm`'s conversations have their history from the calls before, which the cassette holds then; an SDK gives
-        all of it with each call.
+        A conversation of `llm` gets its history from the calls before, which the cassette holds
+        then; an SDK sends all of it with each call.
         """
-        if not asked.messages:
-            history = schema.whole_history(request)
-            yield self._cleaned(asked.model_copy(update={"messages": history}))
-        elif self._holds_what_was_said(asked.messages):
-            yield asked.model_copy(update={"messages": []})
+        if not recorded.messages:
+            history = schema.get_history(request)
+            with_history = recorded.model_copy(update={"messages": history})
+            yield self._redact_request(with_history, self._redactor)
+        elif self._holds_messages_of_model(recorded.messages):
+            yield recorded.model_copy(update={"messages": []})
 
-    def _holds_what_was_said(self, messages: Sequence[dict[str, Any]]) -> bool:
-        """Whether all that the model said in a conversation are answers of this cassette."""
-        said = [part for message in messages if message["role"] == "assistant" for part in message["parts"]]
-        texts = {"".join(event.text for event in call.response.events if event.type == "text") for call in self.calls}
-        tools = [(made.name, made.arguments) for call in self.calls for made in call.response.tool_calls]
-        return all(
-            part["text"] in texts if part["type"] == "text" else (part["name"], part["arguments"]) in tools
-            for part in said
-            if part["type"] in ("text", "tool_call")
-        )
+    def _holds_messages_of_model(self, messages: Sequence[dict[str, Any]]) -> bool:
+        """Return whether all that the model said in a conversation is in this cassette."""
+        said: list[dict[str, Any]] = []
+        for message in messages:
+            if message["role"] == "assistant":
+                said += message["parts"]
+        texts = set()
+        tool_calls = []
+        for call in self.calls:
+            response = call.response
+            texts.add(_join_texts(response.events))
+            tool_calls += [(made.name, made.arguments) for made in response.tool_calls]
+        for part in said:
+            if part["type"] == "text" and part["text"] not in texts:
+                return False
+            if part["type"] == "tool_call":
+                tool_call = part["name"], part["arguments"]
+                if tool_call not in tool_calls:
+                    return False
+        return True
 
-    def _cleaned(self, request: schema.Request, redactor: Redactor | None = None) -> schema.Request:
-        plain = request.plain()
-        cleaned = (redactor or self._redactor).clean(plain)
-        return request if cleaned == plain else schema.Request.model_validate(cleaned)
+    def _redact_request(
+        self, request: schema.RecordedRequest, redactor: Redactor
+    ) -> schema.RecordedRequest:
+        """Return a request without secrets: the same object if it has none."""
+        original = request.to_json()
+        cleaned = redactor.clean(original)
+        if cleaned == original:
+            return request
+        return schema.RecordedRequest.model_validate(cleaned)
 
     def save(self, passed: bool) -> str | None:
-        """Write what was recorded, if anything was.
+        """Write the calls that were recorded, if there are any.
 
         Args:
-            passed: whether the test did. If not, a file that would be replaced stays, and errors are not recorded.
+            passed: whether the test passed. If it failed, a file is not replaced, and errors are
+                not recorded.
 
         Returns:
-            What to tell the user; None for nothing.
+            A message for the user, or None.
 
         Raises:
-            LLMMockError: the file cannot be written; an old one is as it was.
+            LLMMockError: the file cannot be written; an old file is unchanged.
         """
-        for call in self._recorded:
-            call.keep_so_far()
-        recorded = self.recorded if passed else self._without_errors()
-        is_whole_now = self._content.incomplete and self.replays and self.mode != "none"
-        is_anew = self.mode == "rewrite" and self._exists
-        if not recorded and not (passed and (is_whole_now or is_anew)):
+        for recording in self._recordings:
+            recording.keep_so_far()
+        recordings = self.recorded if passed else self._get_successful_recordings()
+        if not recordings and not (passed and self._needs_write_without_calls()):
             return None
-        if not passed and not self.replays and self._exists:
-            calls_were = "call was" if len(recorded) == 1 else "calls were"
+        if not passed and not self.is_replaying and self._exists:
+            were = "call was" if len(recordings) == 1 else "calls were"
             return (
-                f"The test failed, so the cassette {shown_path(self.path)} stays as it was; the {len(recorded)} "
-                f"recorded {calls_were} not written."
+                f"The test failed, so the cassette {shown_path(self.path)} stays as it was; "
+                f"the {len(recordings)} recorded {were} not written."
             )
-        self._write(recorded, incomplete=not passed)
+        self._write(recordings, incomplete=not passed)
         return None
 
-    def _write(self, recorded: list[Recording], incomplete: bool) -> None:
-        if incomplete and not self.replays and self._exists:
-            return  # what would be replaced stays until all is there
-        with self._writing:
-            calls = self._merged([self._as_call(call) for call in recorded])
+    def _needs_write_without_calls(self) -> bool:
+        if not self._exists:
+            return False
+        if self.mode == "rewrite":
+            # The test makes no calls any more.
+            return True
+        # The mark that calls may be missing is to go.
+        return self._content.incomplete and self.mode in ("once", "new_episodes")
+
+    def _write(self, recordings: list[Recording], incomplete: bool) -> None:
+        # A file that is to be replaced stays until the new one is complete.
+        if incomplete and not self.is_replaying and self._exists:
+            return
+        with self._write_lock:
+            recorded = [self._build_call(recording) for recording in recordings]
+            calls = self._merge(recorded)
             contents = dict(self._content.contents)
-            for call in recorded:
-                contents |= call.contents
-            storage.write(self.path, calls, contents, incomplete)
-            self.saved = len(recorded)
+            for recording in recordings:
+                contents |= recording.contents
+            storage.write_cassette(self.path, calls, contents, incomplete)
+            self.saved = len(recordings)
 
-    def lost(self) -> str | None:
-        """What to say of calls that were made for real, but cannot be kept."""
-        return "\n".join(call.lost for call in self._recorded if call.lost) or None
+    def describe_lost_calls(self) -> str | None:
+        """Return the message for calls that were made for real and could not be recorded."""
+        losses = [recording.loss for recording in self._recordings if recording.loss]
+        return "\n".join(losses) or None
 
-    def _as_call(self, recorded: Recording) -> schema.Call:
-        assert recorded.response is not None
-        response = schema.Response.model_validate(redacted_response(recorded.response.plain(), self._redactor))
-        return schema.Call(request=self._cleaned(recorded.request), response=response)
+    def _build_call(self, recording: Recording) -> schema.RecordedCall:
+        assert recording.response is not None
+        response = redact_response(recording.response.to_json(), self._redactor)
+        return schema.RecordedCall(
+            # Again, as secrets may be known by now that were not when the call began.
+            request=self._redact_request(recording.request, self._redactor),
+            response=schema.RecordedResponse.model_validate(response),
+        )
 
-    def _merged(self, recorded: Sequence[schema.Call]) -> list[schema.Call | str]:
-        kept: list[schema.Call | str] = list(self._content.calls.texts)
-        if self.replays:
-            return kept + list(recorded)
-        old = Lookup(self._content.keys)
-        renewed: list[schema.Call | str] = []
+    def _merge(self, recorded: Sequence[schema.RecordedCall]) -> list[schema.RecordedCall | str]:
+        """Return the calls for the file: those that it keeps as text, and the new ones."""
+        kept: list[schema.RecordedCall | str] = list(self._content.calls.texts)
+        if self.is_replaying:
+            return [*kept, *recorded]
+        lookup = CallLookup(self._content.keys)
+        renewed: list[schema.RecordedCall | str] = []
         for call in recorded:
-            position = old.take(self.config.key(call.request))
+            key = self.config.get_key(call.request)
+            position = lookup.take(key)
             if position is None:
                 kept.append(call)
-            elif storage.is_same_answer(self.calls[position], call):
+                renewed.append(call)
+            elif storage.has_same_response(self.calls[position], call):
+                # The old text, so that no id or date changes in version control.
                 renewed.append(kept[position])
-                continue
             else:
                 kept[position] = call
-            renewed.append(call)
+                renewed.append(call)
         return renewed if self.mode == "rewrite" else kept
 
 
-def _exists(path: Path) -> bool:
+def _join_texts(events: Sequence[schema.RecordedEvent]) -> str:
+    texts = [event.text for event in events if event.type == "text"]
+    return "".join(texts)
+
+
+def _file_exists(path: Path) -> bool:
+    """Return whether a file exists; unlike `Path.exists` raise if that cannot be found out."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return False
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise LLMMockError(f"The cassette {shorten_name(shown_path(path))} cannot be used: {reason}.") from None
+        raise LLMMockError(
+            f"The cassette {shorten_name(shown_path(path))} cannot be used: {reason}."
+        ) from None
     return True

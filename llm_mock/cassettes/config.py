@@ -1,4 +1,4 @@
-"""How a project wants its calls recorded and found again."""
+"""Settings that a project gives its cassettes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from llm_mock.cassettes.schema import Request, RequestPart
+from llm_mock.cassettes.schema import RecordedRequest, RequestPart
 from llm_mock.errors import LLMMockError
 from llm_mock.support.interpolation import map_texts
 
@@ -17,38 +17,47 @@ DATES = re.compile(
     r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b"
     r"|\b\d{1,2}:\d{2}:\d{2}(?:\.\d+)?\b"
 )
-"""Dates and times as in ISO 8601."""
+"""Dates and times in the format of ISO 8601."""
 IDS = re.compile(
-    r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|\b[0-9A-HJKMNP-TV-Z]{26}\b|\b[0-9a-f]{32,64}\b"
+    r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b"  # UUID
+    r"|\b[0-9A-HJKMNP-TV-Z]{26}\b"  # ULID
+    r"|\b[0-9a-f]{32,64}\b"  # digest, from MD5 to SHA-256
 )
 """UUIDs, ULIDs and hexadecimal digests."""
 TEMPORARY_PATHS = re.compile(
-    rf"(?:{re.escape(tempfile.gettempdir())}|/tmp|/private/var/folders|/var/folders)[^\s\"'`<>|:,;)]*"
+    # A cassette may be recorded on another system: Linux has /tmp, macOS the others.
+    rf"(?:{re.escape(tempfile.gettempdir())}|/tmp|/private/var/folders|/var/folders)"
+    r"[^\s\"'`<>|:,;)]*"
 )
 """Paths in the folder for temporary files, such as those of `tmp_path`."""
 
 NORMALIZED = "…"
+"""The replacement for normalized text."""
 
 Normalizer = Callable[[str], str] | Iterable["str | re.Pattern[str]"]
 
 
 @dataclass(frozen=True)
 class CassetteConfig:
-    """How calls are found in a cassette, and what never gets into one.
+    """Rules for matching calls with recorded ones, and for redacting secrets.
 
-    Return one from a fixture `llm_mock_cassette_config`, of any scope, in a conftest, a module or a class.
+    Return one from a fixture `llm_mock_cassette_config` of any scope, in a conftest, a module or
+    a class.
 
     Args:
-        match: which parts of a call must be those of a recorded one: of `model`, `turn`, `system`, `prompt` (with
-            its attachments and tool results), `options`, `schema`, `tools`.
-        normalize: what does not count in texts: regular expressions (`DATES`, `IDS`, `TEMPORARY_PATHS`, your own),
-            or a function that is given a text and returns what of it counts. It is applied to both sides before
-            they are compared; the file holds the texts as they were.
-        redact: regular expressions of what never gets into a file, beside what has the form of a key, the keys of
-            `llm`, and environment variables named …KEY, …TOKEN, …SECRET or …PASSWORD.
+        match: the parts of a call that must equal those of a recorded call: any of `model`,
+            `turn`, `system`, `prompt` (with its attachments and tool results), `options`,
+            `schema`, `tools`.
+        normalize: the text to ignore when calls are compared: regular expressions (`DATES`, `IDS`,
+            `TEMPORARY_PATHS`, your own), or a function that gets a text and returns the part to
+            compare. It is applied to both calls before they are compared; the file holds the
+            original texts.
+        redact: regular expressions of text that is never written to a file, in addition to text
+            that looks like a key, the keys of `llm`, and environment variables named …KEY,
+            …TOKEN, …SECRET or …PASSWORD.
 
     Raises:
-        LLMMockError: a part to match is unknown, or an expression is not a regular one.
+        LLMMockError: a part to match is unknown, or a regular expression is invalid.
     """
 
     match: tuple[RequestPart, ...] = get_args(RequestPart)
@@ -56,36 +65,44 @@ class CassetteConfig:
     redact: tuple[str | re.Pattern[str], ...] = ()
 
     def __post_init__(self) -> None:
-        unknown = [part for part in self.match if part not in get_args(RequestPart)]
-        if unknown or isinstance(self.match, str):
+        known_parts = get_args(RequestPart)
+        # A string is refused, as iterating over it gives its letters.
+        if isinstance(self.match, str) or any(part not in known_parts for part in self.match):
             raise LLMMockError(
-                f"CassetteConfig(match={self.match!r}): give a tuple of {', '.join(get_args(RequestPart))}."
+                f"CassetteConfig(match={self.match!r}): match must be a tuple of "
+                f"{', '.join(known_parts)}."
             )
+        normalize = self.normalize
         try:
-            patterns = () if callable(self.normalize) else tuple(re.compile(pattern) for pattern in self.normalize)
-            redacted = tuple(re.compile(pattern) for pattern in self.redact)
+            if not callable(normalize):
+                normalize = tuple(re.compile(pattern) for pattern in normalize)
+            redact = tuple(re.compile(pattern) for pattern in self.redact)
         except (re.error, TypeError) as error:
             raise LLMMockError(
-                "CassetteConfig: normalize (unless it is a function) and redact take regular expressions in a tuple: "
-                f"{error}."
+                "CassetteConfig: normalize (unless it is a function) and redact must be tuples of "
+                f"regular expressions: {error}."
             ) from None
-        normalize = self.normalize if callable(self.normalize) else patterns
-        self.__dict__.update(match=tuple(self.match), redact=redacted, normalize=normalize)  # it is frozen
+        # Not by assignment, because the dataclass is frozen.
+        self.__dict__.update(match=tuple(self.match), redact=redact, normalize=normalize)
 
-    def key(self, request: Request) -> str:
-        """What two calls have in common where one can be replayed for the other."""
-        parts = [self.normalized(request.part(part)) for part in self.match]
+    def get_key(self, request: RecordedRequest) -> str:
+        """Return the key that a call shares with the recorded calls that match it."""
+        parts = [self.normalize_value(request.get_part(part)) for part in self.match]
+        # Not in ASCII, so that redacted text looks in keys as it does in texts.
         return json.dumps(parts, sort_keys=True, ensure_ascii=False)
 
-    def parts(self, key: str) -> dict[str, Any]:
-        """The parts of a call that are in its key, by their names."""
-        return dict(zip(self.match, json.loads(key), strict=True))
+    def parse_key(self, key: str) -> dict[str, Any]:
+        """Return the parts of a call that a key consists of, by name."""
+        parts = json.loads(key)
+        return dict(zip(self.match, parts, strict=True))
 
-    def normalized(self, value: Any) -> Any:
-        """A JSON value in which what does not count is replaced by `…`."""
-        return map_texts(value, self._normalized_text) if self.normalize else value
+    def normalize_value(self, value: Any) -> Any:
+        """Return a JSON value with its texts normalized."""
+        if not self.normalize:
+            return value
+        return map_texts(value, self._normalize_text)
 
-    def _normalized_text(self, text: str) -> str:
+    def _normalize_text(self, text: str) -> str:
         if callable(self.normalize):
             return self.normalize(text)
         for pattern in self.normalize:

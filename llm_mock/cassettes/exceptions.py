@@ -1,4 +1,4 @@
-"""Exceptions described as JSON, and made again from that: those of the providers' SDKs, and any other."""
+"""Describe exceptions as JSON, and rebuild them: those of the providers' SDKs, and any other."""
 
 from __future__ import annotations
 
@@ -18,156 +18,243 @@ from llm_mock.errors import ErrorNotRebuilt
 from llm_mock.support.text import shorten, shorten_name
 
 KEPT_HEADERS = re.compile(
-    r"retry-after.*|x-should-retry|.*request-id|.*rate-?limit.*|.*processing-ms|openai-version|content-type",
+    r"retry-after.*|x-should-retry|.*request-id|.*rate-?limit.*|.*processing-ms|openai-version"
+    r"|content-type",
     re.IGNORECASE,
 )
-"""What of a response's headers is described; others may name an account."""
-LONGEST_CHAIN = 10
-"""How many causes of causes are described."""
+"""The headers of a response that are recorded; others may identify an account."""
+MAX_CAUSES = 10
+"""The number of chained exceptions that are described."""
+# The attributes of exceptions that are set by `__init__`, or by C code, outside of `__dict__`.
+COMPARED_ATTRIBUTES = ("status_code", "code", "body", "errno", "filename")
 
 
-def describe(error: BaseException, _depth: int = 0) -> dict[str, Any] | None:
-    """An exception as plain JSON values, for `rebuild` to make an equal one; None where that is not possible.
+def describe(error: BaseException) -> dict[str, Any] | None:
+    """Return a description of an exception as JSON values, for `rebuild`.
 
-    There is `class` (`module:name`, or the name of a built-in one) with `args`, and where it is not made of these alone
-    its `attributes`. Of an SDK's exception there are `message`, `url` (without query; and `method`, if that is not
-    POST), and where there was a response its `status_code`, some `headers` and its `content`; `body` only where it does
-    not follow from that. So it is with an error as it came over HTTP, which has a class only where its SDK is known.
-    Then `notes` and the `cause`, or else the `context`, in which it was raised.
+    It has the keys
+    - `class`: `module:name`, or the name alone of a built-in class;
+    - `args`, and `attributes` if the exception cannot be made of `args` alone;
+    - for an exception of an SDK, in place of `args`: `message`, `url` (without query), `method`
+      unless that is POST, and if there was a response its `status_code`, `headers` and `content`,
+      and `body` if that does not follow from `content`;
+    - `notes`, and `cause` or else `context`: the exceptions that led to it.
+
+    An error that came over HTTP has a `class` only if its SDK is known.
+
+    Returns:
+        The description; None if the exception cannot be rebuilt.
     """
+    return _describe_chain(error, 0)
+
+
+def _describe_chain(error: BaseException, depth: int) -> dict[str, Any] | None:
     if isinstance(error, ReceivedError):
-        return _received(error)
+        return _describe_received(error)
     try:
-        description = _checked(error, _description(error))
-    except Exception:  # whatever an exception's class does when it is called
+        description = _add_attributes(error, _describe_one(error))
+    except (
+        Exception
+    ):  # To rebuild it, the code of the exception's class runs, which may do anything.
         return None
-    if notes := getattr(error, "__notes__", None):
-        description["notes"] = list(map(str, notes))
-    for name, earlier in (("cause", error.__cause__), ("context", _context(error))):
-        if earlier is not None and _depth < LONGEST_CHAIN and (described := describe(earlier, _depth + 1)):
-            description[name] = described
+    notes = getattr(error, "__notes__", None)
+    if notes:
+        description["notes"] = [str(note) for note in notes]
+    # An explicit cause or `raise … from None` hides the context, as it does in a traceback.
+    context = None if error.__suppress_context__ else error.__context__
+    for name, earlier in (("cause", error.__cause__), ("context", context)):
+        if earlier is None or depth >= MAX_CAUSES:
+            continue
+        earlier_description = _describe_chain(earlier, depth + 1)
+        if earlier_description:
+            description[name] = earlier_description
     return description
 
 
-def _received(error: ReceivedError) -> dict[str, Any]:
-    described: dict[str, Any] = {"class": error.kind, "message": str(error), "url": error.url}
-    described |= {"status_code": error.status, "headers": kept_headers(error.headers), "content": error.content}
-    return {name: value for name, value in described.items() if value is not None}
+def _describe_received(error: ReceivedError) -> dict[str, Any]:
+    description: dict[str, Any] = {
+        "class": error.kind,
+        "message": str(error),
+        "url": error.url,
+        "status_code": error.status,
+        "headers": select_headers(error.headers),
+        "content": error.content,
+    }
+    return {name: value for name, value in description.items() if value is not None}
 
 
-def kept_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Those of a response that are described."""
+def select_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers of a response that are recorded."""
     return {name: value for name, value in headers.items() if KEPT_HEADERS.fullmatch(name)}
 
 
-def _context(error: BaseException) -> BaseException | None:
-    return None if error.__suppress_context__ else error.__context__
+def _describe_one(error: BaseException) -> dict[str, Any]:
+    """Return the description of an exception without its attributes and causes.
 
-
-def _checked(error: BaseException, description: dict[str, Any]) -> dict[str, Any]:
-    """A description that gives an equal exception; with what its class does not make by itself as `attributes`."""
-    description = json.loads(json.dumps(description, allow_nan=False))
-    again: Any = None
-    with contextlib.suppress(Exception):
-        again = rebuild(description)
-    if again is None or _details(again) != _details(error):
-        made = {} if again is None or "args" in description else _plain_attributes(again)
-        hidden = set(map(str, _hidden_headers(error)))
-        attributes = {
-            name: value
-            for name, value in _plain_attributes(error).items()
-            if (name not in made or made[name] != value) and str(value) not in hidden
-        }
-        description["attributes"] = attributes
-        again = rebuild(description)
-    if type(again) is not type(error) or str(again) != str(error) or again.args != _texts(error.args):
-        raise ValueError("it is made otherwise")
+    Raises:
+        ValueError: another process cannot import its class.
+    """
+    error_class = type(error)
+    if error_class.__module__ == "__main__":
+        raise ValueError("another process has another main module")
+    name = error_class.__qualname__
+    if error_class.__module__ != "builtins":
+        name = f"{error_class.__module__}:{name}"
+    description: dict[str, Any] = {"class": name}
+    if _get_http_library(error_class) is None:
+        description["args"] = list(_get_arguments(error))
+        return description
+    description["message"] = str(error)
+    request = _get_http_attribute(error, "request")
+    if request is not None:
+        # The query of a URL may hold a key.
+        url = request.url.copy_with(userinfo=b"", query=None, fragment=None)
+        description["url"] = str(url)
+        if request.method != "POST":
+            description["method"] = request.method
+    response = _get_http_attribute(error, "response")
+    if response is not None:
+        description["status_code"] = response.status_code
+        description["headers"] = select_headers(response.headers)
+        # httpx raises if the response was streamed and not read.
+        with contextlib.suppress(Exception):
+            description["content"] = response.text
+    body = getattr(error, "body", None)
+    if body is None:
+        return description
+    content = description.get("content")
+    if content is None or body != _parse_body(content, error_class):
+        description["body"] = body
     return description
 
 
-def _description(error: BaseException) -> dict[str, Any]:
-    kind = type(error)
-    module = "" if kind.__module__ == "builtins" else f"{kind.__module__}:"
-    if kind.__module__ == "__main__":
-        raise ValueError("another process has another main module")
-    described: dict[str, Any] = {"class": module + kind.__qualname__}
-    if _http_of(kind) is None:
-        return described | {"args": list(_arguments(error))}
-    described["message"] = str(error)
-    request: Any = _of(error, "request")
-    if request is not None:
-        described["url"] = str(request.url.copy_with(userinfo=b"", query=None, fragment=None))
-        described |= {} if request.method == "POST" else {"method": request.method}
-    response: Any = _of(error, "response")
-    if response is not None:
-        described |= {"status_code": response.status_code, "headers": kept_headers(response.headers)}
-        with contextlib.suppress(Exception):  # it was streamed, and not read
-            described["content"] = response.text
-    body = getattr(error, "body", None)
-    if body is not None and ("content" not in described or body != _body_in(described["content"], kind)):
-        described["body"] = body
-    return described
+def _add_attributes(error: BaseException, description: dict[str, Any]) -> dict[str, Any]:
+    """Return a description with the attributes that rebuilding does not give.
+
+    Raises:
+        ValueError: the exception cannot be rebuilt.
+    """
+    # Through JSON and back, so that it is as a file would give it, and an error if it is no JSON.
+    text = json.dumps(description, allow_nan=False)
+    description = json.loads(text)
+    rebuilt: Any = None
+    with contextlib.suppress(Exception):
+        rebuilt = rebuild(description)
+    if rebuilt is None or _get_details(rebuilt) != _get_details(error):
+        description["attributes"] = _find_missing_attributes(error, rebuilt, description)
+        rebuilt = rebuild(description)
+    has_same_type = type(rebuilt) is type(error)
+    has_same_text = str(rebuilt) == str(error)
+    if not has_same_type or not has_same_text or rebuilt.args != _replace_exceptions(error.args):
+        raise ValueError("the rebuilt exception differs")
+    return description
 
 
-def _of(error: BaseException, name: str) -> Any:
-    """The request or the response of an exception; the HTTP libraries raise where there is none."""
+def _find_missing_attributes(
+    error: BaseException, rebuilt: BaseException | None, description: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the attributes of an exception that a rebuilt one lacks."""
+    # With both `args` and `attributes`, `rebuild` does not call the class, which sets nothing then.
+    is_called = rebuilt is not None and "args" not in description
+    present = {}
+    if rebuilt is not None and is_called:
+        present = _get_json_attributes(rebuilt)
+    # An SDK may copy such headers, for example a cookie, to attributes of the exception.
+    secrets = {str(value) for value in _get_omitted_headers(error)}
+    missing = {}
+    for name, value in _get_json_attributes(error).items():
+        is_missing = name not in present or present[name] != value
+        if is_missing and str(value) not in secrets:
+            missing[name] = value
+    return missing
+
+
+def _get_http_attribute(error: BaseException, name: str) -> Any:
+    """Return the request or response of an exception, or None."""
     try:
         return getattr(error, name, None)
-    except RuntimeError:
+    except RuntimeError:  # httpx raises it for an exception without a request.
         return None
 
 
-def _body_in(content: str, kind: type) -> Any:
-    """What an SDK takes for the body of an error."""
+def _parse_body(content: str, error_class: type) -> Any:
+    """Return the attribute `body` that an SDK makes of the content of a response."""
     try:
         body = json.loads(content)
     except ValueError:
         return content.strip()
-    return body.get("error", body) if kind.__module__.split(".")[0] == "openai" and isinstance(body, dict) else body
+    package = error_class.__module__.split(".")[0]
+    if package == "openai" and isinstance(body, dict):
+        return body.get("error", body)
+    return body
 
 
-def _arguments(error: BaseException) -> tuple[Any, ...]:
-    """What to call its class with; what a `FileNotFoundError` or a `JSONDecodeError` was made of is not in `args`."""
+def _get_arguments(error: BaseException) -> tuple[Any, ...]:
+    """Return the arguments that make an exception.
+
+    `args` lacks those of some classes, such as `FileNotFoundError` and `JSONDecodeError`; these
+    give them to pickle.
+    """
     reduced = error.__reduce__()
-    return _texts(reduced[1] if isinstance(reduced, tuple) and reduced[0] is type(error) else error.args)
+    is_call_of_class = isinstance(reduced, tuple) and reduced[0] is type(error)
+    arguments: Any = reduced[1] if is_call_of_class else error.args
+    return _replace_exceptions(arguments)
 
 
-def _texts(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments with the text of each that is an exception itself, as `httpcore` has them."""
-    return tuple(str(each) if isinstance(each, BaseException) else each for each in arguments)
+def _replace_exceptions(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return arguments with the text of each that is an exception, as those of httpcore are."""
+    return tuple(
+        str(argument) if isinstance(argument, BaseException) else argument for argument in arguments
+    )
 
 
-def _details(error: BaseException) -> list[Any]:
-    names = ("status_code", "code", "body", "errno", "filename")
-    return [str(error), _texts(error.args), _plain_attributes(error), *(getattr(error, name, None) for name in names)]
+def _get_details(error: BaseException) -> list[Any]:
+    """Return the values in which a rebuilt exception must equal the original."""
+    return [
+        str(error),
+        _replace_exceptions(error.args),
+        _get_json_attributes(error),
+        *(getattr(error, name, None) for name in COMPARED_ATTRIBUTES),
+    ]
 
 
-def _plain_attributes(error: BaseException) -> dict[str, Any]:
-    return {name: value for name, value in vars(error).items() if name != "__notes__" and is_json(value)}
+def _get_json_attributes(error: BaseException) -> dict[str, Any]:
+    # Notes are described on their own.
+    return {
+        name: value for name, value in vars(error).items() if name != "__notes__" and is_json(value)
+    }
 
 
-def _hidden_headers(error: BaseException) -> list[str]:
-    headers = getattr(_of(error, "response"), "headers", {})
+def _get_omitted_headers(error: BaseException) -> list[str]:
+    response = _get_http_attribute(error, "response")
+    headers = getattr(response, "headers", {})
     return [value for name, value in headers.items() if not KEPT_HEADERS.fullmatch(name)]
 
 
 def rebuild(description: Mapping[str, Any]) -> BaseException:
-    """The exception that `describe` described; an `ErrorNotRebuilt` says what to install, or what else is wrong.
+    """Return the exception that `describe` described.
 
-    Only the class that the description names is imported, and nothing but an exception class is called.
+    Only the class that the description names is imported, and only an exception class is called.
+
+    Raises:
+        ErrorNotRebuilt: the class cannot be imported, or cannot be made as described.
     """
-    name = description.get("class") if isinstance(description, Mapping) else None
-    if name is None and isinstance(description, Mapping) and "status_code" in description:
-        said = description.get("headers") or {}, description.get("content") or "", description.get("url")
-        return ReceivedError(description["status_code"], *said)
+    is_mapping = isinstance(description, Mapping)
+    name = description.get("class") if is_mapping else None
+    if is_mapping and name is None and "status_code" in description:
+        return _make_received(description)
     if not isinstance(name, str):
-        raise ErrorNotRebuilt(f"This does not describe an exception: {shorten(description)}.")
-    kind = _exception_class(name)
+        raise ErrorNotRebuilt(
+            f"Invalid description of an exception: {shorten(description)}. "
+            "Its 'class' must be the name of an exception class."
+        )
+    error_class = _import_exception_class(name)
     try:
-        error: BaseException = _made(kind, description)
+        error: BaseException = _make_exception(error_class, description)
     except Exception as problem:
         raise ErrorNotRebuilt(
-            f"The exception {shorten_name(name)} cannot be made as described: {type(problem).__name__}: {problem}."
+            f"The exception {shorten_name(name)} cannot be made as described: "
+            f"{type(problem).__name__}: {problem}."
         ) from None
     if "notes" in description:
         error.__notes__ = list(description["notes"])
@@ -178,61 +265,101 @@ def rebuild(description: Mapping[str, Any]) -> BaseException:
     return error
 
 
-def _exception_class(name: str) -> type[BaseException]:
-    module, _, qualified_name = name.rpartition(":")
+def _make_received(description: Mapping[str, Any]) -> ReceivedError:
+    return ReceivedError(
+        description["status_code"],
+        description.get("headers") or {},
+        description.get("content") or "",
+        description.get("url"),
+    )
+
+
+def _import_exception_class(name: str) -> type[BaseException]:
+    module_name, _, qualified_name = name.rpartition(":")
     try:
-        found: Any = importlib.import_module(module) if module else builtins
+        value: Any = importlib.import_module(module_name) if module_name else builtins
         for part in qualified_name.split("."):
-            found = getattr(found, part)
+            value = getattr(value, part)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
-        package = module.split(".")[0]
-        missing = isinstance(error, ModuleNotFoundError) and error.name == package
-        remedy = f" pip install {package}" if missing else ""
-        raise ErrorNotRebuilt(f"The exception {shorten_name(name)} cannot be made here: {error}.{remedy}") from None
-    if not (isinstance(found, type) and issubclass(found, BaseException)):
-        raise ErrorNotRebuilt(f"This does not describe an exception: {shorten_name(name)} is not the class of one.")
-    return found
+        package = module_name.split(".")[0]
+        is_missing = isinstance(error, ModuleNotFoundError) and error.name == package
+        fix = f" pip install {package}" if is_missing else ""
+        raise ErrorNotRebuilt(
+            f"The exception {shorten_name(name)} cannot be made here: {error}.{fix}"
+        ) from None
+    if not isinstance(value, type) or not issubclass(value, BaseException):
+        raise ErrorNotRebuilt(
+            f"Invalid description of an exception: {shorten_name(name)} is not an exception class."
+        )
+    return value
 
 
-def _made(kind: Any, description: Mapping[str, Any]) -> Any:
+def _make_exception(error_class: Any, description: Mapping[str, Any]) -> Any:
     attributes = description.get("attributes")
     if "args" not in description:
-        error = _made_of_http(kind, description)
+        error = _make_http_exception(error_class, description)
     elif attributes is None:
-        error = kind(*description["args"])
-    else:  # as unpickling does it: its class takes something else
-        error = kind.__new__(kind, *description["args"])
-        builtin: Any = next(base for base in kind.__mro__ if base.__module__ == "builtins")
-        builtin.__init__(error, *description["args"])
-    vars(error).update(copy.deepcopy(attributes or {}))
+        error = error_class(*description["args"])
+    else:
+        # Its `__init__` takes other arguments than `args`, so it is not called, as in unpickling.
+        arguments = description["args"]
+        error = error_class.__new__(error_class, *arguments)
+        builtin: Any = next(base for base in error_class.__mro__ if base.__module__ == "builtins")
+        builtin.__init__(error, *arguments)
+    if attributes:
+        vars(error).update(copy.deepcopy(attributes))
     return error
 
 
-def _made_of_http(kind: Any, description: Mapping[str, Any]) -> Any:
-    package, http = kind.__module__.split(".")[0], _http_of(kind)
+def _make_http_exception(error_class: Any, description: Mapping[str, Any]) -> Any:
+    """Return an exception of an SDK, or of its HTTP library, with its request and response."""
+    package = error_class.__module__.split(".")[0]
+    http = _get_http_library(error_class)
     message, content = description["message"], description.get("content")
-    body = description.get("body") if "body" in description or content is None else _body_in(content, kind)
+    body = description.get("body")
+    if "body" not in description and content is not None:
+        body = _parse_body(content, error_class)
     url = description.get("url") or ENDPOINTS.get(package, "https://api.example.com")
     request = http.Request(description.get("method", "POST"), url)
-    bases = {base.__name__ for base in kind.__mro__}
+    # By name, as each SDK has classes of its own with these names.
+    bases = {base.__name__ for base in error_class.__mro__}
     if "status_code" in description:
-        sent = {"json": {"error": body} if package == "openai" else body} if content is None else {"text": content}
-        status, headers = description["status_code"], description.get("headers")
-        response = http.Response(status, headers=headers, request=request, **sent)
-        given = {"body": body} if "APIStatusError" in bases else {"request": request}
-        return kind(message, response=response, **given)
+        response = http.Response(
+            description["status_code"],
+            headers=description.get("headers"),
+            request=request,
+            **_choose_content(content, body, package),
+        )
+        if "APIStatusError" in bases:
+            return error_class(message, response=response, body=body)
+        return error_class(message, response=response, request=request)
     if "APITimeoutError" in bases:
-        return kind(request=request)
+        return error_class(request=request)
     if "APIConnectionError" in bases:
-        return kind(message=message, request=request)
-    return kind(message, request=request, **({"body": body} if "APIError" in bases else {}))
+        return error_class(message=message, request=request)
+    if "APIError" in bases:
+        return error_class(message, request=request, body=body)
+    return error_class(message, request=request)
 
 
-def _http_of(kind: type) -> Any:
-    """The HTTP library of an exception that is made of a request; None for any other."""
-    for base in kind.__mro__:
+def _choose_content(content: str | None, body: Any, package: str) -> dict[str, Any]:
+    """Return the arguments for the content of a response."""
+    if content is not None:
+        return {"text": content}
+    # The description was recorded by an earlier version, or the response was never read.
+    return {"json": {"error": body} if package == "openai" else body}
+
+
+def _get_http_library(error_class: type) -> Any:
+    """Return the HTTP library for an exception that is made of a request, or None."""
+    for base in error_class.__mro__:
         if base.__name__ == "APIError":
-            names = getattr(vars(base).get("__init__"), "__globals__", {})
+            # An SDK imports the library where it defines its errors: one may use `httpx2` while
+            # another in the same process uses `httpx`.
+            init = vars(base).get("__init__")
+            names = getattr(init, "__globals__", {})
             return names.get("httpx2") or names.get("httpx")
-    package = sys.modules.get(kind.__module__.split(".")[0])
-    return package if package is not None and package.__name__ in ("httpx", "httpx2") else None
+    package = error_class.__module__.split(".")[0]
+    if package in ("httpx", "httpx2"):
+        return sys.modules.get(package)
+    return None

@@ -1,134 +1,205 @@
-"""Finding recorded calls, each once; and what to say of a call that a cassette does not hold."""
+"""Look up recorded calls, and explain why a call was not found."""
 
 from __future__ import annotations
 
 import difflib
 import heapq
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llm_mock.cassettes.record_modes import is_recorded_by_pytest, recording_command
+from llm_mock.cassettes.record_modes import get_recording_command, is_recorded_by_pytest
 from llm_mock.support.redaction import REDACTED_SECRET
 from llm_mock.support.text import shorten_name, shown_path
 from llm_mock.support.yaml_files import dump
 
 if TYPE_CHECKING:
     from llm_mock.cassettes.config import CassetteConfig
-    from llm_mock.cassettes.schema import Request
-    from llm_mock.cassettes.storage import Content
+    from llm_mock.cassettes.schema import RecordedRequest
+    from llm_mock.cassettes.storage import CassetteContent
 
-COMPARED = 200
-"""How many recorded calls are compared in full; those with the most equal parts."""
-SHOWN_LINES = 40
+# Comparing texts takes time, and a cassette may hold thousands of calls.
+MAX_COMPARED_CALLS = 200
+"""The number of recorded calls whose texts are compared to find the nearest one."""
+MAX_LINES = 40
+"""The number of lines that a message shows of a call, or of a difference."""
 
 
-class Lookup:
-    """The positions of recorded calls, by their keys: what each has in common with a call that is asked."""
+class CallLookup:
+    """An index of recorded calls by key, which finds each call once.
+
+    Args:
+        keys: the keys of the calls, in the order in which they were recorded.
+    """
 
     def __init__(self, keys: Sequence[str]) -> None:
-        self._left: dict[str, list[int]] = {}
-        for position in reversed(range(len(keys))):  # the next one last
-            self._left.setdefault(keys[position], []).append(position)
-        self._redacted = [key for key in self._left if REDACTED_SECRET in key]
+        self._positions: dict[str, list[int]] = {}
+        # The first call of a key is at the end of its list, from where `take` removes it.
+        for position in reversed(range(len(keys))):
+            positions = self._positions.setdefault(keys[position], [])
+            positions.append(position)
+        self._redacted_keys = [key for key in self._positions if REDACTED_SECRET in key]
 
     @property
     def left(self) -> list[int]:
-        """The positions that were not taken, in order."""
-        return sorted(position for positions in self._left.values() for position in positions)
+        """The positions of the calls that were not taken, in order."""
+        left: list[int] = []
+        for positions in self._positions.values():
+            left += positions
+        return sorted(left)
 
     def take(self, key: str) -> int | None:
-        """The position of the next call with a key."""
-        return self._left[key].pop() if self._left.get(key) else None
+        """Return the position of the next call with a key, or None."""
+        positions = self._positions.get(key)
+        return positions.pop() if positions else None
 
     def take_redacted(self, keys: Sequence[str]) -> int | None:
-        """The position of the next call with one of the keys of a call: as it is, and redacted in several ways.
+        """Return the position of the next call that matches one of the keys of a call, or None.
 
-        A secret that only the machine knew on which it was recorded may have been any text here.
+        A secret that only the recording machine knew is redacted in the file alone, so in a
+        recorded key it matches any text.
+
+        Args:
+            keys: the keys of one call, redacted in different ways.
         """
-        alike = (recorded for recorded in self._redacted if any(_fits(recorded, key) for key in keys))
-        found = (self.take(candidate) for candidate in chain(keys, alike))
-        return next((position for position in found if position is not None), None)
+        for key in keys:
+            position = self.take(key)
+            if position is not None:
+                return position
+        for redacted_key in self._redacted_keys:
+            if any(_matches_redacted(redacted_key, key) for key in keys):
+                position = self.take(redacted_key)
+                if position is not None:
+                    return position
+        return None
 
 
-def _fits(recorded: str, key: str) -> bool:
-    """Whether a key is a recorded one with some text, inside one JSON string, in place of each redacted secret."""
-    first, *others, last = recorded.split(REDACTED_SECRET)
+def _matches_redacted(redacted_key: str, key: str) -> bool:
+    """Return whether a key equals a recorded one, apart from the redacted secrets.
+
+    A secret stands for one or more characters inside a JSON string, hence never for a quote.
+    """
+    first, *others, last = redacted_key.split(REDACTED_SECRET)
     if not key.startswith(first):
         return False
     position = len(first)
-    for piece in others:
-        found = key.find(piece, position + 1)
-        if found < 0 or '"' in key[position:found]:
+    for part in others:
+        start = key.find(part, position + 1)
+        if start < 0 or '"' in key[position:start]:
             return False
-        position = found + len(piece)
+        position = start + len(part)
     rest = key[position:]
-    return len(rest) > len(last) and rest.endswith(last) and '"' not in rest[: len(rest) - len(last)]
+    if not rest.endswith(last):
+        return False
+    secret = rest[: len(rest) - len(last)]
+    return secret != "" and '"' not in secret
 
 
-def _how_to_record() -> str:
-    how = f"Record what is new, with the real model: {recording_command('new_episodes')}"
-    settings = "What should not count when calls are compared is said in the fixture llm_mock_cassette_config."
-    return f"{how}\n{settings}" if is_recorded_by_pytest() else how
+def explain_miss(
+    path: Path,
+    request: RecordedRequest,
+    content: CassetteContent | None,
+    config: CassetteConfig,
+) -> str:
+    """Return the message for a call without a recorded response.
 
-
-def explain_miss(path: Path, asked: Request, held: Content | None, config: CassetteConfig) -> str:
-    """Why there is no recorded answer to a call, what is nearest to it, and how to record it.
-
-    `held` is what the cassette holds; None where there is no cassette.
+    Args:
+        path: the cassette.
+        request: the call.
+        content: the content of the cassette; None if there is no file.
+        config: the rules by which calls match.
     """
-    plain = asked.plain()
-    lines = dump({name: value for name, value in plain.items() if name not in ("schema", "tools")}).splitlines()
-    lines += [f"schema: {shorten_name(str(plain['schema'].get('title') or 'yes'))}"] if "schema" in plain else []
-    lines += [f"tools: {', '.join(tool['name'] for tool in plain['tools'])}"] if "tools" in plain else []
-    shown, file = _indented(lines), shown_path(path)
-    if held is None:
+    file = shown_path(path)
+    call = _indent(_describe_request(request))
+    if content is None:
+        command = get_recording_command("once")
         return (
-            f"There is no cassette {file} for this call:\n{shown}\n"
-            f"Record it, with the real model and your key: {recording_command('once')}"
+            f"There is no cassette {file} for this call:\n{call}\n"
+            f"Record it, with the real model and your key: {command}"
         )
-    key = config.key(asked)
-    if times := sum(held_key == key for held_key in held.keys):
-        often = "once" if times == 1 else f"{times} times"
-        return f"This call is {often} in the cassette {file}, and was made once more:\n{shown}\n{_how_to_record()}"
-    message = f"The cassette {file} does not hold this call:\n{shown}\n"
-    if not held.keys:
-        return f"{message}It holds no calls.\n{_how_to_record()}"
-    position = _nearest(key, held.keys, config)
-    requests = held.calls[position].request, asked
-    recorded, wanted = (dump(_shown(request, config)).splitlines() for request in requests)
-    difference = list(difflib.unified_diff(recorded, wanted, "recorded", "asked", n=1, lineterm=""))
+    fix = _describe_fix()
+    key = config.get_key(request)
+    times = content.keys.count(key)
+    if times:
+        number = "once" if times == 1 else f"{times} times"
+        return (
+            f"The cassette {file} holds this call {number}, and it was made once more:\n"
+            f"{call}\n{fix}"
+        )
+    message = f"The cassette {file} does not hold this call:\n{call}\n"
+    if not content.keys:
+        return f"{message}It holds no calls.\n{fix}"
+    position = _find_nearest(key, content.keys, config)
+    recorded = _dump_compared_parts(content.calls[position].request, config)
+    made = _dump_compared_parts(request, config)
+    difference = difflib.unified_diff(recorded, made, "recorded", "made", n=1, lineterm="")
     return (
-        f"{message}The nearest of its {len(held.keys)} calls is number {position + 1}; what differs:\n"
-        f"{_indented(difference)}\n{_how_to_record()}"
+        f"{message}The nearest of its {len(content.keys)} calls is number {position + 1}. "
+        f"The difference:\n{_indent(list(difference))}\n{fix}"
     )
 
 
-def _indented(lines: Sequence[str]) -> str:
-    shown = [f"  {line}" for line in lines[:SHOWN_LINES]]
-    return "\n".join([*shown, f"  … {len(lines) - SHOWN_LINES} more lines"] if len(lines) > SHOWN_LINES else shown)
+def _describe_request(request: RecordedRequest) -> list[str]:
+    """Return the lines of YAML that show a request."""
+    fields = request.to_json()
+    # Of schemas and tools the names suffice: the rest may fill pages.
+    schema = fields.pop("schema", None)
+    tools = fields.pop("tools", None)
+    lines = dump(fields).splitlines()
+    if schema is not None:
+        title = schema.get("title") or "yes"
+        lines.append(f"schema: {shorten_name(str(title))}")
+    if tools is not None:
+        names = ", ".join(tool["name"] for tool in tools)
+        lines.append(f"tools: {names}")
+    return lines
 
 
-def _nearest(asked: str, recorded: Sequence[str], config: CassetteConfig) -> int:
-    """The position of the recorded call that is nearest to one, by their keys."""
-    wanted = config.parts(asked)
-
-    def equal_parts(position: int) -> int:
-        parts = config.parts(recorded[position])
-        return sum(parts[name] == part for name, part in wanted.items())
-
-    positions = heapq.nlargest(COMPARED, range(len(recorded)), equal_parts)
-    text = dump(wanted)
-    return max(
-        positions,
-        key=lambda position: difflib.SequenceMatcher(None, text, dump(config.parts(recorded[position]))).quick_ratio(),
-    )
+def _describe_fix() -> str:
+    command = get_recording_command("new_episodes")
+    fix = f"Record new calls, with the real model: {command}"
+    if not is_recorded_by_pytest():
+        return fix
+    return f"{fix}\nTo ignore parts of calls, use the fixture llm_mock_cassette_config."
 
 
-def _shown(request: Request, config: CassetteConfig) -> dict[str, object]:
-    """The parts that count, as they stand in the file."""
-    parts: set[str] = set(config.match)
-    parts |= {"messages", "tool_results", "attachments"} if "prompt" in parts else set()
-    plain = {"turn": 1, **request.plain()}
-    return {name: config.normalized(value) for name, value in plain.items() if name in parts}
+def _indent(lines: Sequence[str]) -> str:
+    indented = [f"  {line}" for line in lines[:MAX_LINES]]
+    more = len(lines) - MAX_LINES
+    if more > 0:
+        indented.append(f"  … {more} more lines")
+    return "\n".join(indented)
+
+
+def _find_nearest(key: str, recorded_keys: Sequence[str], config: CassetteConfig) -> int:
+    """Return the position of the recorded call that is most similar to a call."""
+    parts = config.parse_key(key)
+    text = dump(parts)
+
+    def count_equal_parts(position: int) -> int:
+        recorded_parts = config.parse_key(recorded_keys[position])
+        equal = [name for name, part in parts.items() if recorded_parts[name] == part]
+        return len(equal)
+
+    def get_similarity(position: int) -> float:
+        recorded_parts = config.parse_key(recorded_keys[position])
+        matcher = difflib.SequenceMatcher(None, text, dump(recorded_parts))
+        # The quick ratio, because the exact one takes quadratic time.
+        return matcher.quick_ratio()
+
+    positions = range(len(recorded_keys))
+    candidates = heapq.nlargest(MAX_COMPARED_CALLS, positions, count_equal_parts)
+    return max(candidates, key=get_similarity)
+
+
+def _dump_compared_parts(request: RecordedRequest, config: CassetteConfig) -> list[str]:
+    """Return the lines of YAML of the parts that calls are matched by."""
+    names: set[str] = set(config.match)
+    if "prompt" in names:
+        names |= {"messages", "tool_results", "attachments"}
+    # The turn is left out of JSON where it is 1, its default.
+    fields = {"turn": 1, **request.to_json()}
+    compared = {
+        name: config.normalize_value(value) for name, value in fields.items() if name in names
+    }
+    return dump(compared).splitlines()

@@ -1,4 +1,7 @@
-"""What a plugin says it sent, as a cassette holds it: without what the call before sent, and without attachments."""
+"""Shorten the payload that was sent to a provider, for a cassette, and restore it.
+
+A cassette leaves out the items that the call before sent already, and the content of attachments.
+"""
 
 from __future__ import annotations
 
@@ -6,65 +9,100 @@ import base64
 import copy
 import json
 from collections.abc import Mapping
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.cassettes.schema import digest
+from llm_mock.cassettes.schema import RecordedResponse, hash_content
 from llm_mock.support.interpolation import map_texts
 
 if TYPE_CHECKING:
-    from llm_mock.cassettes.schema import Response
     from llm_mock.core.request import Request
 
 
-def encoded_attachments(request: Request) -> dict[str, str]:
-    """The attachments that a call sends as base64, by what stands for them in a cassette."""
-    attached = [*request.attachments, *(a for r in request.tool_results for a in getattr(r, "attachments", None) or ())]
-    encoded = [base64.b64encode(each.content_bytes() or b"").decode() for each in attached if not each.url]
-    for message in request.given_messages():
-        encoded += [(part.get("attachment") or {}).get("content") or "" for part in message["parts"]]
-    return {f"[attachment {digest(base64.b64decode(text))}]": text for text in encoded if text}
+def encode_attachments(request: Request) -> dict[str, str]:
+    """Return the attachments of a call in base64, by the placeholder that a cassette has for each.
+
+    Attachments of tool results and of earlier messages are among them.
+    """
+    attachments = list(request.attachments)
+    for result in request.tool_results:
+        # Tool results have attachments in newer versions of `llm` alone.
+        attachments += getattr(result, "attachments", None) or ()
+    texts = []
+    for attachment in attachments:
+        if not attachment.url:
+            content = attachment.content_bytes()
+            texts.append(base64.b64encode(content or b"").decode())
+    texts += _get_encoded_attachments(request.given_messages())
+    encoded = {}
+    for text in filter(None, texts):
+        digest = hash_content(base64.b64decode(text))
+        encoded[f"[attachment {digest}]"] = text
+    return encoded
 
 
-def shortened(sent: Any, before: Any, encoded: Mapping[str, str]) -> tuple[Any, dict[str, int]]:
-    """What a cassette keeps of what was sent, and how many items each of its lists repeats.
+def _get_encoded_attachments(messages: list[dict[str, Any]]) -> list[str]:
+    """Return the attachments of messages, which an SDK encodes itself."""
+    texts = []
+    for message in messages:
+        for part in message["parts"]:
+            attachment = part.get("attachment") or {}
+            texts.append(attachment.get("content") or "")
+    return texts
+
+
+def shorten_prompt_json(
+    sent: Any, before: Any, encoded: Mapping[str, str]
+) -> tuple[Any, dict[str, int]]:
+    """Return the part of a payload that a cassette keeps, and the number of repeated items by list.
 
     Args:
-        sent: a JSON value.
-        before: the same of the call before, in a conversation.
-        encoded: the attachments, see `encoded_attachments`.
+        sent: the payload, a JSON value.
+        before: the payload of the call before in the conversation.
+        encoded: the attachments, see `encode_attachments`.
     """
     try:
         sent = json.loads(json.dumps(sent))
-    except (TypeError, ValueError):  # `llm` could not log it either
-        return None, {}
+    except (TypeError, ValueError):
+        return None, {}  # `llm` cannot log such a payload either.
     repeats = {}
     if isinstance(sent, dict) and isinstance(before, dict):
         for name, items in sent.items():
-            earlier = before.get(name)
-            if isinstance(items, list) and isinstance(earlier, list):
-                same = takewhile(lambda pair: pair[0] == pair[1], zip(items, earlier, strict=False))
-                if count := sum(1 for _ in same):
-                    repeats[name], sent[name] = count, items[count:]
-
-    def shorten(text: str) -> str:
-        for name, content in encoded.items():
-            text = text.replace(content, name)
-        return text
-
-    return map_texts(sent, shorten), repeats
+            count = _count_equal_items(items, before.get(name))
+            if count:
+                repeats[name] = count
+                sent[name] = items[count:]
+    return _replace_texts(sent, {content: name for name, content in encoded.items()}), repeats
 
 
-def restored(recorded: Response, before: Any, encoded: Mapping[str, str]) -> Any:
-    """What was sent, as it was before `shortened`."""
-
-    def restore(text: str) -> str:
-        for name, content in encoded.items():
-            text = text.replace(name, content)
-        return text
-
-    sent = map_texts(recorded.prompt_json, restore) if encoded else copy.deepcopy(recorded.prompt_json)
+def restore_prompt_json(recorded: RecordedResponse, before: Any, encoded: Mapping[str, str]) -> Any:
+    """Return the payload that `shorten_prompt_json` shortened."""
+    sent = _replace_texts(recorded.prompt_json, encoded)
     for name, count in recorded.prompt_json_repeats.items():
         earlier = before.get(name) if isinstance(before, dict) else None
-        sent[name] = [*copy.deepcopy(earlier or [])[:count], *sent.get(name, [])]
+        repeated = copy.deepcopy(earlier or [])[:count]
+        sent[name] = repeated + sent.get(name, [])
     return sent
+
+
+def _count_equal_items(items: Any, earlier: Any) -> int:
+    """Return the number of items at the start of two lists that are equal."""
+    if not isinstance(items, list) or not isinstance(earlier, list):
+        return 0
+    count = 0
+    # The lists have different lengths: each turn of a conversation adds items.
+    for item, earlier_item in zip(items, earlier, strict=False):
+        if item != earlier_item:
+            break
+        count += 1
+    return count
+
+
+def _replace_texts(value: Any, replacements: Mapping[str, str]) -> Any:
+    """Return a copy of a JSON value with parts of its texts replaced."""
+
+    def replace(text: str) -> str:
+        for old, new in replacements.items():
+            text = text.replace(old, new)
+        return text
+
+    return map_texts(value, replace)

@@ -1,4 +1,4 @@
-"""What a cassette records."""
+"""Record modes, and the commands that record."""
 
 from __future__ import annotations
 
@@ -12,30 +12,37 @@ RecordMode = Literal["none", "once", "new_episodes", "all", "rewrite"]
 RECORD_MODES: tuple[RecordMode, ...] = get_args(RecordMode)
 
 
-class _State:
-    """What a person types to record, in front of the mode, where that is not pytest."""
+class _CommandOverride:
+    """The command that messages name in place of pytest."""
 
     command: str | None = None
 
 
 @contextmanager
-def recorded_by(command: str) -> Iterator[None]:
-    """Within it messages say that calls are recorded by a command, which the mode follows."""
-    previous, _State.command = _State.command, command
+def override_recording_command(command: str) -> Iterator[None]:
+    """Make messages name a command to record with, in place of pytest.
+
+    Args:
+        command: the command without the record mode, which is its last argument.
+    """
+    previous = _CommandOverride.command
+    _CommandOverride.command = command
     try:
         yield
     finally:
-        _State.command = previous
+        _CommandOverride.command = previous
 
 
 def is_recorded_by_pytest() -> bool:
-    """Whether it is pytest that records."""
-    return _State.command is None
+    """Return whether pytest is what records."""
+    return _CommandOverride.command is None
 
 
-def recording_command(mode: RecordMode) -> str:
-    """What a person types to record the calls of the test that runs."""
-    if _State.command is not None:
-        return f"{_State.command} {mode}"
-    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
-    return f"pytest {shlex.quote(test)} --llm-mock-record {mode}" if test else f"pytest --llm-mock-record {mode}"
+def get_recording_command(mode: RecordMode) -> str:
+    """Return the command that records the calls of the current test."""
+    if _CommandOverride.command is not None:
+        return f"{_CommandOverride.command} {mode}"
+    # pytest sets it to the id of the test and its phase: "tests/test_it.py::test_hi (call)".
+    test, _, _ = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")
+    arguments = f"{shlex.quote(test)} " if test else ""
+    return f"pytest {arguments}--llm-mock-record {mode}"

@@ -1,4 +1,4 @@
-"""Takes in what a real model answers, for a cassette."""
+"""Record the response of a real model for a cassette."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pydantic
 
-from llm_mock.cassettes import exceptions, prompt_json, schema
+from llm_mock.cassettes import exceptions, schema
+from llm_mock.cassettes.prompt_json import shorten_prompt_json
 from llm_mock.cassettes.replay import RecordedReply
 from llm_mock.core.json_text import is_json
 from llm_mock.core.tool_calls import further_attributes
@@ -25,167 +26,243 @@ if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
 
 AsUser = Callable[[], AbstractContextManager[None]]
+"""A context in which the keys of the person who runs the process can be looked up."""
+
+EventFields = dict[str, Any]
+"""The fields of a stream event, without its text."""
 
 
 class Recording:
-    """The recording of a call that is made for real, without the secrets in its request."""
+    """A real call that is being recorded; implements `core.protocols.PassthroughCall`.
+
+    Args:
+        request: the call, without secrets.
+        mock: the mock that the call was made to; it gets problems.
+        record: the call in the history of the mock.
+        as_user: the context in which the real call finds its key.
+        encoded: the attachments of the call in base64, by their placeholders in the cassette.
+        on_end: called when the response is complete.
+    """
 
     def __init__(
         self,
-        request: schema.Request,
+        request: schema.RecordedRequest,
         mock: Mock,
         record: CallRecord,
         as_user: AsUser,
         encoded: Mapping[str, str],
-        ended: Callable[[Mock], None] = lambda _: None,
+        on_end: Callable[[Mock], None] = lambda _: None,
     ) -> None:
         self.request = request
-        self.response: schema.Response | None = None
-        """What was answered, once that is known."""
+        self.response: schema.RecordedResponse | None = None
+        """The response, once it is known."""
         self.contents: dict[str, bytes] = {}
-        """The content of the attachments that came with it, by its hash."""
-        self.lost: str | None = None
-        """Why the call cannot be kept, where that was not said yet."""
+        """The contents of the attachments of the response, by hash."""
+        self.loss: str | None = None
+        """A message on why the call cannot be recorded, if it was not reported yet."""
         self.as_user = as_user
-        self._mock, self._record = mock, record
-        self._encoded, self._tell_end = encoded, ended
-        self._chunks: list[tuple[Any, dict[str, Any], str]] = []
-        self._outcome: Callable[[], AnswerMetadata] | None = None
-        self._ended = False
+        self._mock = mock
+        self._record = record
+        self._encoded = encoded
+        self._on_end = on_end
+        self._chunks: list[tuple[Any, EventFields, str]] = []
+        self._get_outcome: Callable[[], AnswerMetadata] | None = None
+        self._has_ended = False
 
     def hide(self, *secrets: str | None) -> None:
-        """Take values as secret."""
+        """Redact these values from now on."""
+        # A plugin may pass a key object of its own.
         hide(*(secret for secret in secrets if isinstance(secret, str)))
 
     def not_made(self, error: Exception) -> None:
-        """The call cannot be made."""
+        """Report that the real call could not be started."""
+        model = self._record["model_id"]
         self._mock.note_problem(
-            f"The call of {self._record['model_id']!r} could not be recorded: {type(error).__name__}: {error}\n"
-            "Recording needs the plugin of the real model, and its key (`llm keys set`, or its environment variable); "
-            "for an SDK, the environment variable in which that looks for its key."
+            f"The call of {model!r} could not be recorded: {type(error).__name__}: {error}\n"
+            "Recording needs the plugin of the real model, and its key (`llm keys set`, or its "
+            "environment variable); for an SDK, the environment variable in which that looks for "
+            "its key."
         )
         self._mock.not_recorded(self._record, error)
 
     def watch(self, outcome: Callable[[], AnswerMetadata]) -> None:
-        """The call is under way."""
-        self._outcome = outcome
+        """Start to record, with a function that returns the state of the response at any time."""
+        self._get_outcome = outcome
 
     def take(self, event: Any) -> None:
-        """A piece of the answer came; `llm` may change it afterwards."""
-        self._chunks.append((event, {}, event) if isinstance(event, str) else (event, _traits(event), event.chunk))
+        """Record a chunk or event of the response."""
+        if isinstance(event, str):
+            self._chunks.append((event, {}, event))
+        else:
+            # A copy of the fields, because a plugin may change the event afterwards.
+            self._chunks.append((event, _copy_event_fields(event), event.chunk))
 
     def keep_so_far(self) -> None:
-        """Keep an answer that is still on its way as far as it was read: the application reads no further, or late."""
-        if self._outcome is None or self._ended:
+        """Record the part that the application read of a response that has not ended."""
+        if self._get_outcome is None or self._has_ended:
             return
         if self._chunks:
-            self._keep(GeneratorExit())
+            self._set_response(GeneratorExit())
         else:
-            self.lost = (
-                f"{call_text(self._record)} was under way when the test ended, so it is not in the cassette. "
-                "Have the test wait for it, or close a stream that it reads no further."
+            self.loss = (
+                f"{format_call(self._record)} was under way when the test ended, so it is not in "
+                "the cassette. Make the test wait for it, or close a stream that it stops reading."
             )
 
     def end(self, error: BaseException | None) -> None:
-        """Keep the answer, or the error."""
-        self._ended = True
-        self.lost = None
+        """Record the complete response, or the error."""
+        self._has_ended = True
+        self.loss = None
         try:
-            self._keep(error)
+            self._set_response(error)
         except LLMMockError as problem:
-            asked = f"{self._record['model_id']!r} to {shorten(self._record['prompt'])}"
-            self._mock.note_problem(f"The answer of {asked} cannot be recorded: {problem}")
+            prompt = shorten(self._record["prompt"])
+            self._mock.note_problem(
+                f"The response of {self._record['model_id']!r} to {prompt} cannot be recorded: "
+                f"{problem}"
+            )
         if error is not None:
             self._mock.not_recorded(self._record, error)
         elif self.response is not None:
             wants_json = self._record["kwargs"]["schema"] is not None
-            self._mock.recorded(self._record, RecordedReply(self.response, self.contents, wants_json))
-            self._tell_end(self._mock)
+            reply = RecordedReply(self.response, self.contents, wants_json)
+            self._mock.recorded(self._record, reply)
+            self._on_end(self._mock)
 
-    def _keep(self, error: BaseException | None) -> None:
-        unfinished = isinstance(error, GeneratorExit)
-        raised = None if unfinished else error
+    def _set_response(self, error: BaseException | None) -> None:
+        # llm and the SDKs close the stream when the application stops reading.
+        is_unfinished = isinstance(error, GeneratorExit)
+        raised = None if is_unfinished else error
         if raised is not None and not isinstance(raised, Exception):
-            self.lost = (
-                f"{call_text(self._record)} ended with {type(raised).__name__} while it was recorded, which a cassette "
-                "cannot hold. For a model that is too slow use mock_llm_responses.set_latency()."
+            self.loss = (
+                f"{format_call(self._record)} ended with {type(raised).__name__} while it was "
+                "recorded, which a cassette cannot hold. For a model that is too slow use "
+                "mock_llm_responses.set_latency()."
             )
             return
-        described = None if raised is None else exceptions.describe(raised)
-        if raised is not None and described is None:
-            raise NotRecordable(
-                f"it raised {type(raised).__module__}.{type(raised).__qualname__}, which cannot be raised again with "
-                "the same content. Configure it in the test instead: mock_llm_responses.add(model, error)"
-            )
-        if self._outcome is not None:
-            outcome = self._outcome()
-            self.response = self._answer(outcome, described, unfinished)
-            self.contents = {schema.digest(item.content): item.content for item in outcome.attachments if item.content}
+        description = None
+        if raised is not None:
+            description = exceptions.describe(raised)
+            if description is None:
+                name = f"{type(raised).__module__}.{type(raised).__qualname__}"
+                raise NotRecordable(
+                    f"it raised {name}, which cannot be raised again with the same content. "
+                    "Configure it in the test instead: mock_llm_responses.add(model, error)"
+                )
+        if self._get_outcome is None:
+            return
+        outcome = self._get_outcome()
+        self.response = self._build_response(outcome, description, is_unfinished)
+        self.contents = {}
+        for attachment in outcome.attachments:
+            if attachment.content:
+                digest = schema.hash_content(attachment.content)
+                self.contents[digest] = attachment.content
 
-    def _answer(self, outcome: AnswerMetadata, error: dict[str, Any] | None, unfinished: bool) -> schema.Response:
-        chunks = [(traits | _completed(event, traits, text), text) for event, traits, text in self._chunks]
+    def _build_response(
+        self, outcome: AnswerMetadata, error: dict[str, Any] | None, is_unfinished: bool
+    ) -> schema.RecordedResponse:
+        sent, repeats = shorten_prompt_json(outcome.sent, outcome.sent_before, self._encoded)
+        attributes = {name: value for name, value in outcome.attributes.items() if is_json(value)}
         try:
-            sent, repeats = prompt_json.shortened(outcome.sent, outcome.sent_before, self._encoded)
-            answer = schema.Response(
-                events=[_event(traits, [text for _, text in run]) for traits, run in groupby(chunks, itemgetter(0))],
-                tool_calls=[
-                    schema.ToolCall(
-                        name=call.name,
-                        arguments=call.arguments,
-                        tool_call_id=call.tool_call_id,
-                        attributes=further_attributes(call),
-                    )
-                    for call in outcome.tool_calls
+            response = schema.RecordedResponse(
+                events=self._build_events(),
+                tool_calls=[_build_tool_call(call) for call in outcome.tool_calls],
+                attachments=[
+                    schema.RecordedAttachment.from_received(attachment)
+                    for attachment in outcome.attachments
                 ],
-                attachments=[schema.Attachment.received(item) for item in outcome.attachments],
-                usage=schema.Usage(**outcome.usage),
+                usage=schema.RecordedUsage(**outcome.usage),
                 resolved_model=outcome.resolved_model,
+                # Copied, because the library goes on to use it.
                 json=copy.deepcopy(outcome.raw),
                 prompt_json=sent,
                 prompt_json_repeats=repeats,
-                attributes={name: value for name, value in outcome.attributes.items() if is_json(value)},
-                http=_http(outcome.http),
+                attributes=attributes,
+                http=_build_http(outcome.http),
                 error=error,
-                unfinished=unfinished,
+                unfinished=is_unfinished,
             )
-            answer.plain()
-        except (ValueError, pydantic.ValidationError) as problem:  # a serialization error is a ValueError
-            lines = " ".join(line.strip() for line in str(problem).splitlines()[:3])
-            raise NotRecordable(f"something of it is no JSON value ({lines})") from None
-        return answer
+            # Now, as an error while the file is written would lose the other calls, too.
+            response.to_json()
+        except (ValueError, pydantic.ValidationError) as problem:
+            # An error of pydantic on serialization is a ValueError as well.
+            first_lines = str(problem).splitlines()[:3]
+            reason = " ".join(line.strip() for line in first_lines)
+            raise NotRecordable(f"a part of it is not a JSON value ({reason})") from None
+        return response
+
+    def _build_events(self) -> list[schema.RecordedEvent]:
+        """Return an event for each run of chunks that differ in their texts alone."""
+        chunks = []
+        for event, fields, text in self._chunks:
+            later = _find_later_changes(event, fields, text)
+            all_fields = {**fields, "later": later} if later else fields
+            chunks.append((all_fields, text))
+        events = []
+        for fields, run in groupby(chunks, itemgetter(0)):
+            texts = [text for _, text in run]
+            lengths = [len(text) for text in texts] if len(texts) > 1 else []
+            events.append(schema.RecordedEvent(**fields, text="".join(texts), chunks=lengths))
+        return events
 
 
-def _http(described: dict[str, Any] | None) -> schema.HTTP | None:
-    if described is None:
+def _build_tool_call(call: Any) -> schema.RecordedToolCall:
+    return schema.RecordedToolCall(
+        name=call.name,
+        arguments=call.arguments,
+        tool_call_id=call.tool_call_id,
+        attributes=further_attributes(call),
+    )
+
+
+def _build_http(http: dict[str, Any] | None) -> schema.RecordedHTTP | None:
+    if http is None:
         return None
-    return schema.HTTP(**{**described, "headers": exceptions.kept_headers(described["headers"])})
+    headers = exceptions.select_headers(http["headers"])
+    return schema.RecordedHTTP(**{**http, "headers": headers})
 
 
-def _traits(event: Any) -> dict[str, Any]:
-    """What a stream event says beside its text."""
-    kind = type(event)
-    traits = {
-        name: value for name, value in vars(event).items() if name != "chunk" and value != getattr(kind, name, None)
-    }
-    if unknown := sorted(traits.keys() - schema.Event.model_fields.keys()):
-        version = "cassettes of this version of pytest-llm-mock"
-        raise NotRecordable(f"its stream events have {', '.join(unknown)}, which {version} cannot hold")
-    return copy.deepcopy(traits)
+def _copy_event_fields(event: Any) -> EventFields:
+    """Return a copy of the fields of a stream event that are not at their default.
+
+    Raises:
+        NotRecordable: a newer version of `llm` has fields that a cassette cannot hold.
+    """
+    defaults = type(event)
+    fields = {}
+    for name, value in vars(event).items():
+        if name != "chunk" and value != getattr(defaults, name, None):
+            fields[name] = value
+    unknown = sorted(fields.keys() - schema.RecordedEvent.model_fields.keys())
+    if unknown:
+        raise NotRecordable(
+            f"its stream events have {', '.join(unknown)}, which cassettes of this version of "
+            "pytest-llm-mock cannot hold"
+        )
+    return copy.deepcopy(fields)
 
 
-def _completed(event: Any, traits: dict[str, Any], text: str) -> dict[str, Any]:
-    """What of a stream event the plugin changed after it was given; its number `llm` gives it."""
+def _find_later_changes(event: Any, fields: EventFields, text: str) -> EventFields:
+    """Return the fields of a stream event that the plugin changed after it had yielded the event.
+
+    Args:
+        event: the event, as it is now.
+        fields: its fields at first.
+        text: its text at first.
+    """
     if isinstance(event, str):
         return {}
-    now, then = {**_traits(event), "chunk": event.chunk}, {**traits, "chunk": text}
-    later = {name: value for name, value in now.items() if name != "part_index" and then.get(name) != value}
-    return {"later": later} if later else {}
+    now = {**_copy_event_fields(event), "chunk": event.chunk}
+    before = {**fields, "chunk": text}
+    changes = {}
+    for name, value in now.items():
+        # `llm` itself numbers the parts of a response, so replay gets the number from `llm`.
+        if name != "part_index" and before.get(name) != value:
+            changes[name] = value
+    return changes
 
 
-def _event(traits: dict[str, Any], texts: list[str]) -> schema.Event:
-    return schema.Event(**traits, text="".join(texts), chunks=list(map(len, texts)) if len(texts) > 1 else [])
-
-
-def call_text(record: CallRecord) -> str:
-    """A call, as messages about its cassette name it."""
+def format_call(record: CallRecord) -> str:
+    """Return the subject of a message about a recorded call."""
     return f"The call of {record['model_id']!r} with {shorten(record['prompt'])}"

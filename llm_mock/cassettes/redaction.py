@@ -1,4 +1,4 @@
-"""Takes secrets out of an answer that is recorded."""
+"""Redact secrets in a response before it is recorded."""
 
 from __future__ import annotations
 
@@ -9,32 +9,50 @@ if TYPE_CHECKING:
     from llm_mock.support.redaction import Redactor
 
 
-def redacted_response(response: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
-    """A response as the file has it without secrets, also where one came in several pieces, or in several events."""
-    events = [dict(event) for event in response.get("events", ())]
-    parts: dict[Any, list[dict[str, Any]]] = {}
+def redact_response(response: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
+    """Return a response without secrets, even if a secret spans several chunks or events.
+
+    Args:
+        response: the JSON object of a `RecordedResponse`.
+        redactor: the rules for secrets.
+    """
+    recorded_events = response.get("events", ())
+    events = [dict(event) for event in recorded_events]
+    # The texts of one kind are parts of one text, though other events come between them.
+    groups: dict[tuple[str | None, str | None], list[dict[str, Any]]] = {}
     for event in events:
-        parts.setdefault((event.get("type"), event.get("tool_call_id")), []).append(event)
-    for part in parts.values():
-        _redact(part, redactor)
-    cleaned: dict[str, Any] = redactor.clean({**response, "events": events} if events else response)
+        kind = event.get("type")
+        tool_call_id = event.get("tool_call_id")
+        group = groups.setdefault((kind, tool_call_id), [])
+        group.append(event)
+    for group in groups.values():
+        _redact_events(group, redactor)
+    changed = {**response, "events": events} if events else response
+    cleaned: dict[str, Any] = redactor.clean(changed)
     return cleaned
 
 
-def _redact(events: list[dict[str, Any]], redactor: Redactor) -> None:
-    """Redact the events of one part of an answer together."""
-    pieces = [_pieces(event) for event in events]
-    cleaned = iter(redactor.clean_pieces([piece for each in pieces for piece in each]))
-    for event, each in zip(events, pieces, strict=True):
-        texts = [next(cleaned) for _ in each]
-        if texts != each:
-            event["text"] = "".join(texts)
-            if len(texts) > 1:
-                event["chunks"] = list(map(len, texts))
+def _redact_events(events: list[dict[str, Any]], redactor: Redactor) -> None:
+    """Redact the events of one text together, in place."""
+    chunks_of_events = [_split_into_chunks(event) for event in events]
+    all_chunks: list[str] = []
+    for chunks in chunks_of_events:
+        all_chunks += chunks
+    # One call for all, as a secret may begin in one event and end in another.
+    cleaned = iter(redactor.clean_pieces(all_chunks))
+    for event, chunks in zip(events, chunks_of_events, strict=True):
+        cleaned_chunks = [next(cleaned) for _ in chunks]
+        if cleaned_chunks == chunks:
+            continue
+        event["text"] = "".join(cleaned_chunks)
+        if len(cleaned_chunks) > 1:
+            event["chunks"] = [len(chunk) for chunk in cleaned_chunks]
 
 
-def _pieces(event: dict[str, Any]) -> list[str]:
-    text, lengths = event.get("text", ""), event.get("chunks") or ()
-    if sum(lengths) != len(text) or not lengths:
+def _split_into_chunks(event: dict[str, Any]) -> list[str]:
+    text: str = event.get("text", "")
+    lengths = event.get("chunks") or ()
+    if not lengths or sum(lengths) != len(text):
         return [text]
-    return [text[start:end] for start, end in pairwise([0, *accumulate(lengths)])]
+    positions = [0, *accumulate(lengths)]
+    return [text[start:end] for start, end in pairwise(positions)]

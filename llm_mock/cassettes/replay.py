@@ -1,4 +1,4 @@
-"""A recorded answer as a reply."""
+"""Make replies of recorded responses."""
 
 from __future__ import annotations
 
@@ -11,114 +11,163 @@ from types import MappingProxyType
 from typing import Any
 
 from llm_mock.boundaries.llm.parts import attachment
-from llm_mock.cassettes import exceptions, prompt_json, schema
-from llm_mock.cassettes.record_modes import recording_command
+from llm_mock.cassettes import exceptions, schema
+from llm_mock.cassettes.prompt_json import restore_prompt_json
+from llm_mock.cassettes.record_modes import get_recording_command
 from llm_mock.core.events import CompletedEvent, Event
 from llm_mock.core.reply import Received, Reply
 from llm_mock.core.tool_calls import ToolCall
 from llm_mock.errors import CassetteMiss
 
-NOTHING: Mapping[str, str] = MappingProxyType({})
+NO_ATTACHMENTS: Mapping[str, str] = MappingProxyType({})
 
 
 class RecordedReply(Reply):
-    """An answer that a cassette holds, as the model gave it, with the contents of its attachments by their hashes.
+    """A reply that replays a recorded response.
 
     Args:
-        wants_json: whether the call asked for a schema, so that the history shows data.
-        encoded: the contents of the attachments that are sent as base64, by what stands for them in the cassette.
-        overrun: is told where more is read than was recorded.
+        recorded: the response.
+        contents: the contents of its attachments, by hash.
+        wants_json: whether the call has a schema, so that the history shows data.
+        encoded: the attachments of the call in base64, by their placeholders in the cassette.
+        on_overrun: called when the application reads more than was recorded.
     """
 
     is_recorded = True
-    _recorded: schema.Response
+    _recorded: schema.RecordedResponse
     _encoded: Mapping[str, str]
     _wants_json: bool
-    _overrun: Callable[[CassetteMiss], None]
+    _on_overrun: Callable[[CassetteMiss], None]
 
     def __init__(
         self,
-        recorded: schema.Response,
+        recorded: schema.RecordedResponse,
         contents: Mapping[str, bytes],
         wants_json: bool,
-        encoded: Mapping[str, str] = NOTHING,
-        overrun: Callable[[CassetteMiss], None] = lambda _: None,
+        encoded: Mapping[str, str] = NO_ATTACHMENTS,
+        on_overrun: Callable[[CassetteMiss], None] = lambda _: None,
     ) -> None:
-        chunks = [piece for event in recorded.events for piece in _pieces(event)]
+        # An error that cannot be rebuilt is raised here, before the application gets any chunk.
+        chunks: list[str | Event] = []
+        for event in recorded.events:
+            chunks += _split_event(event)
         error = None if recorded.error is None else exceptions.rebuild(recorded.error)
-        usage = recorded.usage
+        tool_calls = []
+        for recorded_call in recorded.tool_calls:
+            tool_call = ToolCall(
+                recorded_call.name, recorded_call.arguments, recorded_call.tool_call_id
+            )
+            tool_calls.append(tool_call)
+        attachments = []
+        for recorded_attachment in recorded.attachments:
+            digest = recorded_attachment.sha256
+            content = contents[digest] if digest else None
+            attachments.append(
+                attachment(recorded_attachment.type, recorded_attachment.url, content)
+            )
         super().__init__(
             chunks=chunks,
-            tool_calls=[ToolCall(call.name, call.arguments, call.tool_call_id) for call in recorded.tool_calls],
-            attachments=[
-                attachment(each.type, each.url, contents[each.sha256] if each.sha256 else None)
-                for each in recorded.attachments
-            ],
-            usage={"input_tokens": usage.input, "output_tokens": usage.output, "details": copy.deepcopy(usage.details)},
+            tool_calls=tool_calls,
+            attachments=attachments,
+            usage={
+                "input_tokens": recorded.usage.input,
+                "output_tokens": recorded.usage.output,
+                "details": copy.deepcopy(recorded.usage.details),
+            },
             resolved_model=recorded.resolved_model,
             error=error,
             error_after=None if error is None else len(chunks),
         )
-        for call, made in zip(self.tool_calls, recorded.tool_calls, strict=True):
-            vars(call).update(copy.deepcopy(made.attributes))
-        self.__dict__.update(response_json=recorded.raw, attributes=recorded.attributes)
-        self.__dict__.update(_recorded=recorded, _encoded=encoded, _wants_json=wants_json, _overrun=overrun)
+        for tool_call, recorded_call in zip(self.tool_calls, recorded.tool_calls, strict=True):
+            vars(tool_call).update(copy.deepcopy(recorded_call.attributes))
+        # Not by assignment, because a reply is immutable.
+        self.__dict__.update(
+            response_json=recorded.raw,
+            attributes=recorded.attributes,
+            _recorded=recorded,
+            _encoded=encoded,
+            _wants_json=wants_json,
+            _on_overrun=on_overrun,
+        )
 
     def stream(self, stream: bool) -> Iterable[Any]:
-        """The chunks as they came; where the application stopped reading when they were recorded, no more."""
+        """Return the recorded chunks; reading on raises where the application stopped reading."""
         chunks = self.chunks or ()
-        return self._until_the_end(chunks) if self._recorded.unfinished else chunks
+        return self._raise_after(chunks) if self._recorded.unfinished else chunks
 
     def exception(self) -> BaseException:
-        """The error, with its cause."""
+        """Return the recorded exception, with its cause."""
         assert isinstance(self.error, BaseException)
         return self.error
 
     def over_http(self) -> Received | None:
-        """How the answer, or the error in place of one, came over HTTP."""
-        recorded, http, error = self._recorded, self._recorded.http, self._recorded.error
-        if error is not None and "status_code" in error and not recorded.events:
-            body = error.get("content")
-            if body is not None:
-                return Received(None, False, error["status_code"], error.get("headers") or {}, body, False)
-        if http is None:
+        """Return the HTTP response, or None if the call was not made over HTTP."""
+        recorded, error = self._recorded, self._recorded.error
+        is_http_error = error is not None and "status_code" in error and not recorded.events
+        if error is not None and is_http_error and error.get("content") is not None:
+            return Received(
+                api=None,
+                streamed=False,
+                status=error["status_code"],
+                headers=error.get("headers") or {},
+                body=error["content"],
+                unfinished=False,
+            )
+        if recorded.http is None:
             return None
-        body = copy.deepcopy(recorded.raw)
-        return Received(http.api, http.streamed, 200, http.headers, body, recorded.unfinished)
+        return Received(
+            api=recorded.http.api,
+            streamed=recorded.http.streamed,
+            status=200,
+            headers=recorded.http.headers,
+            body=copy.deepcopy(recorded.raw),
+            unfinished=recorded.unfinished,
+        )
 
     def sent(self, before: Any) -> Any:
-        """What the plugin said it sent."""
-        return prompt_json.restored(self._recorded, before, self._encoded)
+        """Return the payload that the plugin sent when the call was recorded.
 
-    def _until_the_end(self, chunks: Iterable[Any]) -> Iterator[Any]:
+        Args:
+            before: the payload of the call before in the conversation.
+        """
+        return restore_prompt_json(self._recorded, before, self._encoded)
+
+    def _raise_after(self, chunks: Iterable[Any]) -> Iterator[Any]:
         yield from chunks
         error = CassetteMiss(
-            "When this call was recorded, the application stopped reading here, so there is no more. "
-            f"Record it anew: {recording_command('rewrite')}"
+            "When this call was recorded, the application stopped reading here, so the rest is not "
+            f"in the cassette. Record it again: {get_recording_command('rewrite')}"
         )
-        self._overrun(error)
+        self._on_overrun(error)
         raise error
 
     @property
     def outcome(self) -> Any:
-        """What the history shows as the response: the text, or its data where these were asked for."""
+        """The response as the history shows it: text, or data if the call has a schema."""
         if self.error is not None and not self.content:
             return None
-        text = self.content
         if self._wants_json:
             with contextlib.suppress(json.JSONDecodeError):
-                return json.loads(text)
-        return text
+                return json.loads(self.content)
+        return self.content
 
 
-def _pieces(event: schema.Event) -> Iterator[str | Event]:
-    traits = event.model_dump(exclude={"text", "chunks", "later"}, exclude_defaults=True)
-    lengths = event.chunks if event.chunks and sum(event.chunks) == len(event.text) else [len(event.text)]
+def _split_event(event: schema.RecordedEvent) -> Iterator[str | Event]:
+    """Yield the stream events that were recorded as one, or texts if they have nothing else."""
+    fields = event.model_dump(exclude={"text", "chunks", "later"}, exclude_defaults=True)
+    lengths = event.chunks
+    # They differ if somebody edited the text in the file.
+    if sum(lengths) != len(event.text) or not lengths:
+        lengths = [len(event.text)]
     for length, end in zip(lengths, accumulate(lengths), strict=True):
-        piece = event.text[end - length : end]
+        chunk = event.text[end - length : end]
+        # Each has copies of its own, which the application may change.
+        own_fields = {"type": "text", **copy.deepcopy(fields)}
         if event.later is not None:
-            completed = CompletedEvent(**{"type": "text", **copy.deepcopy(traits)}, chunk=piece)
+            completed = CompletedEvent(**own_fields, chunk=chunk)
             completed.later = event.later
             yield completed
+        elif fields:
+            yield Event(**own_fields, chunk=chunk)
         else:
-            yield Event(**{"type": "text", **copy.deepcopy(traits)}, chunk=piece) if traits else piece
+            yield chunk

@@ -1,11 +1,10 @@
-"""What a cassette file holds."""
+"""Data models of a cassette file."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pydantic
@@ -14,10 +13,10 @@ from llm_mock.core.request import described_tool, plain
 from llm_mock.support.numbers import check_finite
 
 if TYPE_CHECKING:
-    from llm_mock.core.request import Request as AskedRequest
+    from llm_mock.core.request import Request
 
 VERSION = 2
-"""What is written. Files of version 1 do not say how many calls they hold."""
+"""The version that is written. Files of version 1 have no count of their calls."""
 
 Count = Annotated[int, pydantic.Field(ge=0)]
 JSON = Annotated[Any, pydantic.AfterValidator(check_finite)]
@@ -27,117 +26,148 @@ JSONObject = Annotated[dict[str, Any], pydantic.AfterValidator(check_finite)]
 RequestPart = Literal["model", "turn", "system", "prompt", "options", "schema", "tools"]
 
 
-class _Strict(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", populate_by_name=True, protected_namespaces=())
+class _StrictModel(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+        # By default pydantic warns of fields whose names begin with `model_`.
+        protected_namespaces=(),
+    )
 
-    def plain(self) -> dict[str, Any]:
-        """As JSON values, without what is at its default."""
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON values, without those at their default."""
         return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
 
-class Tool(_Strict):
-    """A tool that was offered."""
+class RecordedTool(_StrictModel):
+    """A tool that was offered to the model."""
 
     name: str
     description: str | None = None
     input_schema: dict[str, Any] = {}
 
     @classmethod
-    def of(cls, tool: Any) -> Tool:
-        """One as the core has it."""
-        return cls(**{name: value for name, value in described_tool(tool).items() if value is not None})
+    def from_tool(cls, tool: Any) -> RecordedTool:
+        """Convert a tool of a request."""
+        fields = described_tool(tool)
+        # The defaults stand for what is None.
+        given = {name: value for name, value in fields.items() if value is not None}
+        return cls(**given)
 
 
-class ToolResult(_Strict):
-    """What a tool had given."""
+class RecordedToolResult(_StrictModel):
+    """A result of a tool that was sent to the model."""
 
     name: str
     output: str
-    attachments: list[Attachment] = []
+    attachments: list[RecordedAttachment] = []
 
     @classmethod
-    def of(cls, result: Any) -> ToolResult:
-        """One as the core has it."""
-        sent = [Attachment.sent(attachment) for attachment in getattr(result, "attachments", None) or ()]
-        return cls(name=result.name or "", output=str(result.output), attachments=sent)
+    def from_result(cls, result: Any) -> RecordedToolResult:
+        """Convert a tool result of a request."""
+        # Tool results have attachments in newer versions of `llm` alone.
+        attachments = getattr(result, "attachments", None) or ()
+        return cls(
+            name=result.name or "",
+            output=str(result.output),
+            attachments=[RecordedAttachment.from_sent(attachment) for attachment in attachments],
+        )
 
 
-class Attachment(_Strict):
-    """An attachment: what was sent, by its hash; what came back, in the file or beside it."""
+class RecordedAttachment(_StrictModel):
+    """An attachment: of one that was sent the hash, of one that was received the content, too."""
 
     type: str | None = None
     url: str | None = None
     sha256: str | None = None
     bytes: Count | None = None
-    """Its size."""
+    """The size."""
     content: str | None = None
-    """The content of a small one that came back, as base64."""
+    """The content of a small received attachment, as base64."""
     file: str | None = None
-    """The name of the file beside the cassette that holds a larger one that came back."""
+    """The name of the file beside the cassette with the content of a larger received attachment."""
 
     @classmethod
-    def sent(cls, attachment: Any) -> Attachment:
-        """One that the application sent."""
+    def from_sent(cls, attachment: Any) -> RecordedAttachment:
+        """Convert an attachment that the application sent."""
         if attachment.url:
             return cls(type=attachment.type, url=attachment.url)
         content = attachment.content_bytes()
-        return cls(type=attachment.type or attachment.resolve_type(), sha256=digest(content), bytes=len(content))
+        return cls(
+            type=attachment.type or attachment.resolve_type(),
+            sha256=hash_content(content),
+            bytes=len(content),
+        )
 
     @classmethod
-    def received(cls, attachment: Any) -> Attachment:
-        """One that came back; its content is kept beside it."""
-        known, content = cls(type=attachment.type, url=attachment.url), attachment.content
-        return known.model_copy(update={"sha256": digest(content), "bytes": len(content)}) if content else known
+    def from_received(cls, attachment: Any) -> RecordedAttachment:
+        """Convert an attachment of a response, without its content."""
+        content = attachment.content
+        if not content:
+            return cls(type=attachment.type, url=attachment.url)
+        return cls(
+            type=attachment.type,
+            url=attachment.url,
+            sha256=hash_content(content),
+            bytes=len(content),
+        )
 
 
-class Request(_Strict):
-    """What was asked."""
+class RecordedRequest(_StrictModel):
+    """The request of a recorded call."""
 
     model: str
     turn: Annotated[int, pydantic.Field(ge=1)] = 1
     system: str = ""
     prompt: str = ""
-    tool_results: list[ToolResult] = []
-    attachments: list[Attachment] = []
+    tool_results: list[RecordedToolResult] = []
+    attachments: list[RecordedAttachment] = []
     messages: list[dict[str, Any]] = []
-    """What the application itself gave as the history of the conversation."""
+    """The history of the conversation, if the application itself passed it."""
     options: JSONObject = {}
     schema_: dict[str, Any] | None = pydantic.Field(default=None, alias="schema")
-    tools: list[Tool] = []
+    tools: list[RecordedTool] = []
 
     @classmethod
-    def of(cls, request: AskedRequest) -> Request:
-        """What a call asked; the history that a conversation gave it was recorded before."""
+    def from_request(cls, request: Request) -> RecordedRequest:
+        """Convert a request, without the history that calls before it have recorded."""
+        options = request.common_options()
         return cls(
             model=request.model_id,
             turn=request.turn,
             system=request.system_message(),
             prompt=request.prompt,
-            tool_results=[ToolResult.of(result) for result in request.tool_results],
-            attachments=[Attachment.sent(attachment) for attachment in request.attachments],
-            messages=list(_without_what_is_asked(request.given_messages(), request.prompt)),
-            options={name: value for name, value in request.common_options().items() if value is not None},
+            tool_results=[
+                RecordedToolResult.from_result(result) for result in request.tool_results
+            ],
+            attachments=[
+                RecordedAttachment.from_sent(attachment) for attachment in request.attachments
+            ],
+            messages=_remove_prompt(request.given_messages(), request.prompt),
+            options={name: value for name, value in options.items() if value is not None},
             schema=plain(request.schema) or None,
-            tools=[Tool.of(tool) for tool in request.tools],
+            tools=[RecordedTool.from_tool(tool) for tool in request.tools],
         )
 
-    def part(self, name: str) -> Any:
-        """One of the parts by which a call is found."""
+    def get_part(self, name: RequestPart) -> Any:
+        """Return one of the parts that calls are matched by, as a JSON value."""
         if name == "prompt":
-            results, attachments = [each.plain() for each in self.tool_results], [a.plain() for a in self.attachments]
+            results = [result.to_json() for result in self.tool_results]
+            attachments = [attachment.to_json() for attachment in self.attachments]
             return [self.messages, self.prompt, results, attachments]
         if name == "tools":
-            return [tool.plain() for tool in self.tools]
+            return [tool.to_json() for tool in self.tools]
+        # pydantic has a method `schema`, so the field has another name.
         return getattr(self, "schema_" if name == "schema" else name)
 
 
-class Event(_Strict):
-    """Consecutive stream events of one kind, with their text together."""
+class RecordedEvent(_StrictModel):
+    """Consecutive stream events of one kind, with their texts joined."""
 
     type: Literal["text", "reasoning", "tool_call_name", "tool_call_args", "tool_result"] = "text"
     text: str = ""
     chunks: list[Count] = []
-    """The length of each piece; empty for one piece, and ignored when the text was edited."""
+    """The length of each chunk; empty for one chunk, and ignored when the text was edited."""
     tool_call_id: str | None = None
     tool_name: str | None = None
     server_executed: bool = False
@@ -146,20 +176,20 @@ class Event(_Strict):
     message_index: int = 0
     provider_metadata: dict[str, Any] | None = None
     later: dict[str, Any] | None = None
-    """Fields of the stream event that the plugin completed when the answer had ended."""
+    """Fields of the stream event that the plugin set after it had yielded the event."""
 
 
-class ToolCall(_Strict):
+class RecordedToolCall(_StrictModel):
     """A tool call that the model made."""
 
     name: str
     arguments: JSONObject = {}
     tool_call_id: str | None = None
     attributes: dict[str, Any] = {}
-    """What the plugin put on it for the next turn."""
+    """Attributes that the plugin set on the call for the next turn."""
 
 
-class Usage(_Strict):
+class RecordedUsage(_StrictModel):
     """The tokens that the provider counted."""
 
     input: Count | None = None
@@ -167,100 +197,115 @@ class Usage(_Strict):
     details: JSONObject | None = None
 
 
-class HTTP(_Strict):
-    """How an answer came over HTTP, where an SDK asked; `json` is its body then, with `…` for the texts of `events`."""
+class RecordedHTTP(_StrictModel):
+    """The HTTP response to a call by an SDK.
+
+    The field `json` of the recorded response is its body, with `…` for the texts of `events`.
+    """
 
     api: Literal["chat.completions", "responses", "messages", "generate_content"]
-    """Which API was asked."""
+    """The API that was called."""
     streamed: bool = False
-    """Whether `json` is the list of the server-sent events."""
+    """Whether `json` is a list of server-sent events."""
     headers: dict[str, str] = {}
 
     @pydantic.field_validator("headers")
     @classmethod
-    def _can_be_sent(cls, headers: dict[str, str]) -> dict[str, str]:
+    def _check_headers(cls, headers: dict[str, str]) -> dict[str, str]:
         for name, value in headers.items():
-            if not re.fullmatch(r"[!-~]+", name) or not re.fullmatch(r"[\t -~\x80-\xff]*", value):
-                raise ValueError(f"the header {name!r} has a character that no header can have")
+            has_valid_name = re.fullmatch(r"[!-~]+", name)
+            has_valid_value = re.fullmatch(r"[\t -~\x80-\xff]*", value)
+            if not has_valid_name or not has_valid_value:
+                raise ValueError(f"the header {name!r} has a character that headers cannot have")
         return headers
 
 
-class Response(_Strict):
-    """What was answered."""
+class RecordedResponse(_StrictModel):
+    """The response of a recorded call."""
 
-    events: list[Event] = []
-    tool_calls: list[ToolCall] = []
-    attachments: list[Attachment] = []
-    usage: Usage = Usage()
+    events: list[RecordedEvent] = []
+    tool_calls: list[RecordedToolCall] = []
+    attachments: list[RecordedAttachment] = []
+    usage: RecordedUsage = RecordedUsage()
     resolved_model: str | None = None
     raw: JSON = pydantic.Field(default=None, alias="json")
     """The provider's payload."""
     prompt_json: JSON = None
-    """What the plugin says it sent."""
+    """The payload that was sent, as far as the plugin reports it."""
     prompt_json_repeats: dict[str, Count] = {}
-    """How many items each of its lists begins with that were sent by the call before; they are left out."""
+    """The number of items, by list, that are left out because the call before sent them."""
     attributes: dict[str, Any] = {}
-    """What else the plugin put on the response, under names of its own."""
-    http: HTTP | None = None
+    """Other attributes that the plugin set on the response."""
+    http: RecordedHTTP | None = None
     error: dict[str, Any] | None = None
-    """The exception that was raised, after the events; its `class` is its type."""
+    """The exception that was raised after the events; see `exceptions.describe`."""
     unfinished: bool = False
-    """The application stopped reading here."""
+    """Whether the application stopped reading here."""
 
     @pydantic.field_validator("error")
     @classmethod
-    def _has_a_type(cls, error: dict[str, Any] | None) -> dict[str, Any] | None:
+    def _check_error(cls, error: dict[str, Any] | None) -> dict[str, Any] | None:
         if error is None:
             return error
-        kind = error.get("class")
-        if isinstance(kind, str) and kind:
-            return error
-        if kind is None and isinstance(error.get("status_code"), int):  # of an SDK that is not known
-            return error
-        raise ValueError("'class' is missing, the type of the exception, such as ValueError or openai:RateLimitError")
+        class_name = error.get("class")
+        # An error that came over HTTP has no class if its SDK is unknown.
+        is_http_error = class_name is None and isinstance(error.get("status_code"), int)
+        has_class = isinstance(class_name, str) and class_name != ""
+        if not is_http_error and not has_class:
+            raise ValueError(
+                "'class' is missing, the type of the exception, such as ValueError or "
+                "openai:RateLimitError"
+            )
+        return error
 
     @pydantic.model_validator(mode="after")
-    def _has_its_events(self) -> Response:
-        if self.http is not None and self.http.streamed and not isinstance(self.raw, list):
-            raise ValueError("`json` should be the list of the server-sent events, as `http` says `streamed: true`")
+    def _check_streamed_body(self) -> RecordedResponse:
+        is_streamed = self.http is not None and self.http.streamed
+        if is_streamed and not isinstance(self.raw, list):
+            raise ValueError(
+                "`json` must be the list of the server-sent events, because `http` has "
+                "`streamed: true`"
+            )
         return self
 
 
-class Call(_Strict):
-    """One recorded call."""
+class RecordedCall(_StrictModel):
+    """A recorded call."""
 
-    request: Request
-    response: Response
+    request: RecordedRequest
+    response: RecordedResponse
 
 
-class CassetteFile(_Strict):
-    """The whole file."""
+class CassetteFile(_StrictModel):
+    """The content of a cassette file."""
 
     version: Literal[1, 2]
     incomplete: bool = False
-    """The test that recorded the calls failed, so there may be more to record."""
-    calls: list[Call] = []
+    """Whether the test that recorded the calls failed, so that some may be missing."""
+    calls: list[RecordedCall] = []
     count: int | None = None
-    """How many calls there are, as the last line from version 2 on; without it a file that was cut off could be one."""
+    """The number of calls. It is on the last line, so that a file that was cut off is noticed."""
 
 
-def digest(content: bytes) -> str:
-    """The hash by which a cassette knows the content of an attachment."""
+def hash_content(content: bytes) -> str:
+    """Return the hash that identifies the content of an attachment in a cassette."""
     return hashlib.sha256(content).hexdigest()
 
 
-def whole_history(request: AskedRequest) -> list[dict[str, Any]]:
-    """The messages before what is asked now, also where a conversation gave them."""
+def get_history(request: Request) -> list[dict[str, Any]]:
+    """Return all messages before the prompt, including those of the conversation."""
     messages = [message for message in request.messages() if message["role"] != "system"]
-    return list(_without_what_is_asked(messages, request.prompt))
+    return _remove_prompt(messages, request.prompt)
 
 
-def _without_what_is_asked(messages: list[dict[str, Any]], prompt: str) -> Iterator[dict[str, Any]]:
-    """Messages without the text that is asked now, and with the hash of an attachment for its content."""
-    for position, message in enumerate(messages, start=1):
+def _remove_prompt(messages: list[dict[str, Any]], prompt: str) -> list[dict[str, Any]]:
+    """Return messages without the prompt at their end, and with hashes in place of contents."""
+    for message in messages:
         for part in message["parts"]:
-            if content := part.get("attachment", {}).pop("content", None):
-                part["attachment"]["sha256"] = digest(base64.b64decode(content))
-        asked_now = {"role": "user", "parts": [{"type": "text", "text": prompt}]}
-        if position < len(messages) or message != asked_now:
-            yield message
+            content = part.get("attachment", {}).pop("content", None)
+            if content:
+                part["attachment"]["sha256"] = hash_content(base64.b64decode(content))
+    prompt_message = {"role": "user", "parts": [{"type": "text", "text": prompt}]}
+    if messages and messages[-1] == prompt_message:
+        return messages[:-1]
+    return messages

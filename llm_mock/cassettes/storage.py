@@ -1,4 +1,4 @@
-"""Reading and writing cassette files."""
+"""Read and write cassette files."""
 
 from __future__ import annotations
 
@@ -9,110 +9,142 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, overload
 
 from llm_mock.cassettes import schema
-from llm_mock.cassettes.record_modes import recording_command
+from llm_mock.cassettes.record_modes import get_recording_command
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.support import files
 from llm_mock.support.text import shown_path
 from llm_mock.support.yaml_files import Document, Inline, InlineFields, dump, parse
 from llm_mock.support.yaml_files import read as read_text
 
-LARGEST_INLINE = 4096
-"""The size in bytes up to which an attachment that came back is kept in the file itself."""
-LARGEST_CASSETTE = 1_000_000_000
-"""How many bytes a cassette may have."""
+MAX_INLINE_SIZE = 4096
+"""The size in bytes up to which the content of an attachment is in the cassette itself."""
+MAX_CASSETTE_SIZE = 1_000_000_000
+"""The size in bytes up to which files are read."""
 HEADER = (
     "# Recorded by pytest-llm-mock. To record it anew: pytest --llm-mock-record=rewrite "
     "(llm-mock test --cassette --record rewrite)\n"
 )
-VOLATILE = {
+VOLATILE_FIELDS = {
     *("id", "tool_call_id", "call_id", "request_id", "system_fingerprint"),
     *("created", "created_at", "completed_at"),
+    # The same text may come in other chunks.
+    "chunks",
 }
-"""Fields that differ whenever the same answer is given again."""
+"""Fields that may differ between two recordings of the same response."""
+
+# A file that was cut off, or edited by hand, may lack the header.
+_CASSETTE_START = re.compile(
+    r'^(?:# Recorded by pytest-llm-mock|[{"]*(?:version"?: *\d+, *"?)?calls"?:)', re.MULTILINE
+)
+_VCR_START = re.compile(r"^interactions:", re.MULTILINE)
+# A marker of the start or the end of a YAML document.
+_DOCUMENT_MARKER = re.compile(r"^(?:\.\.\.|---)(?=\s|$)", re.MULTILINE)
+_FINAL_DOCUMENT_END = re.compile(r"^\.\.\.\s*\Z", re.MULTILINE)
+_FIRST_CALL = re.compile(r"^( *)- ", re.MULTILINE)
+_NEXT_KEY = re.compile(r"^\w", re.MULTILINE)
+
+GetKey = Callable[[schema.RecordedRequest], str]
 
 
-_OURS = re.compile(r'^(?:# Recorded by pytest-llm-mock|[{"]*(?:version"?: *\d+, *"?)?calls"?:)', re.MULTILINE)
+class RecordedCalls(Sequence[schema.RecordedCall]):
+    """The calls of a cassette, which are parsed when they are accessed.
 
-Key = Callable[[schema.Request], str]
+    As objects the calls of a large cassette would take a gigabyte of memory, and garbage collection
+    would take most of the time.
 
-
-class Calls(Sequence[schema.Call]):
-    """Calls by their texts, each beginning with `- `; each is made of its text when it is asked for.
-
-    As objects those of a large cassette take a gigabyte, and collecting garbage takes most of the time.
+    Args:
+        path: the cassette.
+        texts: the YAML of each call, a list with one item.
     """
 
     def __init__(self, path: Path, texts: Sequence[str] = ()) -> None:
-        self._path, self.texts = path, texts
+        self._path = path
+        self.texts = texts
 
     def __len__(self) -> int:
         return len(self.texts)
 
     @overload
-    def __getitem__(self, position: int) -> schema.Call: ...
+    def __getitem__(self, position: int) -> schema.RecordedCall: ...
     @overload
-    def __getitem__(self, position: slice) -> Calls: ...
-    def __getitem__(self, position: int | slice) -> schema.Call | Calls:
+    def __getitem__(self, position: slice) -> RecordedCalls: ...
+    def __getitem__(self, position: int | slice) -> schema.RecordedCall | RecordedCalls:
         if isinstance(position, slice):
-            return Calls(self._path, self.texts[position])
+            return RecordedCalls(self._path, self.texts[position])
         (call,) = parse(self._path, self.texts[position]).data
-        return schema.Call.model_validate(call)
+        return schema.RecordedCall.model_validate(call)
 
 
-class Content(NamedTuple):
-    """What a cassette holds: its calls, the key by which each is found, and their attachments' content by hash."""
+class CassetteContent(NamedTuple):
+    """The content of a cassette.
 
-    calls: Calls
+    Attributes:
+        calls: the recorded calls.
+        keys: the key of each call, by which it is found.
+        contents: the contents of received attachments, by hash.
+        incomplete: whether the test that recorded the calls failed.
+    """
+
+    calls: RecordedCalls
     keys: Sequence[str] = ()
     contents: Mapping[str, bytes] = MappingProxyType({})
     incomplete: bool = False
 
 
-def read(path: Path, key: Key, tolerant: bool = False) -> Content:
-    """Read a cassette; the `InvalidFile` for one that is none names the line.
+def read_cassette(path: Path, get_key: GetKey, tolerant: bool = False) -> CassetteContent:
+    """Read and validate a cassette.
 
     Args:
-        key: by what a call is found.
-        tolerant: take a damaged cassette as empty; it is about to be replaced.
+        path: the file.
+        get_key: returns the key by which a call is found.
+        tolerant: treat a damaged cassette as empty, because it is about to be replaced.
+
+    Raises:
+        InvalidFile: it is not a valid cassette; the message names the line.
     """
     try:
-        text = read_text(path, LARGEST_CASSETTE)
+        text = read_text(path, MAX_CASSETTE_SIZE)
         _check_end(path, text)
         try:
-            return _read_call_by_call(path, text, key)
-        except (InvalidFile, TypeError, ValueError):  # an error of pydantic is a ValueError
-            return _read_as_a_whole(path, text, key)  # which says the line of what is wrong
+            return _read_call_by_call(path, text, get_key)
+        except (InvalidFile, TypeError, ValueError):
+            # An error of pydantic is a ValueError. The lines are right only in the whole file.
+            return _read_whole(path, text, get_key)
     except InvalidFile as error:
-        refuse_foreign(path)
+        # The file of another tool is refused even if cassettes are to be replaced.
+        refuse_foreign_file(path)
         if tolerant:
-            return Content(Calls(path))
-        raise InvalidFile(f"{error}\nCorrect the cassette, or record it anew: {recording_command('rewrite')}") from None
+            return CassetteContent(RecordedCalls(path))
+        command = get_recording_command("rewrite")
+        raise InvalidFile(f"{error}\nCorrect the cassette, or record it again: {command}") from None
 
 
 def is_cassette(path: Path) -> bool:
-    """Whether a file is a cassette of ours, whole or damaged, by how it begins."""
-    return bool(_OURS.search(_beginning(path)))
+    """Return whether a file begins as a cassette, which may be damaged."""
+    beginning = _read_beginning(path)
+    return _CASSETTE_START.search(beginning) is not None
 
 
-def refuse_foreign(path: Path) -> None:
-    """Raise an InvalidFile for a file that is not ours, but, for example, a cassette of VCR."""
+def refuse_foreign_file(path: Path) -> None:
+    """Raise an InvalidFile if a file is not a cassette of this package, but for example VCR's."""
     __tracebackhide__ = True
-    beginning = _beginning(path)
-    if beginning.strip() and not _OURS.search(beginning):
-        what = "a cassette of VCR" if re.search(r"^interactions:", beginning, re.MULTILINE) else "another file"
-        raise InvalidFile(
-            f"{path}:1: is no cassette of pytest-llm-mock, but {what}, and stays as it is. "
-            "Give the test a cassette of its own: @pytest.mark.llm_mock_cassette('another_name')"
-        )
+    beginning = _read_beginning(path)
+    if not beginning.strip() or _CASSETTE_START.search(beginning):
+        return
+    kind = "a cassette of VCR" if _VCR_START.search(beginning) else "another file"
+    raise InvalidFile(
+        f"{path}:1: is not a cassette of pytest-llm-mock, but {kind}, and stays as it is. "
+        "Give the test a cassette of its own: @pytest.mark.llm_mock_cassette('another_name')"
+    )
 
 
-def _beginning(path: Path) -> str:
+def _read_beginning(path: Path) -> str:
+    # Not from pipes and devices, which may block.
     if not os.path.isfile(path):
         return ""
     with open(path, "rb") as file:
@@ -120,193 +152,296 @@ def _beginning(path: Path) -> str:
 
 
 def _check_end(path: Path, text: str) -> None:
-    """Refuse a file of which the end is missing."""
-    if re.search(r"^version: 2\b", text, re.MULTILINE) and not re.search(r"^count: *\d", text, re.MULTILINE):
-        last = len(text.splitlines())
-        raise InvalidFile(
-            f"{path}:{last}: is cut off here: it does not end with the line that says its `count` of calls"
-        )
+    """Raise an InvalidFile if the end of the file is missing."""
+    has_count = re.search(r"^count: *\d", text, re.MULTILINE)
+    # Files of version 1 have no count.
+    if has_count or not re.search(r"^version: 2\b", text, re.MULTILINE):
+        return
+    last_line = len(text.splitlines())
+    raise InvalidFile(
+        f"{path}:{last_line}: is cut off here: the last line, with the `count` of calls, is missing"
+    )
 
 
-def _read_call_by_call(path: Path, text: str, key: Key) -> Content:
-    """The content of a file in which each call begins with `- ` on a line of its own, all equally far to the right."""
-    text = re.sub(r"^\.\.\.\s*\Z", "", text, flags=re.MULTILINE)
-    first = re.search(r"^( *)- ", text, re.MULTILINE)
-    if first is None or re.search(r"^(?:\.\.\.|---)(?=\s|$)", text, re.MULTILINE):  # between calls it would be lost
-        return _read_as_a_whole(path, text, key)
-    after = re.compile(r"^\w", re.MULTILINE).search(text, first.end())
-    start, indent, end = first.start(), first[1], after.start() if after else len(text)
-    texts = re.split(rf"^(?={indent}- )", text[start:end], flags=re.MULTILINE)[1:]
-    document = parse(path, f"{text[:start]}{texts[0]}\n{text[end:]}")
+def _read_call_by_call(path: Path, text: str, get_key: GetKey) -> CassetteContent:
+    """Read a file in the layout in which we write it, with little memory.
+
+    Each call must begin with `- ` on a line of its own, with the same indent.
+    """
+    text = _FINAL_DOCUMENT_END.sub("", text)
+    first_call = _FIRST_CALL.search(text)
+    # A marker between calls would go unnoticed, as only the text around them is parsed as one.
+    if first_call is None or _DOCUMENT_MARKER.search(text):
+        return _read_whole(path, text, get_key)
+    start, indent = first_call.start(), first_call[1]
+    next_key = _NEXT_KEY.search(text, first_call.end())
+    end = next_key.start() if next_key else len(text)
+    head, list_of_calls, tail = text[:start], text[start:end], text[end:]
+    # The split begins with an empty text before the first call.
+    _, *texts = re.split(rf"^(?={indent}- )", list_of_calls, flags=re.MULTILINE)
+    document = parse(path, f"{head}{texts[0]}\n{tail}")
     if indent:
-        texts = [re.sub(f"^{indent}", "", each, flags=re.MULTILINE) for each in texts]
-    return _content(document, Calls(path, texts), key)
+        texts = [re.sub(f"^{indent}", "", call, flags=re.MULTILINE) for call in texts]
+    return _build_content(document, RecordedCalls(path, texts), get_key)
 
 
-def _read_as_a_whole(path: Path, text: str, key: Key) -> Content:
+def _read_whole(path: Path, text: str, get_key: GetKey) -> CassetteContent:
     document = parse(path, text)
     _check_version(document)
     calls = document.as_model(schema.CassetteFile).calls
-    return _content(document, Calls(path, [_text(call.plain()) for call in calls]), key)
+    texts = [_dump_call(call.to_json()) for call in calls]
+    return _build_content(document, RecordedCalls(path, texts), get_key)
 
 
-def _content(document: Document, calls: Calls, key: Key) -> Content:
-    """The content of a cassette, by a document that may hold only the first of its calls."""
+def _build_content(document: Document, calls: RecordedCalls, get_key: GetKey) -> CassetteContent:
+    """Return the content of a cassette.
+
+    Args:
+        document: the file, or the part of it with only the first of its calls.
+        calls: all its calls.
+        get_key: returns the key by which a call is found.
+    """
     _check_version(document)
     file = document.as_model(schema.CassetteFile)
     if file.version > 1 and file.count != len(calls):
         raise document.error(
-            f"says that there are {file.count} calls, and there are {len(calls)}: if none was lost, write {len(calls)}",
+            f"says that there are {file.count} calls, but there are {len(calls)}. "
+            f"If none was lost, write {len(calls)}",
             ["count"],
         )
     keys: list[str] = []
     contents: dict[str, bytes] = {}
     for position, call in enumerate(calls):
-        keys.append(key(call.request))
-        contents.update(_contents(document, position, call))
-    return Content(calls, keys, contents, file.incomplete)
+        key = get_key(call.request)
+        keys.append(key)
+        contents.update(_read_attachments(document, position, call))
+    return CassetteContent(calls, keys, contents, file.incomplete)
 
 
 def _check_version(document: Document) -> None:
     data = document.data
     if not isinstance(data, dict):
-        raise document.error("is no cassette: it should hold `version` and `calls`")
-    version, known = data.get("version"), schema.VERSION
+        raise document.error("is not a cassette: it must have `version` and `calls`")
+    version = data.get("version")
     if version is None:
-        raise document.error(f"is no cassette: `version: {known}` is missing", ["version"])
-    if isinstance(version, bool) or version not in range(1, known + 1):
-        problem = f"has version {version!r}, and this version of pytest-llm-mock reads versions 1 to {known}"
+        problem = f"is not a cassette: `version: {schema.VERSION}` is missing"
         raise document.error(problem, ["version"])
+    if isinstance(version, bool) or version not in range(1, schema.VERSION + 1):
+        raise document.error(
+            f"has version {version!r}, and this version of pytest-llm-mock reads versions 1 to "
+            f"{schema.VERSION}",
+            ["version"],
+        )
 
 
-def _contents(document: Document, position: int, call: schema.Call) -> Iterator[tuple[str, bytes]]:
+def _read_attachments(
+    document: Document, position: int, call: schema.RecordedCall
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the hash and the content of each received attachment of a call."""
     for number, attachment in enumerate(call.response.attachments):
-        if attachment.sha256:
-            where: list[str | int] = ["calls", position, "response", "attachments", number]
-            yield attachment.sha256, _attached(document, attachment, where)
+        digest = attachment.sha256
+        if digest:
+            keys: list[str | int] = ["calls", position, "response", "attachments", number]
+            content = _read_attachment(document, attachment, keys)
+            yield digest, content
 
 
-def _attached(document: Document, attachment: schema.Attachment, where: list[str | int]) -> bytes:
+def _read_attachment(
+    document: Document, attachment: schema.RecordedAttachment, keys: list[str | int]
+) -> bytes:
     try:
-        if attachment.file is not None:
-            content = files.read_file(document.path.parent / Path(attachment.file).name, LARGEST_CASSETTE)
-        else:
+        if attachment.file is None:
             content = base64.b64decode(attachment.content or "", validate=True)
+        else:
+            # The name alone, so that a cassette cannot make us read files elsewhere.
+            name = Path(attachment.file).name
+            path = document.path.parent / name
+            content = files.read_file(path, MAX_CASSETTE_SIZE)
     except (OSError, ValueError) as error:
-        raise document.error(f"the attachment cannot be read: {error}", where) from None
-    if schema.digest(content) != attachment.sha256:
-        raise document.error("the content of the attachment is not that of its sha256", where)
+        raise document.error(f"the attachment cannot be read: {error}", keys) from None
+    if schema.hash_content(content) != attachment.sha256:
+        raise document.error("the content of the attachment does not match its sha256", keys)
     if attachment.bytes is not None and attachment.bytes != len(content):
-        problem = f"the attachment has {len(content):,} bytes, and `bytes` says {attachment.bytes:,}"
-        raise document.error(problem, where)
+        problem = f"the attachment has {len(content):,} bytes, but `bytes` is {attachment.bytes:,}"
+        raise document.error(problem, keys)
     return content
 
 
-def write(
-    path: Path, calls: Iterable[schema.Call | str], contents: Mapping[str, bytes], incomplete: bool = False
+def write_cassette(
+    path: Path,
+    calls: Iterable[schema.RecordedCall | str],
+    contents: Mapping[str, bytes],
+    incomplete: bool = False,
 ) -> None:
-    """Write a cassette, or remove it when there are no calls.
+    """Write a cassette, or remove it if there are no calls.
 
     Args:
-        calls: each new, or as its text stood in the file.
-        contents: those of the attachments of new calls, by hash.
+        path: the file.
+        calls: new calls, and the texts of those that are in the file already.
+        contents: the contents of the attachments of new calls, by hash.
+        incomplete: whether the test that recorded the calls failed.
 
     Raises:
-        LLMMockError: that is not possible; an old file is as it was.
+        LLMMockError: it cannot be written; an old file is unchanged.
     """
-    beside: dict[str, bytes] = {}
+    attachments: dict[str, bytes] = {}
+    texts = []
     try:
-        texts = [call if isinstance(call, str) else _text(_plain(call, path, contents, beside)) for call in calls]
+        for call in calls:
+            if isinstance(call, schema.RecordedCall):
+                call = _dump_call(_place_attachments(call, path, contents, attachments))
+            texts.append(call)
+        count = f"count: {len(texts)}\n"
+        text = "".join([_dump_head(incomplete), *texts, count]).encode()
     except UnicodeEncodeError as error:
-        raise _not_written(path, error) from None
-    text = "".join(chain([_head(incomplete)], texts, [f"count: {len(texts)}\n"])).encode()
+        raise _build_write_error(path, error) from None
     try:
-        refuse_foreign(path)  # it may have come while the test ran
-        for name, content in beside.items():
-            if not (path.parent / name).exists():
-                files.write_atomically(path.parent / name, content)
+        # Another program may have written it since it was read.
+        refuse_foreign_file(path)
+        # Attachments first: a cassette never names a file that is missing.
+        _write_attachments(path.parent, attachments)
         if not texts:
             path.unlink(missing_ok=True)
         elif not path.exists() or path.read_bytes() != text:
             files.write_atomically(path, text)
-        for found in path.parent.glob(f"{glob.escape(path.stem)}.attachment-*"):
-            digest = re.match(r"\.attachment-[0-9a-f]{16}(?=\.)", found.name[len(path.stem) :])
-            if digest and not (texts and digest[0].encode() in text):
-                found.unlink()
+        _remove_unused_attachments(path, text if texts else b"")
     except (OSError, InvalidFile) as error:
-        raise _not_written(path, error, {path.name: text, **beside}) from None
+        raise _build_write_error(path, error, {path.name: text, **attachments}) from None
+
+
+def _write_attachments(folder: Path, attachments: Mapping[str, bytes]) -> None:
+    for name, content in attachments.items():
+        path = folder / name
+        # The name has the hash of the content, so an existing file has the same content.
+        if not path.exists():
+            files.write_atomically(path, content)
+
+
+def _remove_unused_attachments(path: Path, text: bytes) -> None:
+    """Remove the files of attachments that a cassette no longer names."""
+    for file in path.parent.glob(f"{glob.escape(path.stem)}.attachment-*"):
+        suffix = file.name[len(path.stem) :]
+        # Only names that we gave.
+        match = re.match(r"\.attachment-[0-9a-f]{16}(?=\.)", suffix)
+        if match and match[0].encode() not in text:
+            file.unlink()
 
 
 def check_writable(path: Path) -> None:
-    """Raise an LLMMockError before a real call is made whose answer could not be written."""
+    """Raise an LLMMockError if a cassette cannot be written, before a real call is made."""
     __tracebackhide__ = True
-    refuse_foreign(path)
+    refuse_foreign_file(path)
     try:
         files.check_writable(path)
     except OSError as error:
         raise LLMMockError(
-            f"No real call was made, because the cassette {shown_path(path)} cannot be written: {_reason(error)}. "
+            f"No real call was made, because the cassette {shown_path(path)} cannot be written: "
+            f"{_get_reason(error)}. "
             f"Make {shown_path(path.parent)} a folder that can be written, and record again."
         ) from None
 
 
-def _not_written(path: Path, error: Exception, contents: Mapping[str, bytes] | None = None) -> LLMMockError:
-    """The error for a cassette that could not be written; `contents` are kept among the temporary files."""
-    kept = ""
+def _build_write_error(
+    path: Path, error: Exception, contents: Mapping[str, bytes] | None = None
+) -> LLMMockError:
+    """Return the error for a cassette that cannot be written, after saving its content elsewhere.
+
+    Args:
+        path: the cassette.
+        error: the cause.
+        contents: the contents of the files to save in a temporary folder, by name. The calls may
+            have cost money.
+    """
+    message = (
+        f"The cassette {shown_path(path)} could not be written: {_get_reason(error)}. "
+        "An old file is unchanged."
+    )
+    if not contents:
+        return LLMMockError(message)
     try:
-        if contents:
-            folder = Path(tempfile.mkdtemp(prefix="recorded-cassette-"))
-            for name, content in contents.items():
-                files.write_atomically(folder / name, content, durable=False)
-            kept = f"\nWhat was recorded is in {folder}: move it to {shown_path(path.parent)}, or record it again."
-    except OSError as second:
-        kept = f"\nWhat was recorded is lost: {tempfile.gettempdir()} cannot be written either: {_reason(second)}."
+        folder = Path(tempfile.mkdtemp(prefix="recorded-cassette-"))
+        for name, content in contents.items():
+            files.write_atomically(folder / name, content, durable=False)
+    except OSError as second_error:
+        return LLMMockError(
+            f"{message}\nThe recorded calls are lost: {tempfile.gettempdir()} cannot be written "
+            f"either: {_get_reason(second_error)}."
+        )
     return LLMMockError(
-        f"The cassette {shown_path(path)} could not be written: {_reason(error)}. What was there is as it was.{kept}"
+        f"{message}\nThe recorded calls are in {folder}: move them to {shown_path(path.parent)}, "
+        "or record them again."
     )
 
 
-def _reason(error: Exception) -> str:
+def _get_reason(error: Exception) -> str:
     return str(getattr(error, "strerror", None) or error)
 
 
-def _head(incomplete: bool) -> str:
-    return HEADER + dump({"version": schema.VERSION, **({"incomplete": True} if incomplete else {})}) + "calls:\n"
+def _dump_head(incomplete: bool) -> str:
+    head: dict[str, Any] = {"version": schema.VERSION}
+    if incomplete:
+        head["incomplete"] = True
+    return f"{HEADER}{dump(head)}calls:\n"
 
 
-def _text(call: dict[str, Any]) -> str:
-    """A call as it stands in the file."""
-    for event in call["response"].get("events", []):
+def _dump_call(call: dict[str, Any]) -> str:
+    """Return the YAML of a call, as the only item of a list."""
+    response = call["response"]
+    for event in response.get("events", []):
         if "chunks" in event:
             event["chunks"] = Inline(event["chunks"])
-    if call["response"].get("http", {}).get("streamed") and isinstance(call["response"].get("json"), list):
-        call["response"]["json"] = [InlineFields(e) if isinstance(e, dict) else e for e in call["response"]["json"]]
+    is_streamed = response.get("http", {}).get("streamed")
+    body = response.get("json")
+    if is_streamed and isinstance(body, list):
+        # One server-sent event a line.
+        response["json"] = [
+            InlineFields(event) if isinstance(event, dict) else event for event in body
+        ]
     return dump([call])
 
 
-def _plain(call: schema.Call, path: Path, contents: Mapping[str, bytes], files: dict[str, bytes]) -> dict[str, Any]:
-    """A call as JSON values; what of it belongs beside the file is added to `files`."""
-    plain = call.plain()
-    for attachment in plain["response"].get("attachments", []):
-        if digest := attachment.get("sha256"):
-            attachment.pop("file", None)
-            attachment.pop("content", None)
-            if len(contents[digest]) <= LARGEST_INLINE:
-                attachment["content"] = base64.b64encode(contents[digest]).decode()
-            else:
-                suffix = mimetypes.guess_extension(attachment.get("type") or "") or ".bin"
-                attachment["file"] = f"{path.stem}.attachment-{digest[:16]}{suffix}"
-                files[attachment["file"]] = contents[digest]
-    return plain
+def _place_attachments(
+    call: schema.RecordedCall,
+    path: Path,
+    contents: Mapping[str, bytes],
+    files_beside: dict[str, bytes],
+) -> dict[str, Any]:
+    """Return a call as JSON, and add its large attachments to `files_beside`."""
+    json_call = call.to_json()
+    for attachment in json_call["response"].get("attachments", []):
+        digest = attachment.get("sha256")
+        if not digest:
+            continue
+        # It was read from another file if the calls of a cassette are imported.
+        attachment.pop("file", None)
+        attachment.pop("content", None)
+        content = contents[digest]
+        if len(content) <= MAX_INLINE_SIZE:
+            attachment["content"] = base64.b64encode(content).decode()
+        else:
+            suffix = mimetypes.guess_extension(attachment.get("type") or "") or ".bin"
+            name = f"{path.stem}.attachment-{digest[:16]}{suffix}"
+            attachment["file"] = name
+            files_beside[name] = content
+    return json_call
 
 
-def is_same_answer(old: schema.Call, new: schema.Call) -> bool:
-    """Whether two recordings of a call differ at most in what differs every time."""
-    return bool(_stable(old.response.plain()) == _stable(new.response.plain()))
+def has_same_response(old: schema.RecordedCall, new: schema.RecordedCall) -> bool:
+    """Return whether the responses of two calls are equal apart from volatile fields."""
+    old_response = _remove_volatile(old.response.to_json())
+    new_response = _remove_volatile(new.response.to_json())
+    return bool(old_response == new_response)
 
 
-def _stable(value: Any) -> Any:
-    if isinstance(value, dict):
-        kept = {name: item for name, item in value.items() if name not in VOLATILE and name != "chunks"}
-        return {name: item if name == "arguments" else _stable(item) for name, item in kept.items()}
-    return [_stable(item) for item in value] if isinstance(value, list) else value
+def _remove_volatile(value: Any) -> Any:
+    """Return a JSON value without the fields that differ between recordings."""
+    if isinstance(value, list):
+        return [_remove_volatile(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    stable = {}
+    for name, item in value.items():
+        if name not in VOLATILE_FIELDS:
+            # The arguments of a tool may have fields of the same names, which count.
+            stable[name] = item if name == "arguments" else _remove_volatile(item)
+    return stable

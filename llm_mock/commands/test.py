@@ -15,7 +15,7 @@ import click
 
 from llm_mock.agents.agent import Agent
 from llm_mock.agents.environment import hide_secrets_of
-from llm_mock.cassettes.record_modes import RecordMode, recorded_by
+from llm_mock.cassettes.record_modes import RecordMode, override_recording_command
 from llm_mock.commands.changes import show_changes
 from llm_mock.commands.errors import INTERRUPTED, not_writable, tell
 from llm_mock.commands.progress import Progress
@@ -81,7 +81,7 @@ def run_suites(options: Options) -> int:
     suites = run.prepared_suites()
     words = [*filter(None, [options.role]), *(word for suite in options.suite for word in ("-s", suite))]
     try:
-        with recorded_by(shlex.join(["llm-mock", "test", *words, "--cassette", "--record"])):
+        with override_recording_command(shlex.join(["llm-mock", "test", *words, "--cassette", "--record"])):
             run.run_all(suites)
         run.show_changes()
     finally:

@@ -15,7 +15,7 @@ import pytest
 
 from llm_mock.cassettes.cassette import Cassette
 from llm_mock.cassettes.config import CassetteConfig
-from llm_mock.cassettes.places import file_name, path_beside
+from llm_mock.cassettes.paths import format_file_name, get_cassette_path
 from llm_mock.cassettes.record_modes import RECORD_MODES
 from llm_mock.cassettes.storage import is_cassette
 from llm_mock.errors import LLMMockError
@@ -48,8 +48,8 @@ def path_of(item: pytest.Item, name: str | None) -> Path:
     """
     if name is None:
         names = [test.split("::", 1)[-1] for test in (_once(item.nodeid, item), item.nodeid)]
-        path = path_beside(item.path, names[0])
-        candidates = (path.with_name(f"{file_name(each)}.yaml") for each in dict.fromkeys(names))
+        path = get_cassette_path(item.path, names[0])
+        candidates = (path.with_name(f"{format_file_name(each)}.yaml") for each in dict.fromkeys(names))
         return path if os.path.exists(path) else next(filter(is_cassette, candidates), path)
     parts = PurePosixPath(name).parts if isinstance(name, str) and name.strip() else ()
     if not parts or ".." in parts or PurePosixPath(name).is_absolute() or "\\" in name or not name.isprintable():
@@ -147,7 +147,7 @@ class CassetteOfTest:
         problem = note = None
         try:
             note = self.cassette.save(passed)
-            problem = self.cassette.lost()
+            problem = self.cassette.describe_lost_calls()
         except LLMMockError as error:
             problem = str(error)
         self._finished = len(self.cassette.recorded)

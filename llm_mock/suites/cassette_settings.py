@@ -39,4 +39,4 @@ class CassetteSettings(StrictModel):
             normalize = (*config.normalize, *self.normalize)
             return replace(config, redact=(*config.redact, *self.redact), normalize=normalize)
         before, own = config.normalize, replace(config, normalize=self.normalize)
-        return replace(own, redact=(*config.redact, *self.redact), normalize=lambda t: own.normalized(before(t)))
+        return replace(own, redact=(*config.redact, *self.redact), normalize=lambda t: own.normalize_value(before(t)))

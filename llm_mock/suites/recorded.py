@@ -15,7 +15,7 @@ from llm_mock.boundaries.http.server import MockServer
 from llm_mock.boundaries.llm.get_model import MockGetModel
 from llm_mock.cassettes.cassette import Cassette
 from llm_mock.cassettes.config import CassetteConfig
-from llm_mock.cassettes.places import path_beside, path_of_run
+from llm_mock.cassettes.paths import get_cassette_path, get_run_path
 from llm_mock.cassettes.record_modes import RECORD_MODES, RecordMode
 from llm_mock.cassettes.recording import AsUser
 from llm_mock.core.context import ContextMocks, current_mock
@@ -109,7 +109,7 @@ class Cassettes:
     @contextmanager
     def of_run(self, case: TestCase, number: int, attempt: AttemptOnce) -> Iterator[AttemptOnce]:
         """What runs a case for the first, second, … time, and again where it failed: all with one cassette."""
-        path = path_of_run(self.path_of(case), number)
+        path = get_run_path(self.path_of(case), number)
         try:
             cassette = Cassette(path, self.mode, self.config, self.as_user, at_once=True)
         except LLMMockError as error:
@@ -141,7 +141,7 @@ def cassettes_of(suite: TestSuiteDefinition, mode: RecordMode, dry_run: bool, va
     config = suite.cassette.added_to(CassetteConfig())
     OUTPUT.hide_pattern(*config.redact)
     return Cassettes(
-        path_of=lambda case: path_beside(path, escaped(case_name(case.name, variant))), mode=mode, config=config
+        path_of=lambda case: get_cassette_path(path, escaped(case_name(case.name, variant))), mode=mode, config=config
     )
 
 
@@ -154,7 +154,7 @@ def _attempted(attempt: AttemptOnce, case: TestCase, mock: RecordedMock) -> Atte
     if result.error is None and problem is None:
         try:
             cassette.save(passed=True)
-            problem = cassette.lost()
+            problem = cassette.describe_lost_calls()
         except LLMMockError as error:
             problem = str(error)
     else:

@@ -33,7 +33,7 @@ class Run:
         finally:
             activate(previous)
             cassette.save(passed=True)
-            self.problems = [*mock.problems, *filter(None, [cassette.lost()])]
+            self.problems = [*mock.problems, *filter(None, [cassette.describe_lost_calls()])]
             self.calls = mock.calls
 
 

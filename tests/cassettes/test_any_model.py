@@ -119,7 +119,7 @@ def test_the_content_of_an_attachment_that_was_changed_is_noticed(run: Run) -> N
     beside = next(path for path in run.path.parent.iterdir() if path != run.path)
     beside.write_bytes(b"changed")
     with pytest.raises(
-        InvalidFile, match=r"cassette.yaml:\d+: the content of the attachment is not that of its sha256"
+        InvalidFile, match=r"cassette.yaml:\d+: the content of the attachment does not match its sha256"
     ):
         Cassette(run.path)
     beside.unlink()
@@ -133,7 +133,7 @@ def test_the_content_of_an_attachment_that_was_changed_is_noticed(run: Run) -> N
         (
             {"x": object()},
             None,
-            "The answer of 'scripted' to 'Hi' cannot be recorded: something of it is no JSON value",
+            "The response of 'scripted' to 'Hi' cannot be recorded: a part of it is not a JSON value",
         ),
         (None, ValueError(Path("x")), "it raised builtins.ValueError, which cannot be raised again"),
     ],

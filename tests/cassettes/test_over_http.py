@@ -182,9 +182,9 @@ def test_a_stream_that_is_closed_after_the_test_is_told_once(run: Run, provider:
         streams.append(client.chat.completions.create(model="gpt-4o", messages=user("Hello"), stream=True))  # type: ignore[call-overload]
 
     run("all", begin)
-    assert "or close a stream that it reads no further" in run.problems[0]
+    assert "or close a stream that it stops reading" in run.problems[0]
     streams[0].close()
-    assert run.cassette.lost() is None
+    assert run.cassette.describe_lost_calls() is None
 
 
 def test_an_edited_text_is_what_the_sdk_returns(run: Run, provider: ProviderServer) -> None:

@@ -22,10 +22,10 @@ count: 2
 CONTENT = "sha256: 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824, content: aGVsbG8="
 
 
-def _read(folder: Path, request: str, response: str) -> storage.Content:
+def _read(folder: Path, request: str, response: str) -> storage.CassetteContent:
     path = folder / "cassette.yaml"
     path.write_text(CASSETTE.replace("REQUEST", request).replace("RESPONSE", response))
-    return storage.read(path, lambda request: request.prompt)
+    return storage.read_cassette(path, lambda request: request.prompt)
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,4 @@ def test_what_is_right_is_read(tmp_path: Path) -> None:
     response = f"{{attachments: [{{type: image/png, {CONTENT}, bytes: 5}}], error: {{class: ValueError, args: [x]}}}}"
     content = _read(tmp_path, "{model: m, turn: 2}", response)
     assert [*content.contents.values()] == [b"hello"]
-    assert isinstance(content.calls[1], schema.Call)
+    assert isinstance(content.calls[1], schema.RecordedCall)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from llm_mock.cassettes import Cassette
-from llm_mock.cassettes.schema import Call
-from llm_mock.cassettes.storage import write
+from llm_mock.cassettes.schema import RecordedCall
+from llm_mock.cassettes.storage import write_cassette
 from llm_mock.errors import InvalidFile
 
 HEAD = "version: 1\ncalls:\n"
@@ -63,8 +63,8 @@ def test_a_cassette_may_be_laid_out_in_any_way(tmp_path: Path, text: str) -> Non
             over_http("api: messages, headers: {a: €}"),
             "8: calls.2.response.http.headers: the header 'a' has a",
         ),
-        (over_http("api: messages, streamed: true"), "8: calls.2.response: `json` should be the list of the server-"),
-        (call("c").replace("{}", "{attachments: [{sha256: ab}]}"), "8: the content of the attachment is not that of"),
+        (over_http("api: messages, streamed: true"), "8: calls.2.response: `json` must be the list of the server-"),
+        (call("c").replace("{}", "{attachments: [{sha256: ab}]}"), "8: the content of the attachment does not match"),
     ],
 )
 def test_what_is_wrong_with_a_later_call_is_said_with_its_line(tmp_path: Path, last: str, problem: str) -> None:
@@ -75,10 +75,10 @@ def test_what_is_wrong_with_a_later_call_is_said_with_its_line(tmp_path: Path, l
     assert f"cassette.yaml:{problem}" in str(caught.value)
 
 
-def recorded(path: Path, number: int) -> list[Call]:
+def recorded(path: Path, number: int) -> list[RecordedCall]:
     """Calls that are written to a file as a recording is."""
     calls = [
-        Call.model_validate(
+        RecordedCall.model_validate(
             {
                 "request": {"model": "gpt-4o-mini", "system": "Sei höflich.\nImmer.", "prompt": f"Greet number {each}"},
                 "response": {
@@ -91,7 +91,7 @@ def recorded(path: Path, number: int) -> list[Call]:
         )
         for each in range(number)
     ]
-    write(path, calls, {})
+    write_cassette(path, calls, {})
     return calls
 
 
@@ -117,7 +117,7 @@ def test_a_cassette_that_was_cut_off_at_any_byte_is_an_error_with_its_line_or_re
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (-1, "cassette.yaml:25: is cut off here: it does not end with the line that says its `count` of calls"),
+        (-1, "cassette.yaml:25: is cut off here: the last line, with the `count` of calls, is missing"),
         (20, "cassette.yaml:20: is cut off here: "),
         (2, "cassette.yaml:2: is cut off here: "),
     ],
@@ -129,7 +129,7 @@ def test_a_cassette_that_was_cut_off_says_so(tmp_path: Path, line: int, message:
     with pytest.raises(InvalidFile) as caught:
         Cassette(path)
     assert message in str(caught.value)
-    assert re.search(r"record it anew: pytest '\S+::test_.+' --llm-mock-record rewrite", str(caught.value))
+    assert re.search(r"record it again: pytest '\S+::test_.+' --llm-mock-record rewrite", str(caught.value))
 
 
 def test_a_reply_may_be_edited_by_hand_and_a_lost_call_is_noticed(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_a_reply_may_be_edited_by_hand_and_a_lost_call_is_noticed(tmp_path: Path
 
     first = path.read_text().rpartition("- request:")[0]
     path.write_text(first + "count: 2\n")
-    with pytest.raises(InvalidFile, match="says that there are 2 calls, and there are 1: if none was lost, write 1"):
+    with pytest.raises(InvalidFile, match=r"says that there are 2 calls, but there are 1\. If none was lost, write 1"):
         Cassette(path)
     path.write_text(first + "count: 1\n")
     assert len(Cassette(path).calls) == 1
@@ -152,7 +152,7 @@ def test_a_call_that_was_edited_by_hand_stays_as_it_stands_when_others_are_recor
     edited = path.read_text().replace("  response:", "  # friendly enough\n  response:")
     path.write_text(edited)
     cassette = Cassette(path)
-    write(path, [*cassette.calls.texts, *cassette.calls], {})
+    write_cassette(path, [*cassette.calls.texts, *cassette.calls], {})
     assert path.read_text().startswith(edited.removesuffix("count: 1\n"))
     assert len(Cassette(path).calls) == 2
 

@@ -136,12 +136,12 @@ def test_a_miss_fails_the_test_and_shows_the_nearest_recorded_call_although_the_
             "  prompt: What is one and two?",
             "  options:",
             "    temperature: 0.5",
-            "The nearest of its 2 calls is number 1; what differs:",
+            "The nearest of its 2 calls is number 1. The difference:",
             "  -prompt: What is one and one?",
             "  +prompt: What is one and two?",
             "  +options:",
             "  +  temperature: 0.5",
-            "Record what is new, with the real model: pytest test_it.py::test_hi --llm-mock-record new_episodes",
+            "Record new calls, with the real model: pytest test_it.py::test_hi --llm-mock-record new_episodes",
         ],
         consecutive=False,
     )
@@ -154,7 +154,7 @@ def test_a_miss_fails_the_test_and_shows_the_nearest_recorded_call_although_the_
         ("", "There is no cassette cassettes/test_it/test_hi.llm.yaml for this call:"),
         (
             prompt_test("Hi"),
-            "This call is once in the cassette cassettes/test_it/test_hi.llm.yaml, and was made once more:",
+            "The cassette cassettes/test_it/test_hi.llm.yaml holds this call once, and it was made once more:",
         ),
     ],
     ids=["no file", "used up"],
@@ -222,7 +222,10 @@ def test_what_counts_is_settable(pytester: pytest.Pytester, server: OpenAIServer
     ("returned", "message"),
     [
         ("{'match': ['prompt']}", "*gave {*}. Return a llm_mock.cassettes.CassetteConfig(match=*"),
-        ("CassetteConfig(match=('promt',))", "CassetteConfig(match=('promt',)): give a tuple of model, turn, *"),
+        (
+            "CassetteConfig(match=('promt',))",
+            "CassetteConfig(match=('promt',)): match must be a tuple of model, turn, *",
+        ),
         ("CassetteConfig(normalize=['('])", "CassetteConfig: normalize (unless it is a function) and redact take *"),
     ],
 )
@@ -258,8 +261,8 @@ def test_wrong_settings_are_one_clear_error(pytester: pytest.Pytester, returned:
         (lambda text: text.replace("model: loopback\n", ""), "*test_hi.llm.yaml:*: *"),
         (lambda text: text.replace("prompt: Hi", "prompt: [Hi]"), "*test_hi.llm.yaml:6: *should be text, not a list"),
         (lambda text: text + "version: 1\n", "*: is not valid YAML: the key 'version' stands twice"),
-        (lambda text: "calls: []\n", "*test_hi.llm.yaml:1: is no cassette: *"),
-        (lambda text: "", "*test_hi.llm.yaml:1: is no cassette: *"),
+        (lambda text: "calls: []\n", "*test_hi.llm.yaml:1: is not a cassette: *"),
+        (lambda text: "", "*test_hi.llm.yaml:1: is not a cassette: *"),
         (lambda text: "calls: []\n\tversion: 1", "*test_hi.llm.yaml:2: is not valid YAML: *"),
         (lambda text: "version: 1\ncalls:\n- request: \x00", "*test_hi.llm.yaml:3: is not valid YAML: *"),
     ],
@@ -276,7 +279,7 @@ def test_a_broken_cassette_is_one_clear_error_with_its_line_and_stays_as_it_is(
     for mode in ("none", "new_episodes", "all"):
         result = pytester.runpytest("--llm-mock-record", mode)
         result.assert_outcomes(passed=1, errors=1)
-        result.stdout.fnmatch_lines([message, "Correct the cassette, or record it anew: *"])
+        result.stdout.fnmatch_lines([message, "Correct the cassette, or record it again: *"])
         result.stdout.no_fnmatch_line("*Traceback*")
         assert CASSETTE.read_text() == broken
     pytester.runpytest("--llm-mock-record", "rewrite").assert_outcomes(passed=2)
@@ -392,8 +395,8 @@ def test_a_cassette_that_cannot_be_written_fails_its_test_and_damages_nothing(
     result.assert_outcomes(failed=1)
     message = "The cassette cassettes/test_it/test_hi.llm.yaml could not be written: No space left on device. *"
     result.stdout.fnmatch_lines([message])
-    (line,) = (line for line in result.outlines if line.startswith("What was recorded is in "))
-    kept = Path(line.removeprefix("What was recorded is in ").split(": move it to cassettes/test_it")[0])
+    (line,) = (line for line in result.outlines if line.startswith("The recorded calls are in "))
+    kept = Path(line.removeprefix("The recorded calls are in ").split(": move them to cassettes/test_it")[0])
     assert recorded(kept / CASSETTE.name) == ["One", "New"]
     assert [CASSETTE.read_text(), *Path("cassettes/test_it").iterdir()] == [before, CASSETTE]
 
@@ -419,7 +422,7 @@ def test_a_file_that_is_not_ours_is_never_replaced(
     result = pytester.runpytest("--llm-mock-record", mode)
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
-        [f"*test_hi.yaml:1: is no cassette of pytest-llm-mock, but {what}, and stays as it is. *"]
+        [f"*test_hi.yaml:1: is not a cassette of pytest-llm-mock, but {what}, and stays as it is. *"]
     )
     assert server.requests == []
     assert taken.read_text() == text
@@ -439,7 +442,7 @@ def test_a_file_that_another_plugin_writes_while_the_test_runs_is_not_replaced(
     result = pytester.runpytest("--llm-mock-record", "once")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["*could not be written: *is no cassette of *", "What was recorded is in */recorded-cassette-*"]
+        ["*could not be written: *is not a cassette of *", "The recorded calls are in */recorded-cassette-*"]
     )
     assert CASSETTE.read_text() == VCR
 

@@ -276,7 +276,7 @@ def test_a_cassette_of_an_sdk_is_recorded_once_and_replayed(
     result = project.runpytest("--llm-mock-record=none")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["The nearest of its 1 calls is number 1; what differs:", "*-prompt: Hello", "*+prompt: Good evening"]
+        ["The nearest of its 1 calls is number 1. The difference:", "*-prompt: Hello", "*+prompt: Good evening"]
     )
 
 

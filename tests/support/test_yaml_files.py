@@ -176,7 +176,7 @@ def test_whatever_was_done_to_a_file_it_is_read_or_refused(tmp_path: Path, chang
 
 def problem_of(path: Path) -> str:
     try:
-        storage.read(path, lambda request: request.prompt)
+        storage.read_cassette(path, lambda request: request.prompt)
     except InvalidFile as error:
         return str(error)
     return "none"
