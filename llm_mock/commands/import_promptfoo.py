@@ -8,7 +8,7 @@ import click
 
 from llm_mock.errors import LLMMockError
 from llm_mock.suites.loading import load_suite
-from llm_mock.suites.promptfoo.configuration import imported
+from llm_mock.suites.promptfoo.configuration import import_configuration
 from llm_mock.support import yaml_files
 from llm_mock.support.files import write_atomically
 from llm_mock.support.redaction import redacted
@@ -32,7 +32,7 @@ def import_promptfoo(source: Path, output: Path | None) -> None:
             raise LLMMockError(f"{shown_path(path)} exists already: remove it, or name another file by --output.")
     if suite.parent.resolve() != source.parent.resolve():
         raise LLMMockError("Write the suite beside the configuration, as it may name files there: --output.")
-    made = imported(source)
+    made = import_configuration(source)
     write_atomically(suite, yaml_files.dump(made.suite))
     write_atomically(role, yaml_files.dump(made.role))
     for line in made.findings:

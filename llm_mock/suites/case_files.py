@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from llm_mock.errors import InvalidFile
-from llm_mock.suites.row_files import rows_in
+from llm_mock.suites.row_files import parse_rows
 from llm_mock.support import yaml_files
 from llm_mock.support.text import shorten
 
@@ -31,7 +31,7 @@ class CaseFiles(NamedTuple):
             names = [str(path.relative_to(self.folder)) for path in found]
         for each in names:
             path = self.folder / each
-            for line, row in rows_in(path, self.read(each)):
+            for line, row in parse_rows(path, self.read(each)):
                 yield path, line, row
 
     def read(self, name: str) -> str:

@@ -17,7 +17,7 @@ Row = tuple[int, dict[str, Any]]
 """The line at which a row begins, from 1, and its values by the names of the variables."""
 
 
-def rows_in(path: Path, text: str) -> list[Row]:
+def parse_rows(path: Path, text: str) -> list[Row]:
     """The rows of a file, from its text.
 
     Raises:

@@ -66,14 +66,14 @@ promptfooconfig.yaml:18: the assertion javascript has no counterpart: write a py
 promptfooconfig.yaml:19: maxConcurrency has no counterpart: give the command -j N
 promptfooconfig.yaml:20: outputPath has no counterpart: give the file to the command, -o FILE
 promptfooconfig.yaml:32: python: in place of a context the function has parameters result, variables and case here
-promptfooconfig.yaml:33: the assertion regex is not taken over: pattern: '([' is not a valid regular expression: \
+promptfooconfig.yaml:33: the assertion regex is not imported: pattern: '([' is not a valid regular expression: \
 unterminated character set (position 1)
-promptfooconfig.yaml:34: the assertion contains is not taken over: its value is in file://wanted.txt
-promptfooconfig.yaml:37: {{greeting}} stays as it stands: a variable has no variables in it
-promptfooconfig.yaml:38: the variable place is not taken over: it is no text, number, true or false
+promptfooconfig.yaml:34: the assertion contains is not imported: its value is in file://wanted.txt
+promptfooconfig.yaml:37: {{greeting}} is left unchanged: variables in variables are not supported
+promptfooconfig.yaml:38: the variable place is not imported: it must be text, a number, true or false
 promptfooconfig.yaml:39: transform of a test has no counterpart
 promptfooconfig.yaml:41: the column __expected has no counterpart
-promptfooconfig.yaml:42: file://tests.py:generate is not taken over: it is no file that ends in .yaml, .yml, .json, .csv
+promptfooconfig.yaml:42: file://tests.py:generate is not imported: expected files that end in .yaml, .yml, .json, .csv
 promptfooconfig.suite.yaml: 10 cases, 13 lines above without the same
 Run them: llm-mock test promptfooconfig.role.yaml -s promptfooconfig.suite.yaml
 """
@@ -183,12 +183,15 @@ def test_strange_values_are_told_and_what_is_written_can_be_read(strange: Any, f
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("a: 1", "promptfooconfig.yaml:1: this is no configuration of promptfoo (prompts, tests), and no cassette"),
-        ("prompts: [file://none.py:f]", "promptfooconfig.yaml: nothing is left of it that a suite can hold"),
+        (
+            "a: 1",
+            "promptfooconfig.yaml:1: this is neither a configuration of promptfoo (prompts, tests) nor a cassette",
+        ),
+        ("prompts: [file://none.py:f]", "promptfooconfig.yaml: nothing in it can become a case of a suite"),
         ("prompts: [", "is not valid YAML"),
         (
             f"prompts: [x]\ntests: [{{vars: {{a: {[1] * 101}, b: {[1] * 100}}}}}]",
-            "test 1 makes 10,100 cases, and 10,000",
+            "test 1 makes 10,100 cases; at most 10,000",
         ),
     ],
 )

@@ -1,1 +1,1 @@
-"""Makes suites of promptfoo's configurations."""
+"""Conversion of promptfoo's configurations into suites."""

@@ -1,4 +1,4 @@
-"""Assertions of promptfoo's as those of a suite."""
+"""Conversion of promptfoo's assertions into those of a suite."""
 
 from __future__ import annotations
 
@@ -7,131 +7,207 @@ from typing import Any
 
 import pydantic
 
-from llm_mock.suites.promptfoo.providers import judge_of
-from llm_mock.suites.promptfoo.source import FILE, Findings, Part
+from llm_mock.suites.promptfoo.providers import get_judge_id
+from llm_mock.suites.promptfoo.source import FILE, ImportFindings, Part
 from llm_mock.suites.schema import Assertion
 from llm_mock.support.interpolation import map_texts
 from llm_mock.support.numbers import is_number
 from llm_mock.support.validation import problems_of
 from llm_mock.support.yaml_files import placed
 
-_OURS: pydantic.TypeAdapter[Assertion] = pydantic.TypeAdapter(Assertion)
-_KEYS = {
-    **dict.fromkeys(("contains", "icontains", "equals", "starts-with"), "value"),
+_ASSERTION: pydantic.TypeAdapter[Assertion] = pydantic.TypeAdapter(Assertion)
+_TEXT_TYPES = ("contains", "icontains", "equals", "starts-with")
+_LIST_TYPES = ("contains-any", "contains-all", "icontains-any", "icontains-all")
+_JSON_TYPES = ("is-json", "contains-json")
+_JUDGE_TYPES = ("llm-rubric", "model-graded-closedqa", "g-eval")
+_VALUE_KEYS = {
+    **dict.fromkeys(_TEXT_TYPES, "value"),
     "regex": "pattern",
-    **dict.fromkeys(("contains-any", "contains-all", "icontains-any", "icontains-all"), "values"),
-    **dict.fromkeys(("is-json", "contains-json"), "schema"),
-    **dict.fromkeys(("llm-rubric", "model-graded-closedqa", "g-eval"), "criteria"),
+    **dict.fromkeys(_LIST_TYPES, "values"),
+    **dict.fromkeys(_JSON_TYPES, "schema"),
+    **dict.fromkeys(_JUDGE_TYPES, "criteria"),
     "similar": "value",
     "python": "function",
     "latency": "value",
     "cost": "value",
 }
-"""Of each type that has a counterpart the key of ours that has its value."""
+"""The supported types of promptfoo, each with the key of our assertion that holds its value."""
+# promptfoo counts milliseconds, a suite seconds.
 _LIMITS = {"latency": 1000, "cost": 1}
-"""The types whose value is their threshold, and how many of their units are one of ours."""
+"""The types whose value is their threshold, each with the divisor for the unit of a suite."""
 _TYPES = {
     "icontains-any": "contains_any",
     "icontains-all": "contains_all",
     "is-json": "json",
-    **dict.fromkeys(("llm-rubric", "model-graded-closedqa", "g-eval"), "llm_judge"),
+    **dict.fromkeys(_JUDGE_TYPES, "llm_judge"),
     "latency": "max_latency",
     "cost": "max_cost",
 }
-SIMILAR = 0.75
-"""The threshold of `similar` where none is given."""
+"""The types that are not named like ours."""
+# promptfoo's own default; ours is higher.
+SIMILAR_THRESHOLD = 0.75
 _HINTS = {
     "javascript": "write a python assertion",
-    "assert-set": "a set with a threshold needs scores; write its assertions by themselves",
+    "assert-set": "a set with a threshold needs scores; write its assertions one by one",
 }
 
 
-def assertions_of(part: Part, variables: Collection[str], findings: Findings) -> Iterator[dict[str, Any]]:
-    """The assertions in a list, as a suite has them; what is said of the others is among the findings."""
-    for given in part.items():
-        kind = given.at("type").data if isinstance(given.data, dict) else None
-        if kind == "assert-set" and given.at("threshold").data is None:
-            findings.lost_keys(given, ("type", "assert"), " of assert-set")
-            yield from assertions_of(given.at("assert"), variables, findings)
-        elif (ours := _assertion(given, str(kind), variables, findings)) is not None:
-            yield ours
+def convert_assertions(
+    part: Part,
+    variables: Collection[str],
+    findings: ImportFindings,
+) -> Iterator[dict[str, Any]]:
+    """Yield the assertions of a list in the form of a suite, and report the others.
+
+    Args:
+        part: the list.
+        variables: the names of the variables of the case.
+        findings: the report.
+    """
+    for item in part.items():
+        kind = None
+        if isinstance(item.data, dict):
+            kind = item.at("type").data
+        if kind == "assert-set" and item.at("threshold").data is None:
+            # Without a threshold all of a set must pass, as if there were no set.
+            findings.report_keys(item, ("type", "assert"), " of assert-set")
+            yield from convert_assertions(item.at("assert"), variables, findings)
+            continue
+        converted = _convert_assertion(item, str(kind), variables, findings)
+        if converted is not None:
+            yield converted
 
 
-def _assertion(given: Part, kind: str, variables: Collection[str], findings: Findings) -> dict[str, Any] | None:
+def _convert_assertion(
+    part: Part,
+    kind: str,
+    variables: Collection[str],
+    findings: ImportFindings,
+) -> dict[str, Any] | None:
     name = kind.removeprefix("not-")
-    if name not in _KEYS:
+    if name not in _VALUE_KEYS:
         hint = f": {_HINTS[name]}" if name in _HINTS else ""
-        findings.lost(given, f"the assertion {kind} has no counterpart{hint}")
+        findings.report(part, f"the assertion {kind} has no counterpart{hint}")
         return None
-    value, problem = _value(given, name)
-    if problem is not None:
-        findings.lost(given, f"the assertion {kind} is not taken over: {problem}")
-        return None
-    ours: dict[str, Any] = {"type": _TYPES.get(name, name.replace("-", "_"))}
-    if value is not None:
-        ours[_KEYS[name]] = value if name == "python" else _with_variables(given, value, variables, findings)
-    if name.startswith("icontains-"):
-        ours["case_insensitive"] = True
-    ours |= _besides(given, name, findings)
-    if kind != name:
-        ours["type"] = f"not_{ours['type']}"
-    return ours if _fits(ours, given, kind, findings) else None
-
-
-def _value(given: Part, name: str) -> tuple[Any, str | None]:
-    """What is compared, and why there is nothing that can be."""
-    if name in _LIMITS:
-        limit = given.at("threshold").data
-        return (limit / _LIMITS[name], None) if is_number(limit) else (None, "it has no threshold")
-    value = given.at("value").data
-    if name == "python":
-        return _function(value)
-    if isinstance(value, str) and value.startswith(FILE):
-        return None, f"its value is in {value}"
-    if _KEYS[name] == "values" and isinstance(value, str):
-        value = [each.strip() for each in value.split(",")]
-    if name == "g-eval" and isinstance(value, list):
-        value = "\n".join(map(str, value))
-    if _KEYS[name] in ("value", "pattern", "criteria") and value is not None:
-        return (None, "its value is no text") if isinstance(value, (dict, list)) else (str(value), None)
-    return value, None
-
-
-def _function(value: Any) -> tuple[Any, str | None]:
-    if not isinstance(value, str) or not value.startswith(FILE):
-        return None, "write its code as a function in a file beside the suite, function: checks.py:name"
-    path, _, function = value.removeprefix(FILE).partition(":")
-    return f"{path}:{function or 'get_assert'}", None
-
-
-def _with_variables(given: Part, value: Any, variables: Collection[str], findings: Findings) -> Any:
-    return map_texts(value, lambda text: findings.text(given.at("value"), text, variables))
-
-
-def _besides(given: Part, name: str, findings: Findings) -> dict[str, Any]:
-    """What an assertion has besides its value; the keys that have no counterpart are among the findings."""
-    same = ["weight", "metric", *(["threshold"] if name in ("similar", "python") or _KEYS[name] == "criteria" else [])]
-    ours = {key: given.data[key] for key in same if key in given.names}
-    known = {"type", "value", *ours, *(["threshold"] if name in _LIMITS else [])}
-    if name == "similar":
-        ours.setdefault("threshold", SIMILAR)
-    if _KEYS[name] == "criteria" and (model := judge_of(given.at("provider").data)) is not None:
-        known.add("provider")
-        ours["model"] = model
-    if name == "python":
-        findings.lost(
-            given, "python: in place of a context the function has parameters result, variables and case here"
-        )
-    findings.lost_keys(given, known, f" of {given.at('type').data}")
-    return ours
-
-
-def _fits(ours: dict[str, Any], given: Part, kind: str, findings: Findings) -> bool:
-    """Whether a suite can have it; what it says of it otherwise is among the findings."""
     try:
-        _OURS.validate_python(ours)
+        value = _convert_value(part, name)
+    except _UnsupportedValue as error:
+        findings.report(part, f"the assertion {kind} is not imported: {error}")
+        return None
+    our_type = _TYPES.get(name, name.replace("-", "_"))
+    converted: dict[str, Any] = {"type": our_type}
+    if value is not None:
+        if name != "python":
+            value = _convert_variables(part, value, variables, findings)
+        converted[_VALUE_KEYS[name]] = value
+    if name.startswith("icontains-"):
+        converted["case_insensitive"] = True
+    converted |= _convert_other_keys(part, name, findings)
+    if kind != name:
+        converted["type"] = f"not_{our_type}"
+    return converted if _is_valid(converted, part, kind, findings) else None
+
+
+class _UnsupportedValue(ValueError):
+    """The value of an assertion is not supported; the message has the reason."""
+
+
+def _convert_value(part: Part, name: str) -> Any:
+    """Return the value to compare; None if the assertion has none."""
+    if name in _LIMITS:
+        limit = part.at("threshold").data
+        if not is_number(limit):
+            raise _UnsupportedValue("it has no threshold")
+        return limit / _LIMITS[name]
+    value = part.at("value").data
+    if name == "python":
+        return _convert_function(value)
+    if isinstance(value, str) and value.startswith(FILE):
+        raise _UnsupportedValue(f"its value is in {value}")
+    if name == "g-eval" and isinstance(value, list):
+        # All of its criteria must be met, as for several lines of one text.
+        return "\n".join(map(str, value))
+    key = _VALUE_KEYS[name]
+    if key in ("value", "pattern", "criteria"):
+        return _convert_text(value)
+    if key == "values" and isinstance(value, str):
+        # promptfoo accepts a text with commas in place of a list.
+        return [text.strip() for text in value.split(",")]
+    return value
+
+
+def _convert_text(value: Any) -> str | None:
+    if value is None:
+        # Reported as a missing key, when the assertion is validated.
+        return None
+    if isinstance(value, (dict, list)):
+        raise _UnsupportedValue("its value must be text")
+    # An unquoted number or date in YAML is meant as text.
+    return str(value)
+
+
+def _convert_function(value: Any) -> str:
+    if not isinstance(value, str) or not value.startswith(FILE):
+        raise _UnsupportedValue(
+            "write its code as a function in a file beside the suite, function: checks.py:name"
+        )
+    path, _, function = value.removeprefix(FILE).partition(":")
+    # promptfoo calls get_assert where a file is named without a function.
+    return f"{path}:{function or 'get_assert'}"
+
+
+def _convert_variables(
+    part: Part,
+    value: Any,
+    variables: Collection[str],
+    findings: ImportFindings,
+) -> Any:
+    value_part = part.at("value")
+
+    def convert(text: str) -> str:
+        return findings.convert_text(value_part, text, variables)
+
+    return map_texts(value, convert)
+
+
+def _convert_other_keys(part: Part, name: str, findings: ImportFindings) -> dict[str, Any]:
+    """Return the keys of an assertion besides its value, and report the unsupported ones."""
+    is_judged = _VALUE_KEYS[name] == "criteria"
+    same = ["weight", "metric"]
+    if is_judged or name in ("similar", "python"):
+        same.append("threshold")
+    converted = {key: part.data[key] for key in same if key in part.names}
+    known = {"type", "value", *converted}
+    if name in _LIMITS:
+        known.add("threshold")
+    if name == "similar":
+        converted.setdefault("threshold", SIMILAR_THRESHOLD)
+    if is_judged:
+        model = get_judge_id(part.at("provider").data)
+        if model is not None:
+            known.add("provider")
+            converted["model"] = model
+    if name == "python":
+        findings.report(
+            part,
+            "python: in place of a context the function has parameters "
+            "result, variables and case here",
+        )
+    findings.report_keys(part, known, f" of {part.at('type').data}")
+    return converted
+
+
+def _is_valid(
+    converted: dict[str, Any],
+    part: Part,
+    kind: str,
+    findings: ImportFindings,
+) -> bool:
+    """Return True if a suite accepts an assertion; report its first problem otherwise."""
+    try:
+        _ASSERTION.validate_python(converted)
     except pydantic.ValidationError as error:
-        problem = placed(next(problems_of(error, _OURS.json_schema())))
-        findings.lost(given, f"the assertion {kind} is not taken over: {problem}")
+        first = next(problems_of(error, _ASSERTION.json_schema()))
+        findings.report(part, f"the assertion {kind} is not imported: {placed(first)}")
         return False
     return True

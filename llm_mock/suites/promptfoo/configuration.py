@@ -1,4 +1,4 @@
-"""A configuration of promptfoo's as a suite and its role."""
+"""Conversion of a promptfoo configuration into a suite and its role."""
 
 from __future__ import annotations
 
@@ -11,233 +11,398 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from llm_mock.errors import InvalidFile
-from llm_mock.suites.promptfoo.assertions import assertions_of
-from llm_mock.suites.promptfoo.prompts import Prompt, prompts_of
-from llm_mock.suites.promptfoo.providers import judge_of, models_of, side_by_side
-from llm_mock.suites.promptfoo.source import FILE, TABLES, Findings, Part, files_of, loaded, variables_in
-from llm_mock.suites.row_files import rows_in
+from llm_mock.suites.promptfoo.assertions import convert_assertions
+from llm_mock.suites.promptfoo.prompts import PromptTemplate, parse_prompts
+from llm_mock.suites.promptfoo.providers import convert_models, convert_to_matrix, get_judge_id
+from llm_mock.suites.promptfoo.source import (
+    DATA_SUFFIXES,
+    FILE,
+    ImportFindings,
+    Part,
+    find_files,
+    find_variables,
+    load_part,
+)
+from llm_mock.suites.row_files import parse_rows
 from llm_mock.support import yaml_files
 from llm_mock.support.interpolation import NAME, literal
 from llm_mock.support.numbers import MOST_REPETITIONS, is_number, is_whole
 from llm_mock.support.validation import is_extension
 
-_TOP = ("description", "prompts", "providers", "targets", "tests", "defaultTest", "scenarios", "evaluateOptions")
-_OF_TESTS = ("description", "vars", "assert", "options", "providerOutput", "threshold")
-_MOST_CASES = 10_000
+_TOP_KEYS = (
+    "description",
+    "prompts",
+    "providers",
+    "targets",
+    "tests",
+    "defaultTest",
+    "scenarios",
+    "evaluateOptions",
+)
+_TEST_KEYS = ("description", "vars", "assert", "options", "providerOutput", "threshold")
+# More would make a file that nobody reads, and that takes minutes to write.
+_MAX_CASES = 10_000
 
 
-class Imported(NamedTuple):
-    """What becomes of a configuration."""
+class ImportedSuite(NamedTuple):
+    """The result of an import."""
 
     suite: dict[str, Any]
     role: dict[str, Any]
     findings: list[str]
-    """What has no counterpart, each as `file:line: what`."""
+    """The parts without a counterpart, a line `file:line: message` each."""
 
 
-class _Test(NamedTuple):
-    """A test: its own mapping, after that of a scenario; or the file of a table of tests."""
+class _SourceTest(NamedTuple):
+    """A test: its mapping, after that of a scenario; or a file with a table of tests."""
 
     parts: tuple[Part, ...]
     columns: Mapping[str, Part] = MappingProxyType({})
     rows_file: str | None = None
 
 
-def imported(path: Path) -> Imported:
-    """Read a configuration of promptfoo's.
+def import_configuration(path: Path) -> ImportedSuite:
+    """Convert a promptfoo configuration into a suite and its role.
 
     Raises:
-        InvalidFile: it cannot be read, or holds no tests that a suite can have.
+        InvalidFile: the file is unreadable, or contains no test that a suite can have.
     """
     document = yaml_files.load(path)
-    if not isinstance(document.data, dict) or not {"prompts", "tests", "scenarios"} & {*document.data}:
-        raise document.error("this is no configuration of promptfoo (prompts, tests), and no cassette of VCR")
-    return _Import(Part(document.data, document), Findings()).result()
+    data = document.data
+    if not isinstance(data, dict) or not {"prompts", "tests", "scenarios"} & {*data}:
+        raise document.error(
+            "this is neither a configuration of promptfoo (prompts, tests) nor a cassette of VCR"
+        )
+    return _Importer(Part(data, document), ImportFindings()).convert()
 
 
 @dataclass
-class _Import:
-    """One configuration, while a suite is made of it."""
+class _Importer:
+    """The conversion of one configuration."""
 
     top: Part
-    findings: Findings
+    findings: ImportFindings
 
     def __post_init__(self) -> None:
-        given = self.top.at("defaultTest")
-        if isinstance(given.data, str):
-            files = files_of(given, self.findings, TABLES)
-            given = next((found for path in files if (found := loaded(path, given, self.findings))), given)
-        self.default = given
-        providers = self.top.at("providers") if "providers" in self.top.names else self.top.at("targets")
-        self.models = models_of(providers, self.findings)
-        self.prompts = prompts_of(self.top.at("prompts"), self.findings)
+        self.default = self._load_default_test()
+        # promptfoo knows them by both names.
+        key = "providers" if "providers" in self.top.names else "targets"
+        providers = self.top.at(key)
+        self.models = convert_models(providers, self.findings)
+        prompts = self.top.at("prompts")
+        self.prompts = parse_prompts(prompts, self.findings)
 
-    def result(self) -> Imported:
-        """All of it."""
+    def _load_default_test(self) -> Part:
+        part = self.top.at("defaultTest")
+        if not isinstance(part.data, str):
+            return part
+        for path in find_files(part, self.findings, DATA_SUFFIXES):
+            content = load_part(path, part, self.findings)
+            if content is not None:
+                return content
+        return part
+
+    def convert(self) -> ImportedSuite:
+        """Return the suite, the role and the report."""
         top, findings = self.top, self.findings
-        findings.lost_keys(top, [*_TOP, *filter(is_extension, top.names)])
-        tests = list(self._tests())
-        if len(tests) * len(self.prompts) > _MOST_CASES:
-            problem = f"this makes more than {_MOST_CASES:,} cases: name the rows in a file, rows_file"
-            raise top.document.error(problem)
-        cases = [self._case(test, n, prompt) for n, test in enumerate(tests, start=1) for prompt in self.prompts]
+        extensions = filter(is_extension, top.names)
+        findings.report_keys(top, [*_TOP_KEYS, *extensions])
+        cases = self._convert_cases()
         if not cases:
-            left = f"{top.document.path}: nothing is left of it that a suite can hold"
-            raise InvalidFile("\n".join([*findings.lines(), left]))
-        name, description = top.document.path.stem, top.at("description").data
-        metadata = {"name": name} | ({"description": description} if isinstance(description, str) else {})
-        suite: dict[str, Any] = {"apiVersion": "llm-mock/v1", "kind": "TestSuite", "metadata": metadata}
+            problem = f"{top.document.path}: nothing in it can become a case of a suite"
+            raise InvalidFile("\n".join([*findings.format_lines(), problem]))
+        name = top.document.path.stem
+        metadata = {"name": name}
+        description = top.at("description").data
+        if isinstance(description, str):
+            metadata["description"] = description
+        # The order of the keys is that of the file that is written.
+        suite: dict[str, Any] = {
+            "apiVersion": "llm-mock/v1",
+            "kind": "TestSuite",
+            "metadata": metadata,
+        }
         if len(self.models) > 1:
-            suite["matrix"] = {"models": side_by_side(self.models)}
-        return Imported(suite | self._defaults() | {"cases": _with_names(cases)}, self._role(name), findings.lines())
+            suite["matrix"] = {"models": convert_to_matrix(self.models)}
+        defaults = self._convert_defaults()
+        if defaults:
+            suite["defaults"] = defaults
+        suite["cases"] = _make_names_unique(cases)
+        role = self._make_role(name)
+        return ImportedSuite(suite, role, findings.format_lines())
 
-    def _defaults(self) -> dict[str, Any]:
-        """What holds for all cases; variables of the default test are those of each case."""
-        options, default = self.top.at("evaluateOptions"), self.default
-        self.findings.lost_keys(options, ("repeat",))
-        judge = judge_of(default.at("options", "provider").data)
-        self.findings.lost_keys(default, ("vars", "assert", "options", "threshold"), " of the default test")
-        self.findings.lost_keys(default.at("options"), () if judge is None else ("provider",), " of the default test")
-        known = [*default.at("vars").names, *variables_in(default.at("assert").data)]
-        assertions = list(assertions_of(default.at("assert"), known, self.findings))
-        repeat = options.at("repeat").data
-        if repeat not in (None, 1) and not is_whole(repeat, 1, MOST_REPETITIONS):
-            problem = f"repeat is not taken over: it is no whole number from 1 to {MOST_REPETITIONS:,}"
-            self.findings.lost(options.at("repeat"), problem)
-        defaults: dict[str, Any] = {"repeat": repeat} if is_whole(repeat, 2, MOST_REPETITIONS) else {}
-        defaults |= {} if judge is None else {"judge": judge}
-        defaults |= self._min_score(default)
-        defaults |= {"assertions": assertions} if assertions else {}
-        return {"defaults": defaults} if defaults else {}
+    def _convert_cases(self) -> list[dict[str, Any]]:
+        """Return a case for each test with each prompt."""
+        tests = list(self._find_tests())
+        if len(tests) * len(self.prompts) > _MAX_CASES:
+            raise self.top.document.error(
+                f"this makes more than {_MAX_CASES:,} cases: name the rows in a file, rows_file"
+            )
+        cases = []
+        for number, test in enumerate(tests, start=1):
+            for prompt in self.prompts:
+                cases.append(self._convert_case(test, number, prompt))
+        return cases
 
-    def _min_score(self, part: Part) -> dict[str, Any]:
+    def _convert_defaults(self) -> dict[str, Any]:
+        """Return the defaults of the suite.
+
+        Variables of the default test are not among them: each case has them itself.
+        """
+        findings = self.findings
+        default = self.default
+        owner = " of the default test"
+        evaluate_options = self.top.at("evaluateOptions")
+        findings.report_keys(evaluate_options, ("repeat",))
+        findings.report_keys(default, ("vars", "assert", "options", "threshold"), owner)
+        options = default.at("options")
+        judge = get_judge_id(options.at("provider").data)
+        findings.report_keys(options, () if judge is None else ("provider",), owner)
+        assert_part = default.at("assert")
+        # Each case has all variables that are used, if only with an empty value.
+        variables = default.at("vars").names + find_variables(assert_part.data)
+        assertions = list(convert_assertions(assert_part, variables, findings))
+        defaults = self._convert_repeat(evaluate_options.at("repeat"))
+        if judge is not None:
+            defaults["judge"] = judge
+        defaults |= self._convert_threshold(default)
+        if assertions:
+            defaults["assertions"] = assertions
+        return defaults
+
+    def _convert_repeat(self, part: Part) -> dict[str, Any]:
+        if part.data in (None, 1):
+            return {}
+        if is_whole(part.data, 2, MOST_REPETITIONS):
+            return {"repeat": part.data}
+        limits = f"from 1 to {MOST_REPETITIONS:,}"
+        self.findings.report(part, f"repeat is not imported: it must be a whole number {limits}")
+        return {}
+
+    def _convert_threshold(self, part: Part) -> dict[str, Any]:
         threshold = part.at("threshold")
         if threshold.data is None:
             return {}
         if is_number(threshold.data, most=1) and threshold.data:
             return {"min_score": threshold.data}
-        self.findings.lost(threshold, "the threshold is not taken over: a score is above 0, and at most 1")
+        problem = "the threshold is not imported: a score must be above 0 and at most 1"
+        self.findings.report(threshold, problem)
         return {}
 
-    def _role(self, name: str) -> dict[str, Any]:
-        """A role that says nothing but what all prompts say as the system."""
+    def _make_role(self, name: str) -> dict[str, Any]:
+        """Return a role with the system message that all prompts share."""
         systems = list(dict.fromkeys(prompt.system for prompt in self.prompts))
-        system = systems[0] if len(systems) == 1 and not variables_in(systems[0]) else ""
+        system = ""
+        # A role has no variables, so their values would be missing from the message.
+        if len(systems) == 1 and not find_variables(systems[0]):
+            system = systems[0]
         for prompt in self.prompts:
             if prompt.system != system:
-                said = "what the system says is the role's, and the same in all cases: write it there, spec.role"
-                self.findings.lost(prompt.part, said)
-        spec = {"role": system} | ({"model": self.models[0]} if self.models else {})
-        return {"apiVersion": "llm-mock/v1", "kind": "Agent", "metadata": {"name": name}, "spec": spec}
+                self.findings.report(
+                    prompt.part,
+                    "a system message belongs to the role, the same for all cases: "
+                    "write it there, spec.role",
+                )
+        spec: dict[str, Any] = {"role": system}
+        if self.models:
+            spec["model"] = self.models[0]
+        return {
+            "apiVersion": "llm-mock/v1",
+            "kind": "Agent",
+            "metadata": {"name": name},
+            "spec": spec,
+        }
 
-    def _tests(self) -> Iterator[_Test]:
+    def _find_tests(self) -> Iterator[_SourceTest]:
+        """Yield all tests: those of the list, then those of the scenarios."""
         tests, scenarios = self.top.at("tests"), self.top.at("scenarios")
         if tests.data is None and scenarios.data is None:
-            yield _Test(())
-        yield from self._listed(tests)
+            # promptfoo sends prompts without tests, too.
+            yield _SourceTest(())
+        yield from self._find_listed_tests(tests)
         for scenario in scenarios.items():
-            self.findings.lost_keys(scenario, ("config", "tests", "description"), " of a scenario")
+            self.findings.report_keys(
+                scenario, ("config", "tests", "description"), " of a scenario"
+            )
             for config in scenario.at("config").items():
                 if not isinstance(config.data, dict):
-                    self.findings.lost(config, "this part of a scenario is not taken over: it is no mapping")
+                    problem = "this part of a scenario is not imported: it must be a mapping"
+                    self.findings.report(config, problem)
                     continue
-                for test in self._listed(scenario.at("tests")):
+                for test in self._find_listed_tests(scenario.at("tests")):
                     yield test._replace(parts=(config, *test.parts))
 
-    def _listed(self, part: Part) -> Iterator[_Test]:
-        """The tests that stand in a list, or in the files that it names."""
-        for each in part.items():
-            if isinstance(each.data, dict):
-                yield _Test((each,))
-            elif isinstance(each.data, str):
-                for path in files_of(each, self.findings, (*TABLES, ".csv")):
-                    if path.suffix.lower() == ".csv":
-                        yield from self._table(path, each)
-                    elif (found := loaded(path, each, self.findings)) is not None:
-                        yield from self._listed(found)
+    def _find_listed_tests(self, part: Part) -> Iterator[_SourceTest]:
+        """Yield the tests of a list, and of the files that it names."""
+        for item in part.items():
+            if isinstance(item.data, dict):
+                yield _SourceTest((item,))
+            elif isinstance(item.data, str):
+                yield from self._load_tests(item)
             else:
-                self.findings.lost(each, "this test is not taken over: it is no mapping")
+                self.findings.report(item, "this test is not imported: it must be a mapping")
 
-    def _table(self, path: Path, part: Part) -> Iterator[_Test]:
-        """A table of tests is the file of the rows of a case."""
+    def _load_tests(self, part: Part) -> Iterator[_SourceTest]:
+        for path in find_files(part, self.findings, (*DATA_SUFFIXES, ".csv")):
+            if path.suffix.lower() == ".csv":
+                yield from self._load_table(path, part)
+                continue
+            content = load_part(path, part, self.findings)
+            if content is not None:
+                yield from self._find_listed_tests(content)
+
+    def _load_table(self, path: Path, part: Part) -> Iterator[_SourceTest]:
+        """Yield a table of tests, which becomes the file of rows of one case."""
         try:
-            _, row = rows_in(path, yaml_files.read(path))[0]
+            _, row = parse_rows(path, yaml_files.read(path))[0]
         except InvalidFile as error:
-            self.findings.lost(part, str(error))
+            self.findings.report(part, str(error))
             return
+        columns = {}
         for name in row:
             if name.startswith("__"):
-                self.findings.lost(part, f"the column {name} has no counterpart")
-        columns = {name: Part("", part.document, part.place) for name in row}
-        yield _Test((), columns, path.relative_to(self.top.document.path.parent).as_posix())
+                # Such as __expected, which has an assertion in each row.
+                self.findings.report(part, f"the column {name} has no counterpart")
+            columns[name] = Part("", part.document, part.place)
+        folder = self.top.document.path.parent
+        yield _SourceTest((), columns, path.relative_to(folder).as_posix())
 
-    def _case(self, test: _Test, number: int, prompt: Prompt) -> dict[str, Any]:
-        findings, parts = self.findings, test.parts
-        case: dict[str, Any] = {"name": self._name(test, number, prompt), "prompt": prompt.template}
-        known = self._give_variables(case, test, prompt)
-        case["prompt"] = findings.text(prompt.part, prompt.template, known)
-        if known:
+    def _convert_case(
+        self,
+        test: _SourceTest,
+        number: int,
+        prompt: PromptTemplate,
+    ) -> dict[str, Any]:
+        findings = self.findings
+        case: dict[str, Any] = {
+            "name": self._make_name(test, number, prompt),
+            "prompt": prompt.template,
+        }
+        variables = self._add_variables(case, test, prompt)
+        case["prompt"] = findings.convert_text(prompt.part, prompt.template, variables)
+        if variables:
+            # The name is a template as soon as the case has variables.
             case["name"] = literal(case["name"])
         assertions: list[dict[str, Any]] = []
-        for part in parts:
-            findings.lost_keys(part, _OF_TESTS, " of a test")
-            findings.lost_keys(part.at("options"), (), " of a test")
-            assertions += assertions_of(part.at("assert"), known, findings)
-            case |= self._min_score(part)
-            if isinstance(part.at("providerOutput").data, str):
-                case["expected_output"] = findings.text(part.at("providerOutput"), part.data["providerOutput"], known)
-        return case | ({"assertions": assertions} if assertions else {})
+        for part in test.parts:
+            findings.report_keys(part, _TEST_KEYS, " of a test")
+            findings.report_keys(part.at("options"), (), " of a test")
+            assertions += convert_assertions(part.at("assert"), variables, findings)
+            case |= self._convert_threshold(part)
+            output = part.at("providerOutput")
+            if isinstance(output.data, str):
+                case["expected_output"] = findings.convert_text(output, output.data, variables)
+        if assertions:
+            case["assertions"] = assertions
+        return case
 
-    def _name(self, test: _Test, number: int, prompt: Prompt) -> str:
-        named = [part.data["description"] for part in test.parts if isinstance(part.data.get("description"), str)]
-        name = named[-1] if named else Path(test.rows_file).stem if test.rows_file else f"test {number}"
+    def _make_name(self, test: _SourceTest, number: int, prompt: PromptTemplate) -> str:
+        name = f"test {number}"
+        if test.rows_file:
+            name = Path(test.rows_file).stem
+        # The description of the test itself comes after that of its scenario.
+        for part in test.parts:
+            description = part.data.get("description")
+            if isinstance(description, str):
+                name = description
+        if len(self.prompts) == 1:
+            return name
         label = prompt.label or f"prompt {self.prompts.index(prompt) + 1}"
-        return f"{name} [{label}]" if len(self.prompts) > 1 else name
+        return f"{name} [{label}]"
 
-    def _give_variables(self, case: dict[str, Any], test: _Test, prompt: Prompt) -> Collection[str]:
-        """Give a case its variables, or rows where one of them has several values; the names of all."""
-        given = {name: part.at("vars", name) for part in (self.default, *test.parts) for name in part.at("vars").names}
-        values: dict[str, list[Any]] = {}
-        for name, part in given.items():
-            if NAME.fullmatch(name):
-                values[name] = [each for item in part.items() for each in self._values(item)] or [""]
-            else:
-                self.findings.lost(part, f"no variable can be called {name}")
-        asserted = [part.at("assert").data for part in (self.default, *test.parts)]
-        for name in [*variables_in(prompt.template), *variables_in(asserted)]:
-            if name not in values and name not in test.columns:
-                values[name] = [""]
-                where = test.parts[-1] if test.parts else prompt.part
-                self.findings.lost(where, f"{{{{{name}}}}} has no value here, and is empty")
-        if (rows := math.prod(map(len, values.values()))) > _MOST_CASES:
-            raise prompt.part.document.error(f"{case['name']} makes {rows:,} cases, and {_MOST_CASES:,} are the most")
-        if rows > 1:
-            case["rows"] = [dict(zip(values, row, strict=True)) for row in itertools.product(*values.values())]
+    def _add_variables(
+        self,
+        case: dict[str, Any],
+        test: _SourceTest,
+        prompt: PromptTemplate,
+    ) -> Collection[str]:
+        """Add variables to a case, or rows if a variable has several values.
+
+        Returns:
+            The names of all variables of the case.
+        """
+        values = self._collect_values(test)
+        self._add_missing_variables(values, test, prompt)
+        # Several values of several variables are combined, as promptfoo does.
+        number = math.prod(map(len, values.values()))
+        if number > _MAX_CASES:
+            raise prompt.part.document.error(
+                f"{case['name']} makes {number:,} cases; at most {_MAX_CASES:,} are supported"
+            )
+        if number > 1:
+            rows = []
+            for combination in itertools.product(*values.values()):
+                rows.append(dict(zip(values, combination, strict=True)))
+            case["rows"] = rows
         elif values:
-            case["variables"] = {name: value for name, (value,) in values.items()}
+            case["variables"] = {name: value for name, [value] in values.items()}
         if test.rows_file is not None:
             case["rows_file"] = test.rows_file
         return {**values, **test.columns}
 
-    def _values(self, part: Part) -> Iterator[Any]:
-        """The value of a variable, or the texts of the files that it names."""
+    def _collect_values(self, test: _SourceTest) -> dict[str, list[Any]]:
+        """Return the values of each variable of a test."""
+        parts: dict[str, Part] = {}
+        # Later ones override: the test, its scenario, the default test.
+        for owner in (self.default, *test.parts):
+            for name in owner.at("vars").names:
+                parts[name] = owner.at("vars", name)
+        values: dict[str, list[Any]] = {}
+        for name, part in parts.items():
+            if not NAME.fullmatch(name):
+                self.findings.report(part, f"invalid name of a variable: {name}")
+                continue
+            values[name] = []
+            for item in part.items():
+                values[name] += self._read_values(item)
+            if not values[name]:
+                values[name] = [""]
+        return values
+
+    def _add_missing_variables(
+        self,
+        values: dict[str, list[Any]],
+        test: _SourceTest,
+        prompt: PromptTemplate,
+    ) -> None:
+        """Add empty values for variables that are used without a value, and report them."""
+        used = find_variables(prompt.template)
+        for part in (self.default, *test.parts):
+            used += find_variables(part.at("assert").data)
+        owner = test.parts[-1] if test.parts else prompt.part
+        for name in used:
+            if name in values or name in test.columns:
+                continue
+            values[name] = [""]
+            # Five braces: two pairs of them are escaped.
+            problem = f"{{{{{name}}}}} has no value here, and is empty"
+            self.findings.report(owner, problem)
+
+    def _read_values(self, part: Part) -> Iterator[Any]:
+        """Yield the value of a variable, or the texts of the files that it names."""
         value = part.data
         if isinstance(value, str) and value.startswith(FILE):
-            yield from (yaml_files.read(path).strip() for path in files_of(part, self.findings, (".txt", ".md")))
+            for path in find_files(part, self.findings, (".txt", ".md")):
+                yield yaml_files.read(path).strip()
         elif isinstance(value, (str, int, float, bool)):
-            if variables_in(value):
-                self.findings.lost(part, f"{value} stays as it stands: a variable has no variables in it")
+            if find_variables(value):
+                problem = f"{value} is left unchanged: variables in variables are not supported"
+                self.findings.report(part, problem)
             yield value
         else:
-            what = f"the variable {part.place[-1]} is not taken over: it is no text, number, true or false"
-            self.findings.lost(part, what)
+            self.findings.report(
+                part,
+                f"the variable {part.place[-1]} is not imported: "
+                "it must be text, a number, true or false",
+            )
 
 
-def _with_names(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The cases, each with a name of its own."""
-    seen: dict[str, int] = {}
+def _make_names_unique(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Number the names of cases that are used again."""
+    counts: dict[str, int] = {}
     for case in cases:
-        seen[case["name"]] = times = seen.get(case["name"], 0) + 1
-        if times > 1:
-            case["name"] += f" ({times})"
+        name = case["name"]
+        counts[name] = counts.get(name, 0) + 1
+        if counts[name] > 1:
+            case["name"] = f"{name} ({counts[name]})"
     return cases

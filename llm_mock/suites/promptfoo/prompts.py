@@ -1,4 +1,4 @@
-"""Prompts of promptfoo's: each with its template, and what its role says."""
+"""Prompts of promptfoo: templates with an optional system prompt."""
 
 from __future__ import annotations
 
@@ -7,68 +7,117 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from llm_mock.errors import InvalidFile
-from llm_mock.suites.promptfoo.source import FILE, TABLES, Findings, Part, files_of, loaded
+from llm_mock.suites.promptfoo.source import (
+    DATA_SUFFIXES,
+    FILE,
+    ImportFindings,
+    Part,
+    find_files,
+    load_part,
+)
 from llm_mock.support import yaml_files
 
-_TEXTS = (".txt", ".md", ".j2")
+_TEXT_SUFFIXES = (".txt", ".md", ".j2")
+# promptfoo splits text files at this line into several prompts.
 _SEPARATOR = "\n---\n"
 
 
-class Prompt(NamedTuple):
-    """One prompt."""
+class PromptTemplate(NamedTuple):
+    """A prompt of a configuration."""
 
     label: str | None
     template: str
     part: Part
     system: str = ""
-    """What a chat says first as the system."""
+    """The system message at the start of a chat."""
 
 
-def prompts_of(prompts: Part, findings: Findings) -> list[Prompt]:
-    """All prompts; where none is given the variable `prompt` is."""
+def parse_prompts(prompts: Part, findings: ImportFindings) -> list[PromptTemplate]:
+    """Return all prompts of a configuration; by default the variable `prompt` is the prompt."""
     if prompts.data is None:
-        return [Prompt(None, "{{prompt}}", prompts)]
-    return [prompt for each in prompts.items() for prompt in _prompts(each, findings)]
+        return [PromptTemplate(None, "{{prompt}}", prompts)]
+    templates: list[PromptTemplate] = []
+    for item in prompts.items():
+        templates += _parse_prompt(item, findings)
+    return templates
 
 
-def _prompts(part: Part, findings: Findings) -> Iterator[Prompt]:
+def _parse_prompt(part: Part, findings: ImportFindings) -> Iterator[PromptTemplate]:
+    """Yield the prompts of an entry: several if it names a file or a glob."""
     label = None
     if isinstance(part.data, dict):
-        findings.lost_keys(part, ("id", "label", "raw"), " of a prompt")
+        findings.report_keys(part, ("id", "label", "raw"), " of a prompt")
         label = part.at("label").data
-        part = part.at("raw") if part.data.get("raw") is not None else part.at("id")
+        key = "id" if part.data.get("raw") is None else "raw"
+        part = part.at(key)
     text = part.data
+    suffixes = (*_TEXT_SUFFIXES, *DATA_SUFFIXES)
     if not isinstance(text, str):
-        findings.lost(part, "this prompt is not taken over: it is no text")
-    elif text.startswith(FILE) or text.endswith((*_TEXTS, *TABLES)):
-        for path in files_of(part, findings, (*_TEXTS, *TABLES)):
-            yield from _in_file(path, label, part, findings)
+        findings.report(part, "this prompt is not imported: it must be text")
+    elif text.startswith(FILE) or text.endswith(suffixes):
+        for path in find_files(part, findings, suffixes):
+            yield from _read_prompts(path, label, part, findings)
     elif text.lstrip().startswith("[{"):
-        yield from _chat(yaml_files.parse(part.document.path, text).data, label, part, findings)
+        # A chat may be written as JSON, which is YAML, too.
+        document = yaml_files.parse(part.document.path, text)
+        yield from _parse_chat(document.data, label, part, findings)
     else:
-        yield Prompt(label, text, part)
+        yield PromptTemplate(label, text, part)
 
 
-def _in_file(path: Path, label: str | None, part: Part, findings: Findings) -> Iterator[Prompt]:
-    if path.suffix.lower() in TABLES:
-        if (found := loaded(path, part, findings)) is not None:
-            yield from _chat(found.data, label or path.stem, part, findings)
+def _read_prompts(
+    path: Path,
+    label: str | None,
+    part: Part,
+    findings: ImportFindings,
+) -> Iterator[PromptTemplate]:
+    name = label or path.stem
+    if path.suffix.lower() in DATA_SUFFIXES:
+        content = load_part(path, part, findings)
+        if content is not None:
+            yield from _parse_chat(content.data, name, part, findings)
         return
     try:
-        templates = yaml_files.read(path).replace("\r\n", "\n").strip("\n").split(_SEPARATOR)
+        text = yaml_files.read(path)
     except InvalidFile as error:
-        findings.lost(part, str(error))
+        findings.report(part, str(error))
         return
+    templates = text.replace("\r\n", "\n").strip("\n").split(_SEPARATOR)
     for number, template in enumerate(templates, start=1):
-        yield Prompt((label or path.stem) + (f" {number}" if len(templates) > 1 else ""), template, part)
+        suffix = f" {number}" if len(templates) > 1 else ""
+        yield PromptTemplate(f"{name}{suffix}", template, part)
 
 
-def _chat(messages: Any, label: str | None, part: Part, findings: Findings) -> Iterator[Prompt]:
-    """A chat of what the user says, after what the system says perhaps."""
-    known = isinstance(messages, list) and all(isinstance(each, dict) for each in messages)
-    said = [(each.get("role"), each.get("content")) for each in messages] if known else []
-    system = [said.pop(0)[1]] if said and said[0][0] in ("system", "developer") else [""]
-    if len(said) != 1 or said[0][0] != "user" or not all(isinstance(text, str) for text in (*system, said[0][1])):
-        findings.lost(part, "this chat is not taken over: only one of the system and the user, both in text, can be")
+def _parse_chat(
+    messages: Any,
+    label: str | None,
+    part: Part,
+    findings: ImportFindings,
+) -> Iterator[PromptTemplate]:
+    """Yield the prompt of a chat: one user message, after an optional system message."""
+    pairs = _get_messages(messages)
+    system = ""
+    if pairs and pairs[0][0] in ("system", "developer"):
+        system = pairs.pop(0)[1]
+    texts = [system, *(content for _, content in pairs)]
+    is_supported = [role for role, _ in pairs] == ["user"]
+    if not is_supported or not all(isinstance(text, str) for text in texts):
+        findings.report(
+            part,
+            "this chat is not imported: only one text message of the user, "
+            "after one of the system, is supported",
+        )
         return
-    yield Prompt(label, said[0][1], part, system[0])
+    yield PromptTemplate(label, texts[1], part, system)
+
+
+def _get_messages(messages: Any) -> list[tuple[Any, Any]]:
+    """Return role and content of each message; empty if these are no messages."""
+    if not isinstance(messages, list):
+        return []
+    pairs = []
+    for message in messages:
+        if not isinstance(message, dict):
+            return []
+        pairs.append((message.get("role"), message.get("content")))
+    return pairs

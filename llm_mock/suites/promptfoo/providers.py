@@ -1,68 +1,96 @@
-"""Providers of promptfoo's as models of roles."""
+"""Conversion of promptfoo's providers into models."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from llm_mock.suites.promptfoo.source import Findings, Part
+from llm_mock.suites.promptfoo.source import ImportFindings, Part
 
-_KINDS = {"chat", "responses", "messages", "completion", "completions", "embedding", "embeddings"}
-_OF_MODELS = {
-    *(
-        "anthropic",
-        "bedrock",
-        "cohere",
-        "deepseek",
-        "google",
-        "groq",
-        "mistral",
-        "ollama",
-        "openai",
-        "openrouter",
-        "xai",
-    ),
-    *("azure", "cerebras", "fireworks", "huggingface", "perplexity", "togetherai", "vertex"),
+# The kind of API in an id such as openai:chat:gpt-4o; llm chooses it by the model.
+_API_KINDS = {
+    "chat",
+    "responses",
+    "messages",
+    "completion",
+    "completions",
+    "embedding",
+    "embeddings",
 }
-_TARGET = "is an application: name it as the target of the suite, target: {function, command or url}"
+_MODEL_PROVIDERS = {
+    "anthropic",
+    "azure",
+    "bedrock",
+    "cerebras",
+    "cohere",
+    "deepseek",
+    "fireworks",
+    "google",
+    "groq",
+    "huggingface",
+    "mistral",
+    "ollama",
+    "openai",
+    "openrouter",
+    "perplexity",
+    "togetherai",
+    "vertex",
+    "xai",
+}
+_USE_TARGET = (
+    "is an application: name it as the target of the suite, target: {function, command or url}"
+)
 
 
-def models_of(providers: Part, findings: Findings) -> list[dict[str, Any]]:
-    """The models among the providers, as roles name them."""
+def convert_models(providers: Part, findings: ImportFindings) -> list[dict[str, Any]]:
+    """Return the models among the providers in the form of a role, and report the others."""
     models: list[dict[str, Any]] = []
     for provider in providers.items():
-        name = _id(provider)
-        model = _model(name.data)
+        id_part = _find_id(provider)
+        model = _parse_id(id_part.data)
         if model is None:
-            findings.lost(name, f"the provider {name.data} {_TARGET}")
+            findings.report(id_part, f"the provider {id_part.data} {_USE_TARGET}")
             continue
-        config = (provider if "id" in provider.names else provider.at(str(name.data))).at("config")
-        options = {key: config.data[key] for key in config.names if key in ("temperature", "max_tokens")}
-        findings.lost_keys(config, options, " of a provider")
+        # A provider is {id: …, config: …}, or {ID: {config: …}}.
+        owner = provider if "id" in provider.names else provider.at(str(id_part.data))
+        config = owner.at("config")
+        options: dict[str, Any] = {}
+        for key in ("temperature", "max_tokens"):
+            if key in config.names:
+                options[key] = config.data[key]
+        findings.report_keys(config, options, " of a provider")
         models.append({**model, **options})
     return models
 
 
-def side_by_side(models: list[dict[str, Any]]) -> list[Any]:
-    """Models of roles as the matrix of a suite names them: by their ids for `llm`, with options if there are some."""
-    listed: list[Any] = []
+def convert_to_matrix(models: list[dict[str, Any]]) -> list[Any]:
+    """Return models of roles in the form of a matrix: ids, with options if there are some."""
+    entries: list[Any] = []
     for model in models:
-        options = {name: value for name, value in model.items() if name not in ("provider", "name")}
-        listed.append({"model": _id_for_llm(model), "options": options} if options else _id_for_llm(model))
-    return listed
+        options = dict(model)
+        del options["provider"], options["name"]
+        model_id = _format_llm_id(model)
+        entries.append({"model": model_id, "options": options} if options else model_id)
+    return entries
 
 
-def judge_of(provider: Any) -> str | None:
-    """The id for `llm` of a model that judges; None where it is none that is known."""
-    model = _model(provider.get("id") if isinstance(provider, dict) else provider)
-    return None if model is None else _id_for_llm(model)
+def get_judge_id(provider: Any) -> str | None:
+    """Return the id of a judge model for `llm`, or None if the provider is unknown."""
+    name = provider
+    if isinstance(provider, dict):
+        name = provider.get("id")
+    model = _parse_id(name)
+    return None if model is None else _format_llm_id(model)
 
 
-def _id_for_llm(model: dict[str, Any]) -> str:
-    return str(model["name"]) if model["provider"] == "openai" else f"{model['provider']}/{model['name']}"
+def _format_llm_id(model: dict[str, Any]) -> str:
+    # llm itself has the models of OpenAI; those of plugins have the provider in their id.
+    if model["provider"] == "openai":
+        return str(model["name"])
+    return f"{model['provider']}/{model['name']}"
 
 
-def _id(provider: Part) -> Part:
-    """Where the id of a provider stands: it is a text, the `id` of a mapping, or its only key."""
+def _find_id(provider: Part) -> Part:
+    """Return the id of a provider: the text itself, its `id`, or its only key."""
     if not isinstance(provider.data, dict):
         return provider
     if "id" in provider.data or len(provider.data) != 1:
@@ -71,9 +99,12 @@ def _id(provider: Part) -> Part:
     return Part(name, provider.document, (*provider.place, name))
 
 
-def _model(name: Any) -> dict[str, Any] | None:
+def _parse_id(name: Any) -> dict[str, Any] | None:
+    """Return provider and name of a model, or None if the id is no model."""
     if not isinstance(name, str):
         return None
     provider, *parts = name.split(":")
-    model = ":".join(part for part in parts if part not in _KINDS)
-    return {"provider": provider, "name": model} if provider in _OF_MODELS and model else None
+    model = ":".join(part for part in parts if part not in _API_KINDS)
+    if provider not in _MODEL_PROVIDERS or not model:
+        return None
+    return {"provider": provider, "name": model}

@@ -1,4 +1,4 @@
-"""The files of a configuration: what is read of them, and what has no counterpart in a suite, by file and line."""
+"""Access to the parts of a configuration, and the report of those without a counterpart."""
 
 from __future__ import annotations
 
@@ -15,100 +15,152 @@ from llm_mock.support.text import shown_path
 from llm_mock.support.yaml_files import Document
 
 FILE = "file://"
-TABLES = (".yaml", ".yml", ".json")
-"""How files of data end, tables of another kind apart."""
-_HINTS = {"outputPath": "give the file to the command, -o FILE", "maxConcurrency": "give the command -j N"}
-"""What to do instead, of keys that have no counterpart."""
+DATA_SUFFIXES = (".yaml", ".yml", ".json")
+"""The suffixes of data files, except tables."""
+_HINTS = {
+    "outputPath": "give the file to the command, -o FILE",
+    "maxConcurrency": "give the command -j N",
+}
+"""Replacements of keys without a counterpart."""
 Place = tuple[str | int, ...]
+# promptfoo's templates are Nunjucks; only plain variables can be converted.
 _VARIABLE = re.compile(r"\{\{-?\s*([A-Za-z_]\w*)\s*-?\}\}")
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 
 
 class Part(NamedTuple):
-    """A part of a file: what it holds, and where it stands."""
+    """A part of a file: its data and its place."""
 
     data: Any
     document: Document
     place: Place = ()
 
     def at(self, *steps: str | int) -> Part:
-        """What keys and positions lead to from here; None where they lead nowhere."""
+        """Return the part at these keys and positions; its data are None if there is none."""
         data = self.data
         for step in steps:
-            known = isinstance(data, dict) or (isinstance(data, list) and isinstance(step, int))
-            data = (data.get(step) if isinstance(data, dict) else data[step]) if known else None
+            if isinstance(data, dict):
+                data = data.get(step)
+            elif isinstance(data, list) and isinstance(step, int):
+                data = data[step]
+            else:
+                data = None
         return Part(data, self.document, (*self.place, *steps))
 
     def items(self) -> Iterator[Part]:
-        """The parts of a list; of anything else but None the part itself."""
+        """Yield the items of a list; the part itself if it is no list; nothing for None."""
         if isinstance(self.data, list):
-            yield from (self.at(position) for position in range(len(self.data)))
+            for position in range(len(self.data)):
+                yield self.at(position)
         elif self.data is not None:
             yield self
 
     @property
     def names(self) -> list[str]:
-        """The keys of a mapping that are texts."""
-        return [key for key in self.data if isinstance(key, str)] if isinstance(self.data, dict) else []
+        """Return the keys of a mapping that are texts."""
+        if not isinstance(self.data, dict):
+            return []
+        return [key for key in self.data if isinstance(key, str)]
 
 
 @dataclass
-class Findings:
-    """What has no counterpart, in the order of the files."""
+class ImportFindings:
+    """The report of parts without a counterpart."""
 
-    _found: dict[tuple[str, int, str], None] = field(default_factory=dict)
+    # A dict as an ordered set: prompts and tests are combined, so a finding may come again.
+    _findings: dict[tuple[str, int, str], None] = field(default_factory=dict)
 
-    def lost(self, part: Part, what: str) -> None:
-        """Say that a part has no counterpart, or one that is not the same."""
-        self._found[shown_path(part.document.path), part.document.line_of(part.place), what] = None
+    def report(self, part: Part, message: str) -> None:
+        """Report a part that has no counterpart, or one that differs."""
+        document = part.document
+        path = shown_path(document.path)
+        line = document.line_of(part.place)
+        self._findings[path, line, message] = None
 
-    def lost_keys(self, part: Part, known: Collection[str], of: str = "") -> None:
-        """Say so of all keys of a mapping but the known ones."""
+    def report_keys(self, part: Part, known: Collection[str], owner: str = "") -> None:
+        """Report all keys of a mapping except the known ones.
+
+        Args:
+            part: the mapping.
+            known: the keys with a counterpart.
+            owner: the phrase after the key in messages, such as " of a test".
+        """
         for key in part.names:
-            if key not in known:
-                hint = f": {_HINTS[key]}" if key in _HINTS else ""
-                self.lost(part.at(key), f"{key}{of} has no counterpart{hint}")
+            if key in known:
+                continue
+            message = f"{key}{owner} has no counterpart"
+            if key in _HINTS:
+                message += f": {_HINTS[key]}"
+            self.report(part.at(key), message)
 
-    def lines(self) -> list[str]:
-        """Each as `file:line: what`."""
-        return [f"{path}:{line}: {what}" for path, line, what in sorted(self._found)]
+    def format_lines(self) -> list[str]:
+        """Return a line `file:line: message` for each finding."""
+        lines = []
+        for path, line, message in sorted(self._findings):
+            lines.append(f"{path}:{line}: {message}")
+        return lines
 
-    def text(self, part: Part, template: str, variables: Collection[str]) -> str:
-        """A template of promptfoo's as a text of a suite, where the case has these variables."""
-        if other := next((each[0] for each in _TEMPLATE.finditer(template) if not _VARIABLE.fullmatch(each[0])), None):
-            self.lost(part, f"{other} stays as it stands: only {{{{name}}}} has a counterpart")
+    def convert_text(self, part: Part, template: str, variables: Collection[str]) -> str:
+        """Return a template of promptfoo as a text of a suite.
+
+        Args:
+            part: the place of the template.
+            template: the template.
+            variables: the names of the variables of the case.
+        """
+        for match in _TEMPLATE.finditer(template):
+            if not _VARIABLE.fullmatch(match[0]):
+                problem = f"{match[0]} is left unchanged: only {{{{name}}}} has a counterpart"
+                self.report(part, problem)
+                break
         if not variables:
+            # A case without variables replaces nothing, so nothing needs an escape.
             return template
         return _VARIABLE.sub(lambda match: f"${{{match[1]}}}", literal(template))
 
 
-def variables_in(template: Any) -> list[str]:
-    """The names of the variables in the texts of a template."""
-    if isinstance(template, (dict, list)):
-        inside = template.values() if isinstance(template, dict) else template
-        return [name for value in inside for name in variables_in(value)]
-    return [match[1] for match in _VARIABLE.finditer(template)] if isinstance(template, str) else []
+def find_variables(template: Any) -> list[str]:
+    """Return the names of the variables in all texts of a template."""
+    if isinstance(template, str):
+        return [match[1] for match in _VARIABLE.finditer(template)]
+    values: Collection[Any] = ()
+    if isinstance(template, dict):
+        values = template.values()
+    elif isinstance(template, list):
+        values = template
+    names: list[str] = []
+    for value in values:
+        names += find_variables(value)
+    return names
 
 
-def files_of(part: Part, findings: Findings, endings: Collection[str]) -> list[Path]:
-    """The files that a text names, which may be a glob, relative to its own file."""
+def find_files(part: Part, findings: ImportFindings, suffixes: Collection[str]) -> list[Path]:
+    """Return the files that a text or a glob names, relative to its own file.
+
+    Files with other suffixes, and missing ones, are reported.
+    """
     name = str(part.data).removeprefix(FILE)
     folder = part.document.path.parent
-    try:
-        found = sorted(folder.glob(name)) if set(name) & set("*?[") else [folder / name]
-    except (NotImplementedError, ValueError):
-        found = []
-    readable = [path for path in found if path.suffix.lower() in endings and path.is_file()]
-    if not readable or len(readable) < len(found):
-        findings.lost(part, f"{part.data} is not taken over: it is no file that ends in {', '.join(endings)}")
+    paths = [folder / name]
+    if set(name) & set("*?["):
+        try:
+            paths = sorted(folder.glob(name))
+        except (NotImplementedError, ValueError):  # An absolute or an invalid pattern.
+            paths = []
+    readable = [path for path in paths if path.suffix.lower() in suffixes and path.is_file()]
+    if not readable or len(readable) < len(paths):
+        supported = ", ".join(suffixes)
+        findings.report(
+            part, f"{part.data} is not imported: expected files that end in {supported}"
+        )
     return readable
 
 
-def loaded(path: Path, part: Part, findings: Findings) -> Part | None:
-    """The content of a YAML or JSON file; None, which is said, where it cannot be read."""
+def load_part(path: Path, part: Part, findings: ImportFindings) -> Part | None:
+    """Return the content of a YAML or JSON file; report it and return None if it is invalid."""
     try:
         document = yaml_files.load(path)
     except InvalidFile as error:
-        findings.lost(part, str(error))
+        findings.report(part, str(error))
         return None
     return Part(document.data, document)
