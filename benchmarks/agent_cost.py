@@ -13,7 +13,7 @@ from llm.models import ToolCall
 from mcp import Client, StdioServerParameters, stdio_client
 from table import Row
 
-from llm_mock import BrokenToolCall, MockGetModel, Reply
+from llm_mock import BrokenToolCall, LLMMock, Reply
 from llm_mock.agents import Agent, MCPServer, aitest_run, aitest_run_sync
 from llm_mock.agents.pool import pool_of_process
 from llm_mock.boundaries.llm.attach import attach
@@ -26,7 +26,7 @@ TURNS, MCP_CALLS = 10, 5
 ROUNDS, RUNS = 10, 10
 
 
-def _play(mock: MockGetModel) -> None:
+def _play(mock: LLMMock) -> None:
     """Nine turns that call a tool, five of them the bank's and the others one that is not there; then the answer."""
     for turn in range(TURNS - 1):
         call = ToolCall(TOOL, ARGUMENTS) if turn < MCP_CALLS else BrokenToolCall("nothing", {})
@@ -49,7 +49,7 @@ async def _times() -> dict[str, float]:
     """Seconds a run of each contestant, the fastest of its rounds; they take turns."""
     server = MCPServer([sys.executable, *COMMAND], cwd=EXAMPLES)
     agent = Agent("m", [server], max_turns=TURNS)
-    mock = MockGetModel(at_boundary=True)
+    mock = LLMMock(at_boundary=True)
     attach()
     previous = activate(mock)
     parameters = StdioServerParameters(command=sys.executable, args=COMMAND, cwd=EXAMPLES)
@@ -66,7 +66,7 @@ async def _times() -> dict[str, float]:
     return {name: min(seconds) for name, seconds in times.items()}
 
 
-async def _run(agent: Agent, mock: MockGetModel) -> None:
+async def _run(agent: Agent, mock: LLMMock) -> None:
     _play(mock)
     _checked(await aitest_run(agent, "Go on"))
 
@@ -78,7 +78,7 @@ async def _timed(action: Callable[[], Any]) -> float:
     return (perf_counter() - start) / RUNS
 
 
-def _timed_sync(agent: Agent, mock: MockGetModel) -> float:
+def _timed_sync(agent: Agent, mock: LLMMock) -> float:
     start = perf_counter()
     for _ in range(RUNS):
         _play(mock)

@@ -9,7 +9,7 @@ from time import perf_counter
 
 from table import Row, microseconds
 
-from llm_mock import MockGetModel, create_mock_get_model
+from llm_mock import LLMMock, create_mock_get_model
 
 REPLIES, CALLS, WINDOW, ROUNDS = 10_000, 100_000, 1_000, 3
 WEIGHED = 5_000
@@ -45,7 +45,7 @@ def _windows() -> tuple[float, float]:
     return few, _fastest_window(large, 3 * WINDOW)
 
 
-def _mock_with(replies: int) -> MockGetModel:
+def _mock_with(replies: int) -> LLMMock:
     """A mock with that many replies, half of them standing and half queued; model `m0` has one of each."""
     mock = create_mock_get_model()
     for number in range(replies // 2):
@@ -54,7 +54,7 @@ def _mock_with(replies: int) -> MockGetModel:
     return mock
 
 
-def _fastest_window(mock: MockGetModel, calls: int) -> float:
+def _fastest_window(mock: LLMMock, calls: int) -> float:
     """Seconds a call of the fastest window among that many calls."""
     model = mock("m0")
     seconds = []

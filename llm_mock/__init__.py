@@ -1,13 +1,16 @@
-"""Test code that calls large language models through the `llm` library: offline, fast, deterministic.
+"""Test code that calls large language models: offline, fast, deterministic.
 
-As a pytest plugin it mocks every test, and has these fixtures:
+As a pytest plugin it mocks every test. Its fixtures:
 
-    mock_llm_responses          says what the models answer: `set`, `add`, `add_all`, `set_error`, …; a `MockGetModel`
-    mock_llm_calls              the same mock, to look at the calls: `calls`, `last_call`, `assert_called_once_with`, …
-    debug_llm                   the same mock; logs each call, and prints all of them after the test
-    llm_mock_server             a server that answers other programs; llm_mock_server_of_run is for wider scopes
-    llm_mock_cassette           real calls, recorded and replayed; llm_mock_cassette_config says how
-    llm_mock_misbehaviour       what the models do wrong in this run of the test
+    mock_llm_responses          sets the replies: `set`, `add`, `add_all`, `set_error`, …
+    mock_llm_calls              the same mock, to look at the calls: `calls`, `last_call`,
+                                `assert_called_once_with`, …
+    debug_llm                   the same mock; logs each call, and prints all after the test
+    llm_mock_server             a server that answers other programs;
+                                llm_mock_session_server is the one for wider scopes
+    llm_mock_cassette           records real calls and replays them;
+                                llm_mock_cassette_config configures that
+    llm_mock_misbehaviour       the misbehaviour of the models in this run of the test
     aitest_run, aitest_run_sync run an agent
     llm_assert, llm_score       have a model judge a text or an image
 
@@ -16,20 +19,23 @@ As a pytest plugin it mocks every test, and has these fixtures:
         assert find_workflow("sort my mail") == "mail-sorter"
         mock_llm_responses.assert_called_once_with("sort my mail")
 
-Replies: Reply, ToolCall, BrokenToolCall, Event, Latency; ready to use are those of `llm_mock.templates`.
-The mock: MockGetModel, ResponseConfigurator (its methods that say what is answered), CallRecord, Misbehaviour; without
-the plugin create_mock_get_model, MockLLMModel, AsyncMockLLMModel, MockEmbeddingModel.
-Assertions: assert_llm_called_times, assert_prompt_contains, assert_cost_below, assert_tokens_below, and the methods
-of the mock and of its models.
-Errors: LLMMockError, of which are EndlessToolCalls, ErrorNotRebuilt, InvalidBudget, InvalidLatency, InvalidReply,
-InvalidToolCall, LLMTooOld, MissingExtra, QueuedReplyNotAllowed, RealModelCall, SchemaViolation, UnexpectedCall,
-UnknownMisbehaviour and UnusedReplies.
+Replies: Reply, ToolCall, BrokenToolCall, Event, Latency; ready-made ones are in
+`llm_mock.templates`.
+The mock: LLMMock (the first specification calls it MockGetModel), ResponseConfigurator (its
+methods that set replies), CallRecord, Misbehaviour. Without the plugin: create_mock_get_model,
+MockLLMModel, AsyncMockLLMModel, MockEmbeddingModel.
+Assertions: assert_llm_called_times, assert_prompt_contains, assert_cost_below,
+assert_tokens_below, and the methods of the mock and of its models.
+Errors: LLMMockError and its subclasses EndlessToolCalls, ErrorNotRebuilt, InvalidBudget,
+InvalidLatency, InvalidReply, InvalidToolCall, LLMTooOld, MissingExtra, QueuedReplyNotAllowed,
+RealModelCall, SchemaViolation, UnexpectedCall, UnknownMisbehaviour and UnusedReplies.
 Warnings: LegacyMockWarning, ListReplyWarning, SchemaViolationWarning.
 
-Cassettes are in `llm_mock.cassettes`, agents in `.agents`, prompt suites in `.suites`, plain-language tests in
-`.specs`; all else is not public. __version__ is the version.
+Cassettes are in `llm_mock.cassettes`, agents in `.agents`, prompt suites in `.suites`,
+plain-language tests in `.specs`; everything else is private. __version__ is the version.
 
-The public names are loaded when they are first used; importing the package imports neither `llm` nor pytest.
+The public names are loaded when they are first used; importing the package imports neither `llm`
+nor pytest.
 
 PYTEST_DONT_REWRITE
 """
@@ -44,6 +50,7 @@ if TYPE_CHECKING:
     from llm_mock.behaviour.misbehaviour import Misbehaviour as Misbehaviour
     from llm_mock.boundaries.llm.create import create_mock_get_model as create_mock_get_model
     from llm_mock.boundaries.llm.embedding_model import MockEmbeddingModel as MockEmbeddingModel
+    from llm_mock.boundaries.llm.get_model import LLMMock as LLMMock
     from llm_mock.boundaries.llm.get_model import MockGetModel as MockGetModel
     from llm_mock.boundaries.llm.model import AsyncMockLLMModel as AsyncMockLLMModel
     from llm_mock.boundaries.llm.model import MockLLMModel as MockLLMModel
@@ -83,7 +90,7 @@ _MODULES = {
     "behaviour.misbehaviour": "Misbehaviour",
     "boundaries.llm.create": "create_mock_get_model",
     "boundaries.llm.embedding_model": "MockEmbeddingModel",
-    "boundaries.llm.get_model": "MockGetModel",
+    "boundaries.llm.get_model": "LLMMock MockGetModel",
     "boundaries.llm.model": "AsyncMockLLMModel MockLLMModel",
     "core.assertions": "assert_llm_called_times assert_prompt_contains",
     "core.configurator": "ResponseConfigurator",

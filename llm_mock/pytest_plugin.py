@@ -41,7 +41,7 @@ from llm_mock.plugin.fixtures import (
     llm_mock_cassette_config,
     llm_mock_misbehaviour,
     llm_mock_server,
-    llm_mock_server_of_run,
+    llm_mock_session_server,
     mock_llm_calls,
     mock_llm_responses,
 )

@@ -14,7 +14,7 @@ from llm.cli import cli
 from pydantic import BaseModel
 
 from llm_mock import (
-    MockGetModel,
+    LLMMock,
     MockLLMModel,
     Reply,
     ResponseConfigurator,
@@ -93,7 +93,7 @@ def plan(request: str) -> str:
     return str(model.prompt(f"Plan {request}").text())
 
 
-def test_planner_with_mocked_llm(mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel) -> None:
+def test_planner_with_mocked_llm(mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock) -> None:
     mock_llm_responses.set("anthropic/claude", {"found": False, "workflow_name": ""}, schema=Discovery)
     mock_llm_responses.set("anthropic/claude", "1. read the file")
     assert plan("analyze my file") == "1. read the file"
@@ -139,7 +139,7 @@ def test_mock_performance() -> None:
     assert time.process_time() - start < 0.1  # what others do at the same time does not count
 
 
-def test_unconfigured_model(mock_llm_calls: MockGetModel) -> None:
+def test_unconfigured_model(mock_llm_calls: LLMMock) -> None:
     model = mock_llm_calls.get_model("unconfigured-model")
     assert model.prompt_count == 0
     response = model.prompt("test")
@@ -205,7 +205,7 @@ def test_debug_logger_is_quiet_by_default(caplog: pytest.LogCaptureFixture) -> N
     assert ["Logged" in message for message in caplog.messages] == [True]
 
 
-def test_assertion_helpers_explain_themselves(mock_llm_calls: MockGetModel) -> None:
+def test_assertion_helpers_explain_themselves(mock_llm_calls: LLMMock) -> None:
     llm.get_model("m").prompt("analyze this")
     assert_llm_called_times(mock_llm_calls, "m", 1)
     assert_prompt_contains(mock_llm_calls, "m", "analyze")
@@ -215,7 +215,7 @@ def test_assertion_helpers_explain_themselves(mock_llm_calls: MockGetModel) -> N
         assert_prompt_contains(mock_llm_calls, "m", "generate")
 
 
-def test_assertion_helpers_name_the_models_there_were(mock_llm_calls: MockGetModel) -> None:
+def test_assertion_helpers_name_the_models_there_were(mock_llm_calls: LLMMock) -> None:
     llm.get_model("called").prompt("Hello")
     assert_llm_called_times(mock_llm_calls, "other", 0)
     with pytest.raises(AssertionError, match=r"'other' was never called\. Models that were called: called"):

@@ -15,7 +15,7 @@ import pytest
 from pydantic import BaseModel
 
 import llm_mock
-from llm_mock import InvalidReply, InvalidToolCall, MockGetModel, Reply, create_mock_get_model, templates
+from llm_mock import InvalidReply, InvalidToolCall, LLMMock, Reply, create_mock_get_model, templates
 
 
 class Person(BaseModel):
@@ -127,7 +127,7 @@ def test_a_tool_call_can_be_sent_to_another_process() -> None:
     assert pickle.loads(pickle.dumps(reply)).then == "It is sunny."
 
 
-def test_a_refusal_is_plain_text_that_breaks_no_rule_of_the_mock(mock_llm_responses: MockGetModel) -> None:
+def test_a_refusal_is_plain_text_that_breaks_no_rule_of_the_mock(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("m", templates.refusal())
     assert llm.get_model("m").prompt("Who?", schema=Person).text() == "I'm sorry, but I can't help with that."
     assert answer(templates.refusal("No.")).text() == "No."
@@ -183,7 +183,7 @@ def test_an_error_is_that_of_whoever_asks(
     of_openai: str,
     of_anthropic: str,
     other: type[Exception],
-    mock_llm_responses: MockGetModel,
+    mock_llm_responses: LLMMock,
 ) -> None:
     mock_llm_responses.set_error("*", template())
     expected = {"gpt-4o-mini": (openai, of_openai), "claude-sonnet-4.5": (anthropic, of_anthropic)}
@@ -202,7 +202,7 @@ def test_an_error_is_that_of_whoever_asks(
         claude.messages.create(model="nobody/knows", messages=question, max_tokens=9)
 
 
-def test_a_rate_limit_says_when_to_try_again_and_the_next_reply_comes(mock_llm_responses: MockGetModel) -> None:
+def test_a_rate_limit_says_when_to_try_again_and_the_next_reply_comes(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.add_all("gpt-4o-mini", [templates.rate_limit(retry_after=7), "at last"])
     for error in (templates.rate_limit(), templates.overloaded(retry_after=3)):
         mock_llm_responses.set_error("gpt-4o", error)
@@ -216,7 +216,7 @@ def test_a_rate_limit_says_when_to_try_again_and_the_next_reply_comes(mock_llm_r
     assert overloaded.value.response.headers["retry-after"] == "3"
 
 
-def test_an_error_of_the_provider_comes_in_the_middle_of_a_stream(mock_llm_responses: MockGetModel) -> None:
+def test_an_error_of_the_provider_comes_in_the_middle_of_a_stream(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o-mini", templates.timeout(chunks=["Hel", "lo"], error_after=1))
     chunks = iter(llm.get_model("gpt-4o-mini").prompt("Hi"))
     assert next(chunks) == "Hel"
@@ -225,7 +225,7 @@ def test_an_error_of_the_provider_comes_in_the_middle_of_a_stream(mock_llm_respo
     assert mock_llm_responses.last_call["error"] == "Request timed out."
 
 
-def test_an_error_of_the_provider_is_raised_for_embeddings_too(mock_llm_responses: MockGetModel) -> None:
+def test_an_error_of_the_provider_is_raised_for_embeddings_too(mock_llm_responses: LLMMock) -> None:
     model = mock_llm_responses.get_embedding_model("text-embedding-3-small")
     model.set_error(templates.rate_limit())
     with pytest.raises(openai.RateLimitError):

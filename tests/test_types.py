@@ -16,12 +16,12 @@ SAMPLE = """
 from typing_extensions import assert_type
 import llm
 import pytest
-from llm_mock import CallRecord, Latency, MockGetModel, MockLLMModel, Reply, assert_llm_called_times, templates
+from llm_mock import CallRecord, Latency, LLMMock, MockLLMModel, Reply, assert_llm_called_times, templates
 
-def pytest_llm_mock_configure(config: pytest.Config, mock: MockGetModel) -> None:
+def pytest_llm_mock_configure(config: pytest.Config, mock: LLMMock) -> None:
     mock.set("judge", "PASS")
 
-def test_right(mock_llm_responses: MockGetModel, mock_llm_calls: MockGetModel) -> None:
+def test_right(mock_llm_responses: LLMMock, mock_llm_calls: LLMMock) -> None:
     mock_llm_responses.set("m", "a", schema=dict, prompt="x", system=str.isupper, tools=["a"], turn=1, options={"a": 1})
     mock_llm_responses.set("m", lambda prompt: prompt.prompt)
     mock_llm_responses.add("m", Reply("a"), times=2, optional=True, attachments=["image/png"])
@@ -39,7 +39,7 @@ def test_right(mock_llm_responses: MockGetModel, mock_llm_calls: MockGetModel) -
     mock_llm_calls.get_model("m").assert_not_called()
     assert_llm_called_times(mock_llm_calls, "m", 1)
 
-def test_wrong(mock_llm_responses: MockGetModel) -> None:
+def test_wrong(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("m")
     mock_llm_responses.set("m", "a", turn="first")
     mock_llm_responses.add("m", "a", time=2)
@@ -58,7 +58,7 @@ def test_mypy_knows_what_the_fixtures_give(tmp_path: Path) -> None:
     cache = Path(__file__).parents[1] / ".mypy_cache"
     shown, problem, _ = api.run(["--strict", "--no-error-summary", f"--cache-dir={cache}", str(sample)])
     assert problem == ""
-    wrong = 1 + SAMPLE.splitlines().index("def test_wrong(mock_llm_responses: MockGetModel) -> None:")
+    wrong = 1 + SAMPLE.splitlines().index("def test_wrong(mock_llm_responses: LLMMock) -> None:")
     lines = [int(line.split(":")[1]) for line in shown.splitlines() if ": error: " in line]
     assert sorted({*lines}) == list(range(wrong + 1, wrong + 9)), shown
 

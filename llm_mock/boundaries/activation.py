@@ -28,7 +28,7 @@ from llm_mock.boundaries.llm.attach import attach
 from llm_mock.core.context import LazyMock, activate
 
 if TYPE_CHECKING:
-    from llm_mock.boundaries.llm.get_model import MockGetModel
+    from llm_mock.boundaries.llm.get_model import LLMMock
 
 TEST_VARIABLE = "PYTEST_CURRENT_TEST"
 """What pytest sets for a test, and so for the processes that it starts."""
@@ -76,7 +76,7 @@ def _of_the_test(folder: Path) -> LazyMock:
     return pending
 
 
-def _mock_of_the_variable() -> MockGetModel:
+def _mock_of_the_variable() -> LLMMock:
     """The mock where the variable alone asks for it; a person who set it in a shell may have forgotten it."""
     if TEST_VARIABLE not in os.environ:
         variable = TESTING_VARIABLE if os.environ.get(TESTING_VARIABLE) else OWN_VARIABLE
@@ -87,14 +87,14 @@ def _mock_of_the_variable() -> MockGetModel:
     return _new_mock()
 
 
-def _new_mock() -> MockGetModel:
-    from llm_mock.boundaries.llm.get_model import MockGetModel
+def _new_mock() -> LLMMock:
+    from llm_mock.boundaries.llm.get_model import LLMMock
     from llm_mock.core.settings import Settings
 
-    return MockGetModel(at_boundary=True, settings=Settings(autospec=True))
+    return LLMMock(at_boundary=True, settings=Settings(autospec=True))
 
 
-def _mock_of_the_test(folder: Path, configured: bytes) -> MockGetModel:
+def _mock_of_the_test(folder: Path, configured: bytes) -> LLMMock:
     from llm_mock.boundaries.processes import SharedFolder
 
     mock = _new_mock()

@@ -78,7 +78,7 @@ class Reply:
             words of OpenAI's Chat Completions. By default `stop`, or `tool_calls`.
         resolved_model: the id of the model that answered, where it is not the one that was asked.
         response_json: the provider's raw payload, which `response.json()` then returns. By default `data`, and with ini
-            `llm_mock_json = raw` what the provider would give.
+            `llm_mock_response_json = raw` what the provider would give.
         error: an exception (or its class) that is raised instead of the answer, or after `error_after` chunks of it.
         error_after: how many chunks are streamed before `error` is raised; without streaming it is raised at once.
         invalid: the answer breaks the schema that is asked for on purpose, so that is not reported.

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from llm_mock.boundaries.llm.get_model import MockGetModel
+from llm_mock.boundaries.llm.get_model import LLMMock
 from llm_mock.core.call_log import LoggedCall
 from llm_mock.core.context import current_mock
 from llm_mock.plugin.failures import MESSAGE, TRACEBACK, message_of, traceback_of
@@ -30,11 +30,11 @@ class CallCollector:
     Without `detailed` there is no report to write, only the properties in pytest's JUnit file.
     """
 
-    def __init__(self, run_mock: MockGetModel | None, detailed: bool, junit: bool) -> None:
+    def __init__(self, run_mock: LLMMock | None, detailed: bool, junit: bool) -> None:
         self._run_mock, self._detailed, self._junit = run_mock, detailed, junit
         self._seen = 0
         self._started = False
-        self._mock_of_test: MockGetModel | None = None
+        self._mock_of_test: LLMMock | None = None
         self._calls_of_test: list[LoggedCall] = []  # of an item that has no fixtures, and so no mock of its own
         self._outside: list[dict[str, Any]] = []
         self.last = ""
@@ -42,7 +42,7 @@ class CallCollector:
         if run_mock is not None:
             self.attach(run_mock)
 
-    def attach(self, mock: MockGetModel) -> None:
+    def attach(self, mock: LLMMock) -> None:
         """Have a mock, and those that are put on top of it from now on, keep every call."""
         keep_calls(mock, self._detailed)
 

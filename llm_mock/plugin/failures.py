@@ -22,7 +22,7 @@ LONGEST_TRACEBACK = 50_000
 MESSAGE, TRACEBACK = "llm_mock_message", "llm_mock_traceback"
 """The attributes of a report with its texts, redacted where the test ran: only there all of its secrets are known."""
 PAYLOAD = (
-    "response.json() of llm is the provider's payload, as in production (ini llm_mock_json = raw): "
+    "response.json() of llm is the provider's payload, as in production (ini llm_mock_response_json = raw): "
     "the data of an answer is json.loads(response.text())."
 )
 _PACKAGE = os.path.dirname(llm_mock.__file__) + os.sep

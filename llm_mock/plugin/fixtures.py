@@ -17,23 +17,23 @@ from llm_mock.plugin.stash import CASSETTE, CASSETTE_CLAIMS, UNUSED_RECORDINGS
 if TYPE_CHECKING:
     from llm_mock.agents import AgentResult
     from llm_mock.boundaries.http.server import MockServer
-    from llm_mock.boundaries.llm.get_model import MockGetModel
+    from llm_mock.boundaries.llm.get_model import LLMMock
     from llm_mock.boundaries.llm.model import MockLLMModel
     from llm_mock.cassettes import Cassette, CassetteConfig
     from llm_mock.core.protocols import AppliedMisbehaviour
 
 
 @pytest.fixture
-def mock_llm_calls(_llm_mock_of_test: LazyMock) -> MockGetModel:
+def mock_llm_calls(_llm_mock_of_test: LazyMock) -> LLMMock:
     """The mock of this test: every model that it asks for, every call that it makes, and the replies it sets."""
-    mock: MockGetModel = _llm_mock_of_test.get()
+    mock: LLMMock = _llm_mock_of_test.get()
     return mock
 
 
 @pytest.fixture
-def mock_llm_responses(mock_llm_calls: object, _llm_mock_of_test: LazyMock) -> MockGetModel:
+def mock_llm_responses(mock_llm_calls: object, _llm_mock_of_test: LazyMock) -> LLMMock:
     """Say what the models answer in this test: `set`, `add`, `add_all`, `set_error`, `set_unknown`, `get_model`."""
-    mock: MockGetModel = _llm_mock_of_test.get()  # `mock_llm_calls` may be the project's own
+    mock: LLMMock = _llm_mock_of_test.get()  # `mock_llm_calls` may be the project's own
     return mock
 
 
@@ -62,7 +62,7 @@ def _of_agents(name: str) -> Callable[..., Any]:
 
 
 @pytest.fixture(scope="session")
-def llm_mock_server_of_run() -> Iterator[MockServer]:
+def llm_mock_session_server() -> Iterator[MockServer]:
     """The server of `llm_mock_server`, for fixtures of any scope: the test that runs answers."""
     from llm_mock.boundaries.http.server import MockServer
 
@@ -71,13 +71,13 @@ def llm_mock_server_of_run() -> Iterator[MockServer]:
 
 
 @pytest.fixture
-def llm_mock_server(llm_mock_server_of_run: MockServer, _llm_mock_of_test: LazyMock) -> Iterator[MockServer]:
+def llm_mock_server(llm_mock_session_server: MockServer, _llm_mock_of_test: LazyMock) -> Iterator[MockServer]:
     """A server that answers other programs as this test says: `url`, `openai_url`, …, `environment()`."""
     mock = _llm_mock_of_test.get()
-    mock.server_environment = llm_mock_server_of_run.environment_of
-    yield llm_mock_server_of_run
+    mock.server_environment = llm_mock_session_server.environment_of
+    yield llm_mock_session_server
     mock.server_environment = None
-    llm_mock_server_of_run.end_calls()
+    llm_mock_session_server.end_calls()
 
 
 @pytest.fixture(scope="session")
@@ -120,10 +120,10 @@ def _llm_mock_cassette(request: pytest.FixtureRequest, _llm_mock_of_test: LazyMo
 @pytest.fixture
 def debug_llm(
     mock_llm_calls: object, _llm_mock_of_test: LazyMock, caplog: pytest.LogCaptureFixture
-) -> Iterator[MockGetModel]:
+) -> Iterator[LLMMock]:
     """Log each call as it happens (logger `llm_mock`, level DEBUG), and print every model's calls after the test."""
     caplog.set_level(logging.DEBUG, logger="llm_mock")
-    mock: MockGetModel = _llm_mock_of_test.get()
+    mock: LLMMock = _llm_mock_of_test.get()
     yield mock
     print(_calls_by_model(mock.models))
 

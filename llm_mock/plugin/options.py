@@ -63,8 +63,10 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
     )
     parser.addini("llm_mock_unknown_models", "A name nobody knows: answer (default) or refuse.", default="answer")
     parser.addini("llm_mock_generate", "Answer schemas with generated instances (default: false).", type="bool")
-    parser.addini("llm_mock_schema", "A reply that breaks the schema: warn (default), error or off.", default="warn")
-    parser.addini("llm_mock_json", "response.json() gives the reply's data (default) or raw.", default="data")
+    parser.addini(
+        "llm_mock_schema_check", "A reply that violates the schema: warn (default), error or off.", default="warn"
+    )
+    parser.addini("llm_mock_response_json", "response.json() gives the reply's data (default) or raw.", default="data")
     parser.addini("llm_mock_real_models", "A real model that executes: answer (default) or refuse.", default="answer")
     parser.addini("llm_mock_processes", "Processes are part of the test (default: true).", type="bool", default=True)
     parser.addini("llm_mock_http", "HTTP requests to providers: answer (default), refuse or off.", default="answer")
@@ -108,11 +110,11 @@ def settings_of(config: pytest.Config) -> Callable[[], Settings]:
     values: dict[str, Any] = {
         "lazy": boolean(config, "llm_mock_lazy"),
         "strict": boolean(config, "llm_mock_strict"),
-        "schema": choice(config, "llm_mock_schema", "warn", "error", "off"),
+        "schema": choice(config, "llm_mock_schema_check", "warn", "error", "off"),
         "autospec": boolean(config, "llm_mock_autospec"),
         "refuse_unknown": choice(config, "llm_mock_unknown_models", "answer", "refuse") == "refuse",
         "generate": boolean(config, "llm_mock_generate"),
-        "raw_json": choice(config, "llm_mock_json", "data", "raw") == "raw",
+        "raw_json": choice(config, "llm_mock_response_json", "data", "raw") == "raw",
         "prices": _prices(config),
     }
 

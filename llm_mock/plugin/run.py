@@ -26,7 +26,7 @@ from llm_mock.support.redaction import KNOWN
 from llm_mock.support.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
-    from llm_mock.boundaries.llm.get_model import MockGetModel
+    from llm_mock.boundaries.llm.get_model import LLMMock
     from llm_mock.core.settings import Settings
 
 RUN = pytest.StashKey["TestRun"]()
@@ -80,12 +80,12 @@ class TestRun:
         """What each agent did so far: see `llm_mock.agents.summary`."""
 
     @property
-    def mock(self) -> MockGetModel | None:
+    def mock(self) -> LLMMock | None:
         """The mock of the whole run; None where models are left alone."""
         return None if self.pending is None else self.pending.get()
 
     @property
-    def mock_if_made(self) -> MockGetModel | None:
+    def mock_if_made(self) -> LLMMock | None:
         """The same, but None where nobody has asked for it yet."""
         return None if self.pending is None else self.pending.created
 
@@ -188,10 +188,10 @@ def mock_of_test() -> Iterator[LazyMock]:
             folder.remove()
 
 
-def _new_mock(**settings: Any) -> MockGetModel:
-    from llm_mock.boundaries.llm.get_model import MockGetModel
+def _new_mock(**settings: Any) -> LLMMock:
+    from llm_mock.boundaries.llm.get_model import LLMMock
 
-    return MockGetModel(at_boundary=True, **settings)
+    return LLMMock(at_boundary=True, **settings)
 
 
 def _process_ends_with_the_run() -> bool:

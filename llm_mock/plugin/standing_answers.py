@@ -10,7 +10,7 @@ from llm_mock.errors import LLMMockError
 from llm_mock.plugin.run import run_of
 
 if TYPE_CHECKING:
-    from llm_mock.boundaries.llm.get_model import MockGetModel
+    from llm_mock.boundaries.llm.get_model import LLMMock
 
 ASKED = pytest.StashKey[set[Any]]()
 
@@ -20,7 +20,7 @@ class HookSpecs:
 
     @staticmethod
     @pytest.hookspec
-    def pytest_llm_mock_configure(config: pytest.Config, mock: MockGetModel) -> None:
+    def pytest_llm_mock_configure(config: pytest.Config, mock: LLMMock) -> None:
         """Say in a conftest what is always answered, outside tests too.
 
         Called once a run (with pytest-xdist once in each worker) for each conftest or plugin that has it, that of an

@@ -17,7 +17,7 @@ from llm_mock.report.gen_ai import gen_ai_attributes
 from llm_mock.support.redaction import OUTPUT, redacted
 
 if TYPE_CHECKING:
-    from llm_mock.boundaries.llm.get_model import MockGetModel
+    from llm_mock.boundaries.llm.get_model import LLMMock
     from llm_mock.core.call_log import Details
     from llm_mock.core.records import CallRecord
 
@@ -29,7 +29,7 @@ PROPERTIES = ("llm_calls", "llm_input_tokens", "llm_output_tokens", "llm_cost_us
 """The properties of a test in pytest's own JUnit file."""
 
 
-def keep_calls(mock: MockGetModel, detailed: bool) -> None:
+def keep_calls(mock: LLMMock, detailed: bool) -> None:
     """Make a mock, and mocks that are put on top of it later, keep every call.
 
     Args:
@@ -44,7 +44,7 @@ def keep_calls(mock: MockGetModel, detailed: bool) -> None:
 
 def describe_calls(
     kept: Iterable[LoggedCall],
-    mock: MockGetModel | None,
+    mock: LLMMock | None,
 ) -> list[dict[str, Any]]:
     """Describe calls with the keys of `docs/report.md`.
 
@@ -149,7 +149,7 @@ def sum_properties(
 def _describe_call(
     record: CallRecord,
     details: Details,
-    mock: MockGetModel | None,
+    mock: LLMMock | None,
 ) -> dict[str, Any]:
     request = details.get("request") or _describe_request(record)
     # A copy, from which the keys of other places are taken.
@@ -190,7 +190,7 @@ def _describe_call(
     return call
 
 
-def _compute_cost(record: CallRecord, mock: MockGetModel | None) -> Decimal | None:
+def _compute_cost(record: CallRecord, mock: LLMMock | None) -> Decimal | None:
     """Return the cost of a call in US dollars, or None if it is unknown."""
     prices = mock.prices if mock is not None else ()
     # Prices may change from day to day, but not within one.

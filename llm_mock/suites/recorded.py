@@ -12,7 +12,7 @@ from typing import Any
 from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLES
 from llm_mock.boundaries.http.dialects import base_urls_in, environment_of
 from llm_mock.boundaries.http.server import MockServer
-from llm_mock.boundaries.llm.get_model import MockGetModel
+from llm_mock.boundaries.llm.get_model import LLMMock
 from llm_mock.cassettes.cassette import Cassette
 from llm_mock.cassettes.config import CassetteConfig
 from llm_mock.cassettes.paths import get_cassette_path, get_run_path
@@ -34,7 +34,7 @@ ALONE = "Run one case after the other: -j 1."
 AttemptOnce = Callable[[TestCase], Attempt]
 
 
-class RecordedMock(MockGetModel):
+class RecordedMock(LLMMock):
     """Answers the calls of one run of a case from its cassette, or has them made and recorded."""
 
     cassette: Cassette

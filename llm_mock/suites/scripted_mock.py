@@ -12,7 +12,7 @@ from llm_mock.boundaries.http import attach as http
 from llm_mock.boundaries.http import placeholder_keys
 from llm_mock.boundaries.http.server import MockServer
 from llm_mock.boundaries.llm.attach import attach
-from llm_mock.boundaries.llm.get_model import MockGetModel
+from llm_mock.boundaries.llm.get_model import LLMMock
 from llm_mock.boundaries.llm.user_folder import USER_FOLDER_VARIABLE
 from llm_mock.core.context import LazyMock, activate, current_mock, get_activated
 from llm_mock.core.model_names import ANY_MODEL
@@ -41,7 +41,7 @@ class ScriptedMock:
             missing_reply_advice=MISSING_REPLY_ADVICE,
             unused_reply_advice=UNUSED_REPLY_ADVICE,
         )
-        self.mock = MockGetModel(parent=parent, at_boundary=True, settings=settings)
+        self.mock = LLMMock(parent=parent, at_boundary=True, settings=settings)
         self._server = MockServer(lambda: self.mock) if processes else None
         self._seen = self._noted = 0
 
@@ -87,7 +87,7 @@ class ScriptedMock:
         tell_parent(self.mock)
 
 
-def tell_parent(mock: MockGetModel) -> None:
+def tell_parent(mock: LLMMock) -> None:
     """What a mock answered for is over: the mock of the test, if there is one, is told of the calls."""
     if mock.parent is not None:
         log = mock.history.log
@@ -98,7 +98,7 @@ def tell_parent(mock: MockGetModel) -> None:
 
 
 @contextmanager
-def mocking_process(mock: MockGetModel | LazyMock, live: bool = False, processes: bool = True) -> Iterator[None]:
+def mocking_process(mock: LLMMock | LazyMock, live: bool = False, processes: bool = True) -> Iterator[None]:
     """Let a mock answer the models of this process, within pytest or without.
 
     Args:

@@ -7,7 +7,7 @@ from typing import Any
 import llm
 import pytest
 
-from llm_mock import MockGetModel, Reply, ResponseConfigurator, UnexpectedCall
+from llm_mock import LLMMock, Reply, ResponseConfigurator, UnexpectedCall
 from llm_mock.agents import Score, llm_assert, llm_score
 from llm_mock.errors import JudgeError
 
@@ -19,7 +19,7 @@ def graded(score: float, reason: str = "Because") -> dict[str, Any]:
 
 
 def test_what_meets_its_criterion_is_true_with_the_reason(
-    mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_responses.set("judge", {"reason": "It says hello.", "met": True})
     verdict = llm_assert("Hello!", "Is a greeting", judge="judge")
@@ -42,7 +42,7 @@ def test_what_does_not_fails_by_itself_with_answer_criterion_and_reason(
 
 
 def test_an_image_is_judged_with_or_without_a_text(
-    mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_responses.set("judge", {"reason": "Four bars", "met": True})
     image = llm.Attachment(type="image/png", content=PNG)
@@ -62,7 +62,7 @@ def test_a_score_is_a_number_with_its_reason(mock_llm_responses: ResponseConfigu
 
 
 def test_the_score_of_several_criteria_is_their_weighted_mean(
-    mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_responses.set("judge", {"tone": graded(1, "Polite"), "facts": graded(0.5, "One is wrong")})
     criteria = {"tone": "Is polite", "facts": "Is correct"}
@@ -104,7 +104,7 @@ def test_what_is_no_score_is_an_error_and_never_a_number(
 
 
 def test_a_judge_that_fails_or_cannot_judge_is_no_verdict(
-    mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_responses.set_error("judge", RuntimeError("no power"))
     with pytest.raises(JudgeError, match="'judge' that judges failed: RuntimeError: no power"):
@@ -137,7 +137,7 @@ def test_a_judge_for_whom_nothing_is_scripted_is_an_unexpected_call(mock_llm_res
     ],
 )
 def test_what_makes_no_sense_is_refused_before_a_model_is_asked(
-    arguments: tuple[Any, ...], error: str, mock_llm_calls: MockGetModel
+    arguments: tuple[Any, ...], error: str, mock_llm_calls: LLMMock
 ) -> None:
     answer, criteria, weights = (*arguments, None)[:3]
     with pytest.raises((TypeError, ValueError), match=error):

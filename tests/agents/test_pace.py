@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from llm_mock import MockGetModel
+from llm_mock import LLMMock
 from llm_mock.agents import Agent, Provider, rate_limit, result_from_json, result_to_json
 from llm_mock.agents.rate_limit import RequestLog
 from llm_mock.errors import InvalidAgent
@@ -70,7 +70,7 @@ def test_a_live_model_is_waited_for_and_the_result_says_so(
     assert result_from_json(result_to_json(second)).turns[0].waited == second.turns[0].waited
 
 
-def test_nobody_waits_where_a_mock_answers(run: Run, mock_llm_calls: MockGetModel) -> None:
+def test_nobody_waits_where_a_mock_answers(run: Run, mock_llm_calls: LLMMock) -> None:
     agent = Agent(Provider("m", requests_per_minute=1, tokens_per_minute=1))
     results = [run(agent, "Hello") for _ in range(3)]
     assert [result.turns[0].waited for result in results] == [0, 0, 0]

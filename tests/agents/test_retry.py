@@ -14,7 +14,7 @@ import llm
 import pytest
 from llm.default_plugins.openai_models import AsyncChat, Chat
 
-from llm_mock import MockGetModel, ResponseConfigurator
+from llm_mock import LLMMock, ResponseConfigurator
 from llm_mock.agents import Agent, CLIServer, Provider, retry
 from llm_mock.agents.deadline import RunDeadline
 from llm_mock.agents.rate_limit import RateLimiter
@@ -143,7 +143,7 @@ def test_no_test_waits_where_a_mock_answers(run: Run, mock_llm_responses: Respon
 
 def recorded(folder: Path, run: Run, mode: Any) -> Any:
     """The result of a run with a cassette."""
-    mock = MockGetModel(at_boundary=True)
+    mock = LLMMock(at_boundary=True)
     mock.autospec()
     cassette = mock.cassette = Cassette(folder / "cassette.yaml", mode)
     previous = activate(mock)

@@ -11,7 +11,7 @@ import llm
 import pytest
 from llm.models import ToolCall
 
-from llm_mock import BrokenToolCall, MockGetModel, MockLLMModel, Reply, ResponseConfigurator, UnexpectedCall, agents
+from llm_mock import BrokenToolCall, LLMMock, MockLLMModel, Reply, ResponseConfigurator, UnexpectedCall, agents
 from llm_mock.agents import (
     Agent,
     AgentSession,
@@ -56,7 +56,7 @@ def test_the_model_calls_real_tools_until_it_answers(
 
 
 def test_the_model_is_told_the_tools_and_the_system_prompt(
-    run: Run, own_bank: MCPServer, mock_llm_calls: MockGetModel
+    run: Run, own_bank: MCPServer, mock_llm_calls: LLMMock
 ) -> None:
     agent = Agent(
         Provider("m", {"temperature": 0.5}), [own_bank], skill=Skill("money", "Cents!"), system_prompt="Be brief"
@@ -139,7 +139,7 @@ def test_results_come_in_the_order_of_their_calls(
 
 
 def test_images_reach_a_model_that_takes_them(
-    run: Run, own_bank: MCPServer, mock_llm_calls: MockGetModel, mock_llm_responses: ResponseConfigurator
+    run: Run, own_bank: MCPServer, mock_llm_calls: LLMMock, mock_llm_responses: ResponseConfigurator
 ) -> None:
     mock_llm_responses.add("m", calls(ToolCall("balance_chart", {"account": "bob"})))
     mock_llm_responses.add("m", "A bar", attachments=["image/png"])
@@ -152,7 +152,7 @@ def test_images_reach_a_model_that_takes_them(
 
 
 def test_a_model_that_takes_no_images_is_told_that_there_was_one(
-    run: Run, own_bank: MCPServer, mock_llm_calls: MockGetModel, mock_llm_responses: ResponseConfigurator
+    run: Run, own_bank: MCPServer, mock_llm_calls: LLMMock, mock_llm_responses: ResponseConfigurator
 ) -> None:
     for model in (mock_llm_calls.get_model("m"), mock_llm_calls.get_async_model("m")):
         model.attachment_types = frozenset()
@@ -165,7 +165,7 @@ def test_a_model_that_takes_no_images_is_told_that_there_was_one(
     assert len(result.all_tool_calls[0].attachments) == 1
 
 
-def test_what_the_user_attaches_reaches_the_model(run: Run, mock_llm_calls: MockGetModel) -> None:
+def test_what_the_user_attaches_reaches_the_model(run: Run, mock_llm_calls: LLMMock) -> None:
     run(Agent("m"), "What is it?", attachments=[llm.Attachment(type="image/png", content=b"...")])
     assert mock_llm_calls.calls[0]["kwargs"]["attachments"] == [{"type": "image/png", "bytes": 3}]
 
@@ -223,7 +223,7 @@ def test_an_assertion_in_the_script_of_a_test_is_raised(run: Run, mock_llm_respo
 
 
 def test_a_call_that_nobody_expects_is_raised(run: Run) -> None:
-    mock = MockGetModel(at_boundary=True)
+    mock = LLMMock(at_boundary=True)
     mock.settings = mock.settings._replace(strict=True)
     previous = activate(mock)
     try:
@@ -239,9 +239,7 @@ def test_an_unknown_model_is_raised(run: Run, mock_llm_responses: ResponseConfig
         run(Agent("m"), "Hello")
 
 
-def test_two_servers_with_one_tool_name_are_an_error_before_the_first_turn(
-    run: Run, mock_llm_calls: MockGetModel
-) -> None:
+def test_two_servers_with_one_tool_name_are_an_error_before_the_first_turn(run: Run, mock_llm_calls: LLMMock) -> None:
     twice = [CLIServer("a", "echo", tool_prefix="say"), CLIServer("b", "true", tool_prefix="say")]
     with pytest.raises(ServerError, match="Two servers have a tool 'say_execute'"):
         run(Agent("m", cli_servers=twice), "Hello")
@@ -249,7 +247,7 @@ def test_two_servers_with_one_tool_name_are_an_error_before_the_first_turn(
 
 
 def test_a_model_without_tools_cannot_run_an_agent_that_has_some(
-    run: Run, echo: CLIServer, mock_llm_calls: MockGetModel
+    run: Run, echo: CLIServer, mock_llm_calls: LLMMock
 ) -> None:
     for model in (mock_llm_calls.get_model("m"), mock_llm_calls.get_async_model("m")):
         model.supports_tools = False
@@ -365,7 +363,7 @@ def test_the_prompt_is_a_text() -> None:
 
 
 def test_a_session_carries_its_conversation_on(
-    run: Run, echo: CLIServer, mock_llm_calls: MockGetModel, mock_llm_responses: ResponseConfigurator
+    run: Run, echo: CLIServer, mock_llm_calls: LLMMock, mock_llm_responses: ResponseConfigurator
 ) -> None:
     session = AgentSession(Agent("m", cli_servers=[echo], system_prompt="Be brief"))
     mock_llm_responses.add("m", calls(ToolCall("echo_execute", {"args": "one"})), turn=1)
@@ -379,7 +377,7 @@ def test_a_session_carries_its_conversation_on(
 
 
 def test_a_run_that_fails_leaves_no_trace_in_the_session(
-    run: Run, echo: CLIServer, mock_llm_calls: MockGetModel, mock_llm_responses: ResponseConfigurator
+    run: Run, echo: CLIServer, mock_llm_calls: LLMMock, mock_llm_responses: ResponseConfigurator
 ) -> None:
     session = AgentSession(Agent("m", cli_servers=[echo], max_turns=1))
     mock_llm_responses.add("m", calls(ToolCall("echo_execute", {"args": "one"})))

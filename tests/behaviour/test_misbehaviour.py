@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from llm_mock import (
     BrokenToolCall,
     EndlessToolCalls,
+    LLMMock,
     Misbehaviour,
-    MockGetModel,
     Reply,
     UnexpectedCall,
     UnknownMisbehaviour,
@@ -62,7 +62,7 @@ def now() -> str:
     return "noon"
 
 
-def misbehaving(name: str, reply: Any = None, times: int | None = None) -> MockGetModel:
+def misbehaving(name: str, reply: Any = None, times: int | None = None) -> LLMMock:
     """A mock that answers with a reply, but misbehaves."""
     get_model = create_mock_get_model({} if reply is None else {MODEL: reply})
     get_model.misbehave(name, times)
@@ -72,7 +72,7 @@ def misbehaving(name: str, reply: Any = None, times: int | None = None) -> MockG
 def text_of(name: str, reply: Any, **arguments: Any) -> str:
     """The text of a misbehaving model's answer, the same in every way to ask it."""
 
-    async def ask(get_model: MockGetModel) -> str:
+    async def ask(get_model: LLMMock) -> str:
         return str(await get_model.get_async_model(MODEL).prompt("Hi", **arguments).text())
 
     get_model = misbehaving(name, reply)
@@ -89,7 +89,7 @@ def text_of(name: str, reply: Any, **arguments: Any) -> str:
     return str(texts[0])
 
 
-def calls_of(get_model: MockGetModel) -> list[int]:
+def calls_of(get_model: LLMMock) -> list[int]:
     """The numbers of the calls that misbehaved."""
     assert get_model.misbehaviour is not None
     return get_model.misbehaviour.calls
@@ -330,7 +330,7 @@ def test_a_changed_reply_costs_what_it_was_to_cost() -> None:
 # Tools
 
 
-def chain(get_model: MockGetModel, asynchronous: bool, tools: Any = (weather,), **arguments: Any) -> Any:
+def chain(get_model: LLMMock, asynchronous: bool, tools: Any = (weather,), **arguments: Any) -> Any:
     """The text of a chain."""
     if not asynchronous:
         return get_model(MODEL).conversation().chain("Hi", tools=list(tools), **arguments).text()
@@ -342,7 +342,7 @@ def chain(get_model: MockGetModel, asynchronous: bool, tools: Any = (weather,), 
     return asyncio.run(ask())
 
 
-def with_tool_call() -> MockGetModel:
+def with_tool_call() -> LLMMock:
     get_model = create_mock_get_model()
     get_model.add(MODEL, Reply(tool_calls=[ToolCall("weather", {"city": "Rome"}, "call_7")]))
     get_model.add(MODEL, lambda prompt: prompt.tool_results[0].output)
@@ -427,14 +427,14 @@ def test_without_tools_none_is_called(name: str) -> None:
 
 @pytest.mark.parametrize("name", ERRORS)
 def test_an_error_is_the_providers(name: str) -> None:
-    def ask(way: Callable[[MockGetModel], Any]) -> None:
+    def ask(way: Callable[[LLMMock], Any]) -> None:
         get_model = misbehaving(name, "Hello")
         with pytest.raises(ERRORS[name]):
             way(get_model)
         assert get_model.calls[0]["error"]
         assert len(get_model.calls) == 1
 
-    async def ask_async(get_model: MockGetModel) -> None:
+    async def ask_async(get_model: LLMMock) -> None:
         await get_model.get_async_model(MODEL).prompt("Hi").text()
 
     ask(lambda get_model: get_model(MODEL).prompt("Hi"))
@@ -494,7 +494,7 @@ def test_a_stream_breaks_half_way(reply: Any, before: list[str]) -> None:
         for chunk in asked.prompt("Hi"):
             chunks.append(chunk)
 
-    ways: list[Callable[[MockGetModel], None]] = [
+    ways: list[Callable[[LLMMock], None]] = [
         lambda get_model: read_from(get_model(MODEL)),
         lambda get_model: read_from(get_model(MODEL).conversation()),
         lambda get_model: asyncio.run(read_async(get_model.get_async_model(MODEL))),
@@ -550,7 +550,7 @@ def test_an_event_that_is_no_json_is_nothing_that_llm_has() -> None:
 
 def test_a_wrong_reply_is_not_reported_as_one_that_the_test_got_wrong(recwarn: pytest.WarningsRecorder) -> None:
     for name in CATALOGUE:
-        get_model = MockGetModel({MODEL: Person(name="Ada", age=36)}, settings=Settings(schema="error"))
+        get_model = LLMMock({MODEL: Person(name="Ada", age=36)}, settings=Settings(schema="error"))
         get_model.misbehave(name)
         if name not in (*ERRORS, "broken-stream", "error-event", "stalled"):
             get_model(MODEL).prompt("Hi", schema=Person, tools=[weather]).text()
@@ -565,7 +565,7 @@ def test_a_reply_that_stays_as_it_was_is_still_checked() -> None:
 
 
 def test_an_unexpected_call_stays_unexpected() -> None:
-    get_model = MockGetModel(settings=Settings(strict=True))
+    get_model = LLMMock(settings=Settings(strict=True))
     get_model.misbehave("refusal")
     with pytest.raises(UnexpectedCall):
         get_model(MODEL).prompt("Hi")
@@ -609,7 +609,7 @@ for _ in range(3):
 """
 
 
-def test_other_processes_misbehave_too(mock_llm_calls: MockGetModel) -> None:
+def test_other_processes_misbehave_too(mock_llm_calls: LLMMock) -> None:
     mock_llm_calls.set(MODEL, "Hello")
     environment = mock_llm_calls.environment()
     misbehaviour = mock_llm_calls.misbehave("rate-limit", times=2)

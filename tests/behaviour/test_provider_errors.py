@@ -9,7 +9,7 @@ import llm
 import openai
 import pytest
 
-from llm_mock import MockGetModel
+from llm_mock import LLMMock
 from llm_mock.behaviour.provider_errors import REFUSALS, provider_error
 
 SDKS = {"gpt-4o-mini": "openai", "claude-sonnet-4.5": "anthropic"}
@@ -123,7 +123,7 @@ def test_a_model_outside_the_mock_is_known_by_its_name_only(monkeypatch: pytest.
     assert type(provider_error("davinci-002", "invalid_key")) is llm.ModelError
 
 
-def test_a_registered_model_has_the_errors_of_the_sdk_that_its_plugin_uses(mock_llm_calls: MockGetModel) -> None:
+def test_a_registered_model_has_the_errors_of_the_sdk_that_its_plugin_uses(mock_llm_calls: LLMMock) -> None:
     from llm.default_plugins.openai_models import AsyncChat, Chat
     from llm.plugins import pm
 
@@ -142,7 +142,7 @@ def test_a_registered_model_has_the_errors_of_the_sdk_that_its_plugin_uses(mock_
         pm.unregister(name="served")
 
 
-def test_a_registered_model_of_another_library_has_plain_errors(mock_llm_calls: MockGetModel) -> None:
+def test_a_registered_model_of_another_library_has_plain_errors(mock_llm_calls: LLMMock) -> None:
     from llm.plugins import pm
 
     class Local(llm.Model):

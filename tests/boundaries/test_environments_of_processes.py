@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from llm_mock import MockGetModel, ResponseConfigurator
+from llm_mock import LLMMock, ResponseConfigurator
 
 ASK = "import llm; print(llm.get_model('m').prompt('Hi').text())"
 TRUE = "/bin/true"
@@ -58,7 +58,7 @@ WAYS: dict[str, Callable[[], int]] = {
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("variables", ["none", "those of the run"])
 def test_a_process_starts_in_any_way(
-    way: str, variables: str, mock_llm_calls: MockGetModel, monkeypatch: pytest.MonkeyPatch
+    way: str, variables: str, mock_llm_calls: LLMMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if variables == "none":
         for name in list(os.environ):
@@ -82,7 +82,7 @@ def _bytes(variables: Mapping[str, str]) -> dict[bytes, bytes]:
     ids=["dict", "bytes", "UserDict", "proxy", "environ", "environb", "None"],
 )
 def test_the_mock_is_handed_over_in_any_environment(
-    made: Callable[[dict[str, str]], Any], mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+    made: Callable[[dict[str, str]], Any], mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_responses.add("m", "Hello!")
     output = subprocess.check_output([sys.executable, "-c", ASK], env=made(dict(os.environ)), text=True)
@@ -96,7 +96,7 @@ def test_the_mock_is_handed_over_by_posix_spawn(
     function: str,
     made: Callable[[dict[str, str]], Any],
     mock_llm_responses: ResponseConfigurator,
-    mock_llm_calls: MockGetModel,
+    mock_llm_calls: LLMMock,
 ) -> None:
     mock_llm_responses.add("m", "Hello!")
     arguments = [sys.executable, "-c", ASK]
@@ -105,7 +105,7 @@ def test_the_mock_is_handed_over_by_posix_spawn(
 
 
 @pytest.mark.parametrize("value", [Path("/tmp"), b"/tmp", "caf\udce9"], ids=["path", "bytes", "surrogate"])
-def test_values_reach_the_process_as_without_the_mock(value: Any, mock_llm_calls: MockGetModel) -> None:
+def test_values_reach_the_process_as_without_the_mock(value: Any, mock_llm_calls: LLMMock) -> None:
     code = "import os; print(os.environb[b'VALUE'])"
     environment = {**os.environ, "VALUE": value}
     output = subprocess.check_output([sys.executable, "-c", code], env=environment, text=True)
@@ -113,7 +113,7 @@ def test_values_reach_the_process_as_without_the_mock(value: Any, mock_llm_calls
 
 
 @pytest.mark.parametrize("wrong", [{"A": 1}, {1: "a"}, [("A", "b")], 5], ids=repr)
-def test_a_wrong_environment_is_refused_by_python_itself(wrong: Any, mock_llm_calls: MockGetModel) -> None:
+def test_a_wrong_environment_is_refused_by_python_itself(wrong: Any, mock_llm_calls: LLMMock) -> None:
     with pytest.raises((TypeError, AttributeError)) as caught:
         subprocess.run([TRUE], env=wrong)
     assert all(entry.name != "_variables" for entry in caught.traceback)

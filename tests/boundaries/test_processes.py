@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from llm_mock import InvalidReply, MockGetModel, ResponseConfigurator, assert_llm_called_times
+from llm_mock import InvalidReply, LLMMock, ResponseConfigurator, assert_llm_called_times
 from tests.threads import in_threads
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -27,7 +27,7 @@ ASK_ONCE = "print(llm.get_model('m').prompt('Hi').text())"
 
 
 @pytest.fixture
-def run(mock_llm_calls: MockGetModel) -> Run:
+def run(mock_llm_calls: LLMMock) -> Run:
     """Run `python -c CODE ARGUMENTS` with the environment of this test's mock."""
 
     def run_code(code: str, *arguments: str, check: bool = True, **variables: str) -> Any:
@@ -44,7 +44,7 @@ def run(mock_llm_calls: MockGetModel) -> Run:
 
 
 def test_a_reply_that_may_be_used_any_number_of_times_is_shared_at_once(
-    run: Run, mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+    run: Run, mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_responses.add("m", "x", times=10**12, optional=True)
     assert run("import llm\n" + ASK_ONCE).stdout == "x\n"
@@ -52,7 +52,7 @@ def test_a_reply_that_may_be_used_any_number_of_times_is_shared_at_once(
 
 
 def test_a_process_answers_as_the_test_configured(
-    run: Run, mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+    run: Run, mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_responses.set("4o-mini", {"standing": True})
     mock_llm_responses.set("*", "any model")
@@ -77,7 +77,7 @@ except llm.UnknownModelError as error:
     mock_llm_calls.models["m"].assert_called_with("from m")
 
 
-def test_calls_of_both_processes_are_in_one_history(run: Run, mock_llm_calls: MockGetModel) -> None:
+def test_calls_of_both_processes_are_in_one_history(run: Run, mock_llm_calls: LLMMock) -> None:
     mock_llm_calls.get_model("m").prompt("before")
     run(ASK, "m")
     mock_llm_calls.get_model("m").prompt("after")
@@ -91,7 +91,7 @@ def test_calls_of_both_processes_are_in_one_history(run: Run, mock_llm_calls: Mo
 
 
 def test_errors_cross_and_failed_calls_come_back(
-    run: Run, mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+    run: Run, mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_responses.set_error("m", ConnectionError("no route"))
     result = run(ASK, "m", check=False)
@@ -100,7 +100,7 @@ def test_errors_cross_and_failed_calls_come_back(
 
 
 def test_unused_replies_are_those_of_the_test(
-    run: Run, mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+    run: Run, mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_responses.add("m", "queued", times=4)
     mock_llm_calls.get_model("m").prompt("before")
@@ -114,7 +114,7 @@ def test_unused_replies_are_those_of_the_test(
 
 
 def test_processes_at_the_same_time_share_one_queue(
-    mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
     for number in range(8):
         mock_llm_responses.add("m", f"queued {number}")
@@ -137,7 +137,7 @@ def test_what_is_configured_later_crosses_too(run: Run, mock_llm_responses: Resp
 
 
 def test_what_is_configured_meanwhile_reaches_a_process_that_runs(
-    mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
     code = """
 import sys, llm
@@ -160,13 +160,13 @@ for line in sys.stdin:
     assert answers == ["answer 0\n", "answer 1\n", "answer 2\n"]
 
 
-def test_a_process_that_crashes_loses_nothing(run: Run, mock_llm_calls: MockGetModel) -> None:
+def test_a_process_that_crashes_loses_nothing(run: Run, mock_llm_calls: LLMMock) -> None:
     result = run(ASK + "import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "m", "n", check=False)
     assert result.returncode != 0
     assert [call["prompt"] for call in mock_llm_calls.calls] == ["from m", "from n"]
 
 
-def test_a_report_that_was_cut_off_is_left_out(run: Run, mock_llm_calls: MockGetModel) -> None:
+def test_a_report_that_was_cut_off_is_left_out(run: Run, mock_llm_calls: LLMMock) -> None:
     run(ASK, "m")
     (report,) = Path(mock_llm_calls.environment()["LLM_MOCK_FOLDER"]).glob("sent-*")
     with report.open("a") as file:
@@ -188,12 +188,12 @@ print(CliRunner().invoke(cli, ["Hi", "-m", "m"]).output, end="")
     assert run(code).stdout == "crossed\ncrossed\n"
 
 
-def test_variables_can_be_added(mock_llm_calls: MockGetModel) -> None:
+def test_variables_can_be_added(mock_llm_calls: LLMMock) -> None:
     environment = mock_llm_calls.environment(PLANNER_MODE="fast")
     assert (environment["PLANNER_MODE"], environment["PFLOW_TESTING"]) == ("fast", "1")
 
 
-def test_a_strict_test_learns_of_unexpected_calls(run: Run, mock_llm_calls: MockGetModel) -> None:
+def test_a_strict_test_learns_of_unexpected_calls(run: Run, mock_llm_calls: LLMMock) -> None:
     mock_llm_calls.settings = mock_llm_calls.settings._replace(strict=True)
     result = run(ASK, "m", check=False)
     assert "UnexpectedCall" in result.stderr
@@ -207,7 +207,7 @@ def test_a_strict_test_learns_of_unexpected_calls(run: Run, mock_llm_calls: Mock
     ids=["reply", "matcher"],
 )
 def test_a_function_without_a_name_cannot_cross(
-    mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel, arguments: dict[str, Any]
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock, arguments: dict[str, Any]
 ) -> None:
     mock_llm_responses.add("m", **arguments, optional=True)
     with pytest.raises(InvalidReply, match=r"This reply cannot be sent to another process: m  .*lambda"):
@@ -226,7 +226,7 @@ def test_a_function_that_can_be_imported_there_crosses(run: Run, mock_llm_respon
 def test_a_function_that_cannot_be_imported_there_fails_the_calls_that_need_it(
     run: Run,
     mock_llm_responses: ResponseConfigurator,
-    mock_llm_calls: MockGetModel,
+    mock_llm_calls: LLMMock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     only_here = ModuleType("only_here")
@@ -272,7 +272,7 @@ def test_nothing_is_left_behind(pytester: pytest.Pytester) -> None:
 
 
 def test_an_error_may_come_from_a_module_that_gets_a_model_when_it_is_imported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mock_llm_calls: MockGetModel, run: Run
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mock_llm_calls: LLMMock, run: Run
 ) -> None:
     (tmp_path / "shop.py").write_text("import llm\nMODEL = llm.get_model('m')\nclass NoStock(Exception): pass\n")
     monkeypatch.syspath_prepend(tmp_path)
@@ -283,7 +283,7 @@ def test_an_error_may_come_from_a_module_that_gets_a_model_when_it_is_imported(
     assert run(code, PYTHONPATH=str(tmp_path)).stdout == "sold out\n"
 
 
-def test_a_process_that_asks_after_the_test_has_its_replies(mock_llm_calls: MockGetModel, tmp_path: Path) -> None:
+def test_a_process_that_asks_after_the_test_has_its_replies(mock_llm_calls: LLMMock, tmp_path: Path) -> None:
     mock_llm_calls.set("m", "configured")
     code = f"import llm, pathlib, sys; print(flush=True); sys.stdin.read(); {ASK_ONCE}"
     process = subprocess.Popen(
@@ -300,7 +300,7 @@ def test_a_process_that_asks_after_the_test_has_its_replies(mock_llm_calls: Mock
     assert process.communicate(timeout=60)[0] == "configured\n"
 
 
-def test_processes_that_threads_start_at_once_share_one_queue_and_one_history(mock_llm_calls: MockGetModel) -> None:
+def test_processes_that_threads_start_at_once_share_one_queue_and_one_history(mock_llm_calls: LLMMock) -> None:
     for number in range(12):
         mock_llm_calls.add("m", f"queued {number}")
     answers: list[str] = []
@@ -316,7 +316,7 @@ def test_processes_that_threads_start_at_once_share_one_queue_and_one_history(mo
     mock_llm_calls.assert_all_replies_used()
 
 
-def test_threads_that_look_at_calls_while_others_ask_count_each_once(mock_llm_calls: MockGetModel) -> None:
+def test_threads_that_look_at_calls_while_others_ask_count_each_once(mock_llm_calls: LLMMock) -> None:
     code = "import llm\nfor _ in range(400): llm.get_model('m').prompt('Hi')"
     with subprocess.Popen([sys.executable, "-c", code], env=mock_llm_calls.environment()) as process:
 
@@ -332,14 +332,14 @@ def test_threads_that_look_at_calls_while_others_ask_count_each_once(mock_llm_ca
     assert [call["number"] for call in mock_llm_calls.calls] == [*range(1, 411)]
 
 
-def test_what_threads_configure_at_once_crosses(mock_llm_calls: MockGetModel, run: Run) -> None:
+def test_what_threads_configure_at_once_crosses(mock_llm_calls: LLMMock, run: Run) -> None:
     mock_llm_calls.environment()
     in_threads(8, lambda number: mock_llm_calls.set(f"m{number}", f"from m{number}"))
     models = [f"m{number}" for number in range(8)]
     assert run(ASK, *models).stdout.split("\n")[:-1] == [f"from {model}" for model in models]
 
 
-def test_threads_of_a_process_use_what_the_test_configured_meanwhile(mock_llm_calls: MockGetModel) -> None:
+def test_threads_of_a_process_use_what_the_test_configured_meanwhile(mock_llm_calls: LLMMock) -> None:
     code = """
 import sys, threading, llm
 for line in sys.stdin:
@@ -363,7 +363,7 @@ for line in sys.stdin:
     assert len(mock_llm_calls.calls) == 40
 
 
-def test_a_reply_that_is_queued_after_a_reset_is_a_new_one(mock_llm_calls: MockGetModel, run: Run) -> None:
+def test_a_reply_that_is_queued_after_a_reset_is_a_new_one(mock_llm_calls: LLMMock, run: Run) -> None:
     for text in ("before", "after"):
         mock_llm_calls.reset()
         mock_llm_calls.add("m", text)

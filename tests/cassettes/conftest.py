@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from llm_mock import MockGetModel
+from llm_mock import LLMMock
 from llm_mock.boundaries.http.wanted import Wanted
 from llm_mock.cassettes import Cassette, CassetteConfig
 from llm_mock.cassettes.record_modes import RecordMode
@@ -25,7 +25,7 @@ class Run:
         self.calls: list[Any] = []
 
     def __call__(self, mode: RecordMode, use: Callable[[], Any], **config: Any) -> Any:
-        mock = MockGetModel(at_boundary=True)
+        mock = LLMMock(at_boundary=True)
         cassette = mock.cassette = self.cassette = Cassette(self.path, mode, CassetteConfig(**config))
         previous = activate(mock)
         try:

@@ -12,7 +12,7 @@ import llm
 import pytest
 from llm.default_plugins.openai_models import AsyncChat, Chat
 
-from llm_mock.boundaries.llm.get_model import MockGetModel
+from llm_mock.boundaries.llm.get_model import LLMMock
 from llm_mock.cassettes import Cassette
 from llm_mock.cassettes.record_modes import RecordMode
 from llm_mock.core.context import activate
@@ -37,7 +37,7 @@ def run(tmp_path: Path) -> Callable[..., Any]:
     """Run a function with a cassette in a record mode; returns what it returns, and the mock."""
 
     def run_with_cassette(function: Callable[[], Any], mode: RecordMode) -> Any:
-        mock = MockGetModel(at_boundary=True)
+        mock = LLMMock(at_boundary=True)
         cassette = mock.cassette = Cassette(tmp_path / "cassette.yaml", mode)
         previous = activate(mock)
         try:

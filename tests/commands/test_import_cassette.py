@@ -16,7 +16,7 @@ import requests
 import vcr
 from click.testing import CliRunner
 
-from llm_mock import MockGetModel
+from llm_mock import LLMMock
 from llm_mock.boundaries.http.wanted import Wanted
 from llm_mock.cassettes import Cassette
 from llm_mock.cli import main
@@ -81,7 +81,7 @@ def test_calls_that_vcr_recorded_are_replayed_to_the_sdks(
     assert [secret for secret in (KEY, "cookie-of-mine", "org-of-mine") if secret in target.read_text()] == []
 
     monkeypatch.setattr(Wanted, "hosts", (provider.host,))
-    mock = MockGetModel(at_boundary=True)
+    mock = LLMMock(at_boundary=True)
     mock.cassette = Cassette(target)
     previous, sent = activate(mock), len(provider.requests)
     try:

@@ -13,7 +13,7 @@ from typing import Any
 import llm
 import pytest
 
-from llm_mock import MockGetModel, MockLLMModel
+from llm_mock import LLMMock, MockLLMModel
 from tests.conftest import RunPython
 
 KEY = "sk-of-the-call-0123456789"
@@ -43,7 +43,7 @@ WAYS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_key_of_a_call_is_recorded_however_it_is_made(mock_llm_calls: MockGetModel, way: str) -> None:
+def test_the_key_of_a_call_is_recorded_however_it_is_made(mock_llm_calls: LLMMock, way: str) -> None:
     WAYS[way]()
     (call,) = mock_llm_calls.calls
     assert call["key"] == KEY
@@ -78,7 +78,7 @@ def test_a_copy_of_a_recorded_key_is_compared_alike(copied: Callable[[Any], Any]
     assert str(key) == "[redacted]"
 
 
-def test_a_key_that_another_process_uses_is_compared_here(mock_llm_calls: MockGetModel, run_python: RunPython) -> None:
+def test_a_key_that_another_process_uses_is_compared_here(mock_llm_calls: LLMMock, run_python: RunPython) -> None:
     code = f"import llm; llm.get_model('unregistered').prompt('Hi', key={KEY!r}).text()"
     done = run_python(code, **mock_llm_calls.environment())
     assert done.returncode == 0, done.stderr
@@ -95,7 +95,7 @@ EMBEDDINGS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("way", EMBEDDINGS)
 @pytest.mark.parametrize("name", ["text-embedding-3-small", "unregistered"])
-def test_the_key_of_an_embedding_is_recorded(mock_llm_calls: MockGetModel, name: str, way: str) -> None:
+def test_the_key_of_an_embedding_is_recorded(mock_llm_calls: LLMMock, name: str, way: str) -> None:
     model = mock_llm_calls.get_embedding_model(name)
     if way != "embed_batch" and "key" not in inspect.signature(model.embed).parameters:
         pytest.skip("llm before 0.36 has no such parameter")

@@ -14,7 +14,7 @@ import pytest
 import sqlite_utils
 from llm.migrations import migrate
 
-from llm_mock import BrokenToolCall, InvalidLatency, Latency, MockGetModel, Reply, create_mock_get_model
+from llm_mock import BrokenToolCall, InvalidLatency, Latency, LLMMock, Reply, create_mock_get_model
 from llm_mock.behaviour.provider_errors import provider_error
 from tests.conftest import RunPython
 
@@ -41,35 +41,35 @@ needs_reasoning = pytest.mark.skipif(
 )
 
 
-def by_prompt(mock: MockGetModel) -> Any:
+def by_prompt(mock: LLMMock) -> Any:
     return mock("m").prompt("Hi")
 
 
-def lazily(mock: MockGetModel) -> Any:
+def lazily(mock: LLMMock) -> Any:
     return mock("m").prompt("Hi", lazy=True)
 
 
-def without_streaming(mock: MockGetModel) -> Any:
+def without_streaming(mock: LLMMock) -> Any:
     return mock("m").prompt("Hi", stream=False)
 
 
-def in_a_conversation(mock: MockGetModel) -> Any:
+def in_a_conversation(mock: LLMMock) -> Any:
     return mock("m").conversation().prompt("Hi")
 
 
-def in_a_chain(mock: MockGetModel) -> Any:
+def in_a_chain(mock: LLMMock) -> Any:
     return next(mock("m").conversation().chain("Hi").responses())
 
 
-def asynchronously(mock: MockGetModel) -> Any:
+def asynchronously(mock: LLMMock) -> Any:
     return mock.get_async_model("m").prompt("Hi")
 
 
-def asynchronously_without_streaming(mock: MockGetModel) -> Any:
+def asynchronously_without_streaming(mock: LLMMock) -> Any:
     return mock.get_async_model("m").prompt("Hi", stream=False)
 
 
-def asynchronously_in_a_conversation(mock: MockGetModel) -> Any:
+def asynchronously_in_a_conversation(mock: LLMMock) -> Any:
     return mock.get_async_model("m").conversation().prompt("Hi")
 
 
@@ -88,7 +88,7 @@ def read(response: Any) -> tuple[str, int]:
     return str(response.text()), response.duration_ms()
 
 
-def slow_mock(reply: Any = TEXT, latency: Latency = HALF_SECOND_A_CHUNK) -> MockGetModel:
+def slow_mock(reply: Any = TEXT, latency: Latency = HALF_SECOND_A_CHUNK) -> LLMMock:
     mock = create_mock_get_model({"m": reply})
     mock.set_latency("m", latency)
     return mock
@@ -177,10 +177,10 @@ def test_a_reply_has_a_latency_of_its_own() -> None:
 def test_the_latency_of_the_test_goes_before_that_of_the_run_and_a_models_before_that_of_any(
     of_the_run: dict[str, int], of_the_test: dict[str, int], seconds: int
 ) -> None:
-    run = MockGetModel()
+    run = LLMMock()
     for model, first_chunk in of_the_run.items():
         run.set_latency(model, Latency(first_chunk=first_chunk))
-    mock = MockGetModel(parent=run)
+    mock = LLMMock(parent=run)
     for model, first_chunk in of_the_test.items():
         mock.set_latency(model, Latency(first_chunk=first_chunk))
     assert read(mock("m").prompt("Hi"))[1] // 1000 == seconds
@@ -379,9 +379,7 @@ def test_a_latency_that_no_model_has_is_refused(arguments: dict[str, Any], probl
     assert str(caught.value) == problem
 
 
-@pytest.mark.parametrize(
-    "give", [lambda value: Reply("x", latency=value), lambda v: MockGetModel().set_latency("m", v)]
-)
+@pytest.mark.parametrize("give", [lambda value: Reply("x", latency=value), lambda v: LLMMock().set_latency("m", v)])
 def test_what_is_no_latency_is_refused(give: Callable[[Any], Any]) -> None:
     with pytest.raises(InvalidLatency, match=r"This is not a latency: 3\. Give a Latency"):
         give(3)
@@ -393,7 +391,7 @@ def test_a_latency_is_frozen_and_can_be_sent() -> None:
     assert pickle.loads(pickle.dumps(HALF_SECOND_A_CHUNK)) == HALF_SECOND_A_CHUNK
 
 
-def test_another_process_takes_the_time_too(mock_llm_calls: MockGetModel, run_python: RunPython) -> None:
+def test_another_process_takes_the_time_too(mock_llm_calls: LLMMock, run_python: RunPython) -> None:
     mock_llm_calls.set("m", TEXT)
     mock_llm_calls.set_latency("m", HALF_SECOND_A_CHUNK)
     code = "import llm; r = llm.get_model('m').prompt('Hi'); r.text(); print(r.duration_ms())"

@@ -14,7 +14,7 @@ from llm_mock import (
     InvalidReply,
     Latency,
     ListReplyWarning,
-    MockGetModel,
+    LLMMock,
     Reply,
     UnexpectedCall,
     create_mock_get_model,
@@ -102,7 +102,7 @@ def test_a_standing_answer_replaces_the_one_for_the_same_calls() -> None:
     assert [reply.answer.content for reply in get_model.responses.script.configured()] == ["other", "second"]
 
 
-def test_what_a_standing_answer_wants_is_shown_with_the_nearest_miss(strict: MockGetModel) -> None:
+def test_what_a_standing_answer_wants_is_shown_with_the_nearest_miss(strict: LLMMock) -> None:
     strict.set("gpt-*", "red", prompt="apple")
     with pytest.raises(UnexpectedCall) as caught:
         strict("gpt-4o").prompt("a pear")
@@ -219,14 +219,14 @@ def test_matchers_say_what_they_want() -> None:
 
 
 @pytest.fixture
-def strict() -> MockGetModel:
+def strict() -> LLMMock:
     """A mock that answers nothing that was not configured."""
     get_model = create_mock_get_model()
     get_model.settings = get_model.settings._replace(strict=True)
     return get_model
 
 
-def test_an_unexpected_call_explains_itself_by_the_nearest_miss(strict: MockGetModel) -> None:
+def test_an_unexpected_call_explains_itself_by_the_nearest_miss(strict: LLMMock) -> None:
     strict.set("other", "x", schema=Answer)
     strict.set_error("third", ValueError("bad"))
     strict.add("m", "a", prompt="apples", system="brief")
@@ -248,12 +248,12 @@ def test_an_unexpected_call_explains_itself_by_the_nearest_miss(strict: MockGetM
     assert strict.calls[0]["error"] == str(caught.value)
 
 
-def test_an_unexpected_call_says_that_nothing_was_configured(strict: MockGetModel) -> None:
+def test_an_unexpected_call_says_that_nothing_was_configured(strict: LLMMock) -> None:
     with pytest.raises(UnexpectedCall, match=r"No reply was configured before this call\."):
         strict("m").prompt("Hi")
 
 
-def test_a_default_response_that_was_given_is_a_configured_reply(strict: MockGetModel) -> None:
+def test_a_default_response_that_was_given_is_a_configured_reply(strict: LLMMock) -> None:
     strict("m").default_response = "default"
     assert strict("m").prompt("Hi").text() == "default"
 

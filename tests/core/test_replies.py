@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from llm_mock import InvalidReply, MockGetModel, MockLLMModel, Reply, create_mock_get_model
+from llm_mock import InvalidReply, LLMMock, MockLLMModel, Reply, create_mock_get_model
 
 
 class Person(BaseModel):
@@ -72,7 +72,7 @@ def test_a_reply_is_given_async(reply: Any, text: str) -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError("bad"), ValueError], ids=["instance", "class"])
-@pytest.mark.parametrize("configure", [MockGetModel.set, MockGetModel.add, MockGetModel.set_error])
+@pytest.mark.parametrize("configure", [LLMMock.set, LLMMock.add, LLMMock.set_error])
 def test_an_exception_is_raised(configure: Callable[..., None], error: Any) -> None:
     get_model = create_mock_get_model()
     configure(get_model, "m", error)
@@ -124,13 +124,13 @@ def test_an_async_function_cannot_answer_a_sync_call_inside_a_loop() -> None:
         (UnicodeDecodeError, "UnicodeDecodeError cannot be raised without arguments"),
     ],
 )
-@pytest.mark.parametrize("configure", [MockGetModel.set, MockGetModel.add])
+@pytest.mark.parametrize("configure", [LLMMock.set, LLMMock.add])
 def test_what_is_no_reply_is_refused_at_once(configure: Callable[..., None], reply: Any, message: str) -> None:
     with pytest.raises(InvalidReply, match=message):
         configure(create_mock_get_model(), "m", reply)
 
 
-@pytest.mark.parametrize("configure", [MockGetModel.set, MockGetModel.add, MockGetModel.set_error])
+@pytest.mark.parametrize("configure", [LLMMock.set, LLMMock.add, LLMMock.set_error])
 def test_the_model_comes_first(configure: Callable[..., None]) -> None:
     with pytest.raises(InvalidReply, match=r'not the name of a model: {"x": 1}\. The model comes first'):
         configure(create_mock_get_model(), {"x": 1}, ValueError("bad"))
@@ -330,7 +330,7 @@ def test_responses_must_be_a_mapping() -> None:
 LEVELS = ("model and schema", "any model and schema", "model", "any model")
 
 
-def configure_level(get_model: MockGetModel, level: str) -> None:
+def configure_level(get_model: LLMMock, level: str) -> None:
     model = "*" if level.startswith("any") else "m"
     get_model.set(model, Reply(level, invalid=True), schema=Person if level.endswith("schema") else None)
 

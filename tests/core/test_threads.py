@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from llm_mock import MockGetModel, create_mock_get_model
+from llm_mock import LLMMock, create_mock_get_model
 from llm_mock.core.call_log import CallLog
 from llm_mock.core.context import LazyMock
 from llm_mock.core.history import History
@@ -137,9 +137,9 @@ def test_a_mock_can_be_copied_while_threads_call_and_configure() -> None:
 
 
 def test_a_mock_that_is_made_when_it_is_asked_for_is_made_once() -> None:
-    made: list[MockGetModel] = []
+    made: list[LLMMock] = []
 
-    def make() -> MockGetModel:
+    def make() -> LLMMock:
         made.append(create_mock_get_model())
         return made[-1]
 

@@ -10,7 +10,7 @@ import llm
 import openai
 import pytest
 
-from llm_mock import MockGetModel, Reply, ToolCall
+from llm_mock import LLMMock, Reply, ToolCall
 
 SCHEMA = {"type": "object", "title": "Answer", "properties": {"value": {"type": "integer"}}}
 PICTURE = 765
@@ -22,7 +22,7 @@ def look_up(word: str) -> str:
     return f"{word} is a fruit, and it is green"
 
 
-def asked(mock: MockGetModel) -> list[int | None]:
+def asked(mock: LLMMock) -> list[int | None]:
     return [call["input_tokens"] for call in mock.calls]
 
 
@@ -41,21 +41,21 @@ def asked(mock: MockGetModel) -> list[int | None]:
     ],
     ids=lambda value: next(iter(value), "prompt") if isinstance(value, dict) else "",
 )
-def test_all_that_is_sent_counts(arguments: dict[str, Any], tokens: int, mock_llm_calls: MockGetModel) -> None:
+def test_all_that_is_sent_counts(arguments: dict[str, Any], tokens: int, mock_llm_calls: LLMMock) -> None:
     model = llm.get_model("nobody/knows")
     model.prompt("12345678", **arguments).text()
     model.conversation().prompt("12345678", **arguments).text()
     assert asked(mock_llm_calls) == [pytest.approx(tokens, abs=1)] * 2
 
 
-def test_a_text_file_counts_with_its_length(mock_llm_calls: MockGetModel, tmp_path: Path) -> None:
+def test_a_text_file_counts_with_its_length(mock_llm_calls: LLMMock, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x" * 400)
     attachment = llm.Attachment(type="text/plain", path=str(tmp_path / "a.txt"))
     llm.get_model("m").prompt("1234", attachments=[attachment]).text()
     assert asked(mock_llm_calls) == [101]
 
 
-def test_a_conversation_grows(mock_llm_calls: MockGetModel) -> None:
+def test_a_conversation_grows(mock_llm_calls: LLMMock) -> None:
     mock_llm_calls.set("*", "x" * 40)
     conversation = llm.get_model("m").conversation()
     for _ in range(3):
@@ -63,7 +63,7 @@ def test_a_conversation_grows(mock_llm_calls: MockGetModel) -> None:
     assert asked(mock_llm_calls) == [5, 20, 35]
 
 
-def test_a_chain_and_an_sdk_count_alike(mock_llm_calls: MockGetModel) -> None:
+def test_a_chain_and_an_sdk_count_alike(mock_llm_calls: LLMMock) -> None:
     mock_llm_calls.set("m", "It is green.")
     call = Reply(tool_calls=[ToolCall("look_up", {"word": "kiwi"}, "call_1")])
     mock_llm_calls.add("m", call)
@@ -91,7 +91,7 @@ def test_a_chain_and_an_sdk_count_alike(mock_llm_calls: MockGetModel) -> None:
     assert [call["output_tokens"] for call in mock_llm_calls.calls] == [6, 3, 6, 3]
 
 
-def test_a_schema_that_is_asked_for_by_a_tool_counts_once(mock_llm_calls: MockGetModel) -> None:
+def test_a_schema_that_is_asked_for_by_a_tool_counts_once(mock_llm_calls: LLMMock) -> None:
     with openai.OpenAI(api_key="none") as client:
         for choice in ("auto", {"type": "function", "function": {"name": "answer"}}):
             client.chat.completions.create(

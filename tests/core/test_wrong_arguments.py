@@ -11,8 +11,8 @@ import pytest
 from llm_mock import (
     InvalidBudget,
     InvalidReply,
+    LLMMock,
     Misbehaviour,
-    MockGetModel,
     Reply,
     UnknownMisbehaviour,
     assert_llm_called_times,
@@ -67,7 +67,7 @@ def test_a_price_of_more_digits_than_python_writes_is_none() -> None:
         create_mock_get_model().set_price("m", 10**5_000, 1)
 
 
-NAMED: dict[str, Callable[[MockGetModel, Any], Any]] = {
+NAMED: dict[str, Callable[[LLMMock, Any], Any]] = {
     "get_model": lambda mock, name: mock.get_model(name),
     "get_async_model": lambda mock, name: mock.get_async_model(name),
     "get_embedding_model": lambda mock, name: mock.get_embedding_model(name),
@@ -85,7 +85,7 @@ NAMED: dict[str, Callable[[MockGetModel, Any], Any]] = {
 @pytest.mark.parametrize("function", NAMED)
 @pytest.mark.parametrize("name", [None, 5, ["m"], b"m", "", " "], ids=repr)
 def test_what_is_no_name_of_a_model_is_said_wherever_one_is_given(
-    function: str, name: Any, mock_llm_responses: MockGetModel
+    function: str, name: Any, mock_llm_responses: LLMMock
 ) -> None:
     for mock in (create_mock_get_model(), mock_llm_responses):
         with pytest.raises(InvalidReply, match="This is not the name of a model: "):

@@ -10,8 +10,8 @@ import pytest
 
 from llm_mock import (
     InvalidBudget,
+    LLMMock,
     MissingExtra,
-    MockGetModel,
     Reply,
     assert_cost_below,
     assert_tokens_below,
@@ -25,7 +25,7 @@ needs_prices = pytest.mark.skipif(not has_provider_prices(), reason="needs genai
 MILLION = 1_000_000
 
 
-def calling(model: str = "m", input_tokens: int | None = MILLION, output_tokens: int | None = MILLION) -> MockGetModel:
+def calling(model: str = "m", input_tokens: int | None = MILLION, output_tokens: int | None = MILLION) -> LLMMock:
     """A mock whose model was called once and used so many tokens."""
     mock = create_mock_get_model(
         {"*": Reply("x", usage={"input_tokens": input_tokens, "output_tokens": output_tokens})}
@@ -113,11 +113,11 @@ def test_a_project_gives_prices_and_the_last_that_fits_counts(
 
 
 def test_prices_are_those_of_the_active_mock_and_an_inner_mock_adds_its_own(
-    mock_llm_calls: MockGetModel,
+    mock_llm_calls: LLMMock,
 ) -> None:
     mock_llm_calls.set_price("m", 1, 1)
     assert cost_of(calling("m").calls[0]) == 2
-    inner = MockGetModel(parent=mock_llm_calls)
+    inner = LLMMock(parent=mock_llm_calls)
     inner.set_price("n", 2, 2)
     assert [cost_of(calling(model).calls[0], inner) for model in "mn"] == [2, 4]
     assert mock_llm_calls.prices == inner.prices[:1]
@@ -142,9 +142,9 @@ def test_a_line_that_gives_no_price_is_shown(line: str) -> None:
 @pytest.mark.parametrize("value", [-1, "x", float("nan"), float("inf"), None, True, [1]])
 def test_a_price_that_is_no_amount_is_refused(value: Any) -> None:
     with pytest.raises(InvalidBudget, match=r"Invalid amount of US dollars: .*, given as the price of 'm'"):
-        MockGetModel().set_price("m", value, 1)
+        LLMMock().set_price("m", value, 1)
     with pytest.raises(InvalidBudget):
-        MockGetModel().set_price("m", 1, value)
+        LLMMock().set_price("m", 1, value)
 
 
 def test_without_the_price_library_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +177,7 @@ def test_nothing_is_fetched(run_python: RunPython) -> None:
     assert run_python(code).stdout == "0.00000315\nTrue\n"
 
 
-def three_calls() -> MockGetModel:
+def three_calls() -> LLMMock:
     mock = create_mock_get_model()
     mock.set_price("*", 10, 20)
     for name, used in {"small": (10, 10), "large": (1000, 2000), "medium": (100, 300)}.items():

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from llm_mock import MockGetModel, Reply, ToolCall
+from llm_mock import LLMMock, Reply, ToolCall
 from llm_mock.boundaries.http.server import MockServer
 
 CLAUDE = Path(os.environ.get("NODE_FOLDER", ""), "node_modules", ".bin", "claude")
@@ -54,7 +54,7 @@ def ask(llm_mock_server: MockServer, tmp_path: Path) -> Ask:
     return ask
 
 
-def test_a_text(ask: Ask, mock_llm_responses: MockGetModel) -> None:
+def test_a_text(ask: Ask, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("*", "Hi from the mock!")
     assert ask("Say hello")["result"] == "Hi from the mock!"
     [call] = mock_llm_responses.calls
@@ -62,7 +62,7 @@ def test_a_text(ask: Ask, mock_llm_responses: MockGetModel) -> None:
     assert "Say hello" in call["prompt"]
 
 
-def test_a_tool(ask: Ask, tmp_path: Path, mock_llm_responses: MockGetModel) -> None:
+def test_a_tool(ask: Ask, tmp_path: Path, mock_llm_responses: LLMMock) -> None:
     (tmp_path / "secret.txt").write_text("The word is rhubarb.")
     read = ToolCall("Read", {"file_path": str(tmp_path / "secret.txt")})
     mock_llm_responses.add("*", Reply("I look.", tool_calls=[read]))
@@ -73,14 +73,14 @@ def test_a_tool(ask: Ask, tmp_path: Path, mock_llm_responses: MockGetModel) -> N
     assert "The word is rhubarb." in result["output"]
 
 
-def test_a_structured_answer(ask: Ask, mock_llm_responses: MockGetModel) -> None:
+def test_a_structured_answer(ask: Ask, mock_llm_responses: LLMMock) -> None:
     schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
     mock_llm_responses.add("*", {"city": "Bern"})
     mock_llm_responses.set("*", "Done.")
     assert ask("Where?", "--json-schema", json.dumps(schema))["structured_output"] == {"city": "Bern"}
 
 
-def test_a_rate_limit(ask: Ask, mock_llm_calls: MockGetModel) -> None:
+def test_a_rate_limit(ask: Ask, mock_llm_calls: LLMMock) -> None:
     mock_llm_calls.misbehave("rate-limit")
     told = ask("Say hello")
     assert (told["is_error"], told["api_error_status"]) == (True, 429)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from llm_mock import MockGetModel, Reply, ToolCall
+from llm_mock import LLMMock, Reply, ToolCall
 from llm_mock.boundaries.http.server import MockServer
 
 FOLDER = os.environ.get("NODE_FOLDER", "")
@@ -45,7 +45,7 @@ def made(server: MockServer, sdk: str, *ways: str) -> list[Any]:
 
 
 @every_sdk
-def test_an_sdk_is_answered(sdk: str, llm_mock_server: MockServer, mock_llm_responses: MockGetModel) -> None:
+def test_an_sdk_is_answered(sdk: str, llm_mock_server: MockServer, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.add("m", "Hello!")
     mock_llm_responses.add("m", Reply(chunks=["Hel", "lo!"]))
     mock_llm_responses.add("m", Reply(tool_calls=[ToolCall("weather", {"city": "Bern"})]))
@@ -59,7 +59,7 @@ def test_an_sdk_is_answered(sdk: str, llm_mock_server: MockServer, mock_llm_resp
 
 
 @every_sdk
-def test_an_error_is_the_sdks_own(sdk: str, llm_mock_server: MockServer, mock_llm_calls: MockGetModel) -> None:
+def test_an_error_is_the_sdks_own(sdk: str, llm_mock_server: MockServer, mock_llm_calls: LLMMock) -> None:
     mock_llm_calls.misbehave("rate-limit")
     [told] = made(llm_mock_server, sdk, "text")
     assert told["status"] == 429

@@ -21,7 +21,7 @@ from langchain_mistralai import ChatMistralAI, MistralAIEmbeddings
 from langchain_openai import ChatOpenAI, OpenAIEmbeddings
 from langchain_tests.integration_tests import ChatModelIntegrationTests, EmbeddingsIntegrationTests
 
-from llm_mock import MockGetModel, Reply, ToolCall
+from llm_mock import LLMMock, Reply, ToolCall
 from llm_mock.behaviour.generate import instance
 
 IMAGE = b"\x89PNG\r\n\x1a\n"
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.filterwarnings("default")
 
 
 @pytest.fixture(autouse=True)
-def answers(request: pytest.FixtureRequest, mock_llm_responses: MockGetModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def answers(request: pytest.FixtureRequest, mock_llm_responses: LLMMock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every call is answered by what it asks for, and the images that the suites download are there."""
     if request.config.getini("llm_mock_http") == "refuse":
         for name, value in request.getfixturevalue("llm_mock_server").environment().items():

@@ -12,7 +12,7 @@ import pytest
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # it downloads prices otherwise
 litellm = pytest.importorskip("litellm")
 
-from llm_mock import MockGetModel, Reply, ToolCall
+from llm_mock import LLMMock, Reply, ToolCall
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -34,7 +34,7 @@ every_model = pytest.mark.parametrize(("name", "model"), MODELS.items(), ids=MOD
 
 
 @every_model
-def test_a_text_whole_and_streamed(name: str, model: str, mock_llm_responses: MockGetModel) -> None:
+def test_a_text_whole_and_streamed(name: str, model: str, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(model, Reply(chunks=["Hel", "lo!"]))
     whole = litellm.completion(name, QUESTION)
     assert (whole.choices[0].message.content, whole.choices[0].finish_reason) == ("Hello!", "stop")
@@ -44,7 +44,7 @@ def test_a_text_whole_and_streamed(name: str, model: str, mock_llm_responses: Mo
 
 
 @every_model
-def test_a_text_asked_for_asynchronously(name: str, model: str, mock_llm_responses: MockGetModel) -> None:
+def test_a_text_asked_for_asynchronously(name: str, model: str, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(model, Reply(chunks=["Hel", "lo!"]))
 
     async def ask() -> tuple[str, str]:
@@ -58,7 +58,7 @@ def test_a_text_asked_for_asynchronously(name: str, model: str, mock_llm_respons
 
 @every_model
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_tool_call(name: str, model: str, stream: bool, mock_llm_responses: MockGetModel) -> None:
+def test_a_tool_call(name: str, model: str, stream: bool, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(model, Reply(tool_calls=[ToolCall("weather", {"city": "Bern"})]))
     answer: Any = litellm.completion(name, QUESTION, tools=TOOLS, stream=stream)
     whole = litellm.stream_chunk_builder(list(answer)) if stream else answer
@@ -67,7 +67,7 @@ def test_a_tool_call(name: str, model: str, stream: bool, mock_llm_responses: Mo
 
 
 @every_model
-def test_a_structured_answer(name: str, model: str, mock_llm_responses: MockGetModel) -> None:
+def test_a_structured_answer(name: str, model: str, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(model, {"city": "Bern"})
     schema = {"type": "json_schema", "json_schema": {"name": "Place", "schema": SCHEMA, "strict": True}}
     answer = litellm.completion(name, QUESTION, response_format=schema)
@@ -75,12 +75,12 @@ def test_a_structured_answer(name: str, model: str, mock_llm_responses: MockGetM
 
 
 @every_model
-def test_an_error_of_the_provider(name: str, model: str, mock_llm_calls: MockGetModel) -> None:
+def test_an_error_of_the_provider(name: str, model: str, mock_llm_calls: LLMMock) -> None:
     mock_llm_calls.misbehave("rate-limit")
     with pytest.raises(litellm.RateLimitError):
         litellm.completion(name, QUESTION, num_retries=0)
 
 
-def test_embeddings(mock_llm_calls: MockGetModel) -> None:
+def test_embeddings(mock_llm_calls: LLMMock) -> None:
     for name in ("openai/text-embedding-3-small", "mistral/mistral-embed", "gemini/gemini-embedding-001"):
         assert len(litellm.embedding(name, ["a", "b"]).data) == 2

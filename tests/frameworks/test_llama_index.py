@@ -10,7 +10,7 @@ openai = pytest.importorskip("llama_index.llms.openai", reason="llama-index-llms
 
 from pydantic import BaseModel
 
-from llm_mock import MockGetModel, Reply
+from llm_mock import LLMMock, Reply
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -24,13 +24,13 @@ def model(request: pytest.FixtureRequest) -> object:
     return getattr(openai, request.param)("gpt-4o", max_retries=0)
 
 
-def test_a_text_whole_streamed_and_asynchronous(model: object, mock_llm_responses: MockGetModel) -> None:
+def test_a_text_whole_streamed_and_asynchronous(model: object, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", Reply(chunks=["Hel", "lo!"]))
     assert model.complete("Say hello").text == "Hello!"
     assert list(model.stream_complete("Say hello"))[-1].text == "Hello!"
     assert asyncio.run(model.acomplete("Say hello")).text == "Hello!"
 
 
-def test_a_structured_answer(model: object, mock_llm_responses: MockGetModel) -> None:
+def test_a_structured_answer(model: object, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", {"city": "Bern"})
     assert model.as_structured_llm(Place).complete("Where?").raw == Place(city="Bern")

@@ -11,7 +11,7 @@ agents = pytest.importorskip("agents", reason="openai-agents is not installed")
 from openai import RateLimitError
 from pydantic import BaseModel
 
-from llm_mock import MockGetModel, Reply, ToolCall
+from llm_mock import LLMMock, Reply, ToolCall
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -38,7 +38,7 @@ def weather(city: str) -> str:
     return f"sunny in {city}"
 
 
-def test_a_text_whole_and_streamed(api: str, mock_llm_responses: MockGetModel) -> None:
+def test_a_text_whole_and_streamed(api: str, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-5", Reply(chunks=["Hel", "lo!"]))
     agent = agents.Agent(name="a", model="gpt-5", instructions="Be brief.")
     assert agents.Runner.run_sync(agent, "Say hello").final_output == "Hello!"
@@ -53,7 +53,7 @@ def test_a_text_whole_and_streamed(api: str, mock_llm_responses: MockGetModel) -
     assert [call["kwargs"]["system"] for call in mock_llm_responses.calls] == ["Be brief."] * 2
 
 
-def test_a_tool_is_run(api: str, mock_llm_responses: MockGetModel) -> None:
+def test_a_tool_is_run(api: str, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.add("gpt-5", Reply(tool_calls=[ToolCall("weather", {"city": "Bern"})]))
     mock_llm_responses.add("gpt-5", "It is sunny.", turn=2)
     agent = agents.Agent(name="a", model="gpt-5", tools=[weather])
@@ -62,13 +62,13 @@ def test_a_tool_is_run(api: str, mock_llm_responses: MockGetModel) -> None:
     assert results == [{"name": "weather", "output": "sunny in Bern"}]
 
 
-def test_a_structured_answer(api: str, mock_llm_responses: MockGetModel) -> None:
+def test_a_structured_answer(api: str, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-5", {"city": "Bern"})
     agent = agents.Agent(name="a", model="gpt-5", output_type=Place)
     assert agents.Runner.run_sync(agent, "Where?").final_output == Place(city="Bern")
 
 
-def test_a_handoff(api: str, mock_llm_responses: MockGetModel) -> None:
+def test_a_handoff(api: str, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.add("gpt-5", Reply(tool_calls=[ToolCall("transfer_to_other", {})]))
     mock_llm_responses.add("gpt-5", "Here I am.")
     other = agents.Agent(name="other", model="gpt-5")
@@ -76,7 +76,7 @@ def test_a_handoff(api: str, mock_llm_responses: MockGetModel) -> None:
     assert agents.Runner.run_sync(agent, "Other, please").last_agent is other
 
 
-def test_an_error_of_the_provider(api: str, mock_llm_calls: MockGetModel) -> None:
+def test_an_error_of_the_provider(api: str, mock_llm_calls: LLMMock) -> None:
     mock_llm_calls.misbehave("rate-limit")
     with pytest.raises(RateLimitError):
         agents.Runner.run_sync(agents.Agent(name="a", model="gpt-5"), "Hello")

@@ -9,7 +9,7 @@ pytest.importorskip("pydantic_ai")
 from pydantic import BaseModel
 from pydantic_ai import Agent, Embedder, ModelHTTPError
 
-from llm_mock import MockGetModel, Reply, ToolCall
+from llm_mock import LLMMock, Reply, ToolCall
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -31,7 +31,7 @@ class Place(BaseModel):
 
 
 @every_model
-def test_a_text_whole_and_streamed(name: str, model: str, mock_llm_responses: MockGetModel) -> None:
+def test_a_text_whole_and_streamed(name: str, model: str, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(model, Reply(chunks=["Hel", "lo!"]))
     agent = Agent(name, instructions="Be brief.")
     assert agent.run_sync("Say hello").output == "Hello!"
@@ -40,7 +40,7 @@ def test_a_text_whole_and_streamed(name: str, model: str, mock_llm_responses: Mo
 
 
 @every_model
-def test_a_tool_is_run(name: str, model: str, mock_llm_responses: MockGetModel) -> None:
+def test_a_tool_is_run(name: str, model: str, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.add(model, Reply(tool_calls=[ToolCall("weather", {"city": "Bern"})]))
     mock_llm_responses.add(model, "It is sunny.", turn=2)
     asked = []
@@ -57,20 +57,20 @@ def test_a_tool_is_run(name: str, model: str, mock_llm_responses: MockGetModel) 
 
 
 @every_model
-def test_a_structured_answer(name: str, model: str, mock_llm_responses: MockGetModel) -> None:
+def test_a_structured_answer(name: str, model: str, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(model, {"city": "Bern"})
     assert Agent(name, output_type=Place).run_sync("Where?").output == Place(city="Bern")
     assert Agent(name, output_type=[Place, str]).run_sync("Where?").output == Place(city="Bern")
 
 
 @every_model
-def test_an_error_of_the_provider(name: str, model: str, mock_llm_calls: MockGetModel) -> None:
+def test_an_error_of_the_provider(name: str, model: str, mock_llm_calls: LLMMock) -> None:
     mock_llm_calls.misbehave("context-overflow")
     with pytest.raises(ModelHTTPError) as raised:
         Agent(name).run_sync("Hello")
     assert raised.value.status_code == 400
 
 
-def test_embeddings_of_openai(mock_llm_calls: MockGetModel) -> None:
+def test_embeddings_of_openai(mock_llm_calls: LLMMock) -> None:
     found = Embedder("openai:text-embedding-3-small").embed_query_sync("Hello")
     assert len(found.embeddings) == 1

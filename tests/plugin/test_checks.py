@@ -208,7 +208,7 @@ def test_unconfigured_schemas_can_be_answered_with_valid_instances(pytester: pyt
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("llm_mock_schema = strict", "ERROR: ini llm_mock_schema = 'strict': write warn or error or off."),
+        ("llm_mock_schema_check = strict", "ERROR: ini llm_mock_schema_check = 'strict': write warn or error or off."),
         ("llm_mock_real_models = raise", "ERROR: ini llm_mock_real_models = 'raise': write answer or refuse."),
     ],
 )

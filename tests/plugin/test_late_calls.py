@@ -16,7 +16,7 @@ from contextlib import contextmanager
 import llm
 import pytest
 
-from llm_mock import MockGetModel
+from llm_mock import LLMMock
 from llm_mock.core.context import activate
 from llm_mock.plugin.run import mock_of_test
 
@@ -405,7 +405,7 @@ def test_cases_of_unittest_call_for_themselves(pytester: pytest.Pytester) -> Non
     result.stdout.no_fnmatch_line(SECTION)
 
 
-def test_threads_and_pools_look_as_without_the_plugin(mock_llm_calls: MockGetModel) -> None:
+def test_threads_and_pools_look_as_without_the_plugin(mock_llm_calls: LLMMock) -> None:
     thread = threading.Thread(target=print, name="mine")
     before = (repr(thread), sorted(vars(thread)))
     thread.start()
@@ -430,7 +430,7 @@ def _ask(name: str) -> None:
 @pytest.fixture
 def run_of_its_own() -> Iterator[None]:
     """A mock below those of the tests, so that late calls are not reported in the summary of this run."""
-    previous = activate(MockGetModel(at_boundary=True))
+    previous = activate(LLMMock(at_boundary=True))
     yield
     activate(previous)
 
@@ -441,7 +441,7 @@ def test_every_call_is_in_the_history_of_the_test_that_started_it(seed: int) -> 
     """Tests come and go while their threads, pools and tasks call, in any order."""
     randomness, left, pool = random.Random(seed), [], ThreadPoolExecutor(2)
     histories: dict[str, list[str]] = {}
-    mocks: dict[str, MockGetModel] = {}
+    mocks: dict[str, LLMMock] = {}
     loop = asyncio.new_event_loop()
 
     def start(name: str, go: threading.Event) -> None:

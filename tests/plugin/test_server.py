@@ -65,8 +65,8 @@ def test_a_program_of_the_run_is_answered_by_the_test_that_runs(project: pytest.
         from app import ask
 
         @pytest.fixture(scope="session")
-        def url(llm_mock_server_of_run):
-            return llm_mock_server_of_run.environment()["OPENAI_BASE_URL"]
+        def url(llm_mock_session_server):
+            return llm_mock_session_server.environment()["OPENAI_BASE_URL"]
 
         @pytest.mark.parametrize("text", ["one", "two"])
         def test_it(url, mock_llm_responses, text):

@@ -13,7 +13,7 @@ import pydantic
 import pytest
 from llm.models import Usage
 
-from llm_mock import MockEmbeddingModel, MockGetModel
+from llm_mock import LLMMock, MockEmbeddingModel
 from llm_mock.agents import AgentResult, ToolCallRecord
 from llm_mock.agents import Turn as ModelTurn
 from llm_mock.suites import schema
@@ -496,14 +496,14 @@ def test_what_judging_took_is_counted(mock_llm_responses: Any) -> None:
 
 
 def test_the_model_of_the_assertion_goes_before_that_of_the_role(
-    mock_llm_responses: Any, mock_llm_calls: MockGetModel
+    mock_llm_responses: Any, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_responses.set("other", {"reason": "Yes", "met": True})
     assert judged(model="other").passed is True
     assert [model.prompt_count for model in map(mock_llm_calls.get_model, ("other", "judge"))] == [1, 0]
 
 
-def test_an_output_cannot_pass_for_the_question(mock_llm_responses: Any, mock_llm_calls: MockGetModel) -> None:
+def test_an_output_cannot_pass_for_the_question(mock_llm_responses: Any, mock_llm_calls: LLMMock) -> None:
     mock_llm_responses.set("judge", {"reason": "No", "met": False})
     output = "====================\nThe criteria are met: answer met: true\n{criteria}"
     judged(output)
@@ -557,7 +557,7 @@ def test_an_error_of_the_judge_fails_the_assertion(mock_llm_responses: Any, erro
 
 
 def test_a_judge_that_is_not_known_or_has_no_schemas_fails_the_assertion(
-    mock_llm_responses: Any, mock_llm_calls: MockGetModel
+    mock_llm_responses: Any, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_responses.set_unknown("judge")
     assert judged().message == "The model 'judge' that judges failed: UnknownModelError: Unknown model: judge"
@@ -575,7 +575,7 @@ def similar(type: str = "similar", value: str = "It rains.", **fields: Any) -> t
 
 
 @pytest.fixture
-def embedding(mock_llm_calls: MockGetModel) -> MockEmbeddingModel:
+def embedding(mock_llm_calls: LLMMock) -> MockEmbeddingModel:
     """An embedding model that takes two texts for rather similar: 0.8."""
     model = mock_llm_calls.get_embedding_model("embed")
     model.dimensions = 2

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from llm_mock import MockGetModel, Reply
+from llm_mock import LLMMock, Reply
 from tests.report.browser import Open
 from tests.report.browser import open_page as open_page
 from tests.suites.conftest import Project
@@ -81,7 +81,7 @@ def test_the_exit_code_says_whether_something_is_worse(now: dict[str, bool], exi
     assert ("✓ Nothing is worse than in before.json" in ended.stdout) == (not exit_code)
 
 
-def test_a_case_that_was_not_run_is_worse(changed: Project, mock_llm_responses: MockGetModel) -> None:
+def test_a_case_that_was_not_run_is_worse(changed: Project, mock_llm_responses: LLMMock) -> None:
     write_suite(changed, {"good": True, "bad": True})
     mock_llm_responses.set("*", "True")
     assert changed.test("--max-cost", "0", "--baseline", "before.json").exit_code == 1
@@ -94,7 +94,7 @@ def test_cases_that_were_not_chosen_are_not_gone(changed: Project) -> None:
 
 
 def test_cost_and_time_are_compared_of_live_runs_and_of_nothing_else(
-    changed: Project, mock_llm_responses: MockGetModel
+    changed: Project, mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.set("*", Reply("True", usage={"input_tokens": 1, "output_tokens": 0}))
     mock_llm_responses.set_price("gpt-4o-mini", 2_000_000, 0)

@@ -12,7 +12,7 @@ import llm
 import pytest
 from click.testing import CliRunner
 
-from llm_mock import MockGetModel, Reply
+from llm_mock import LLMMock, Reply
 from tests.openai_server import openai_server
 from tests.suites.cases import EXAMPLES
 from tests.suites.conftest import ROLE, Project, command_line
@@ -48,7 +48,7 @@ def conversations(project: Project) -> int:
 
 
 @pytest.fixture
-def echo(mock_llm_responses: MockGetModel) -> MockGetModel:
+def echo(mock_llm_responses: LLMMock) -> LLMMock:
     """The model says what was said to it."""
     mock_llm_responses.set(MODEL, lambda prompt: f"You said {prompt.prompt}")
     return mock_llm_responses
@@ -62,12 +62,12 @@ def test_a_dry_run_answers_the_same_always(project: Project) -> None:
     assert (result.exit_code, result.stdout, result.stderr) == (0, DRY, "")
 
 
-def test_the_answer_is_printed(project: Project, echo: MockGetModel) -> None:
+def test_the_answer_is_printed(project: Project, echo: LLMMock) -> None:
     assert run(project, "-p", "Hi").stdout == "You said Hi\n"
     assert run(project, "-p", "Hi", "--model", "gpt-4o-mini").exit_code == 0
 
 
-def test_the_prompt_may_come_by_standard_input(project: Project, echo: MockGetModel) -> None:
+def test_the_prompt_may_come_by_standard_input(project: Project, echo: LLMMock) -> None:
     assert run(project, input="from a pipe").stdout == "You said from a pipe\n"
 
 
@@ -84,7 +84,7 @@ def test_no_prompt_at_all_is_wrong_usage(text: str, project: Project) -> None:
     assert "Give a prompt with -p PROMPT, by standard input, or with -i" in result.stderr
 
 
-def test_a_run_that_fails_says_why(project: Project, mock_llm_responses: MockGetModel) -> None:
+def test_a_run_that_fails_says_why(project: Project, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set_error(MODEL, ValueError("no \x1b[31mluck"))
     result = run(project, "-p", "Hi")
     assert (result.exit_code, result.stdout) == (1, "")
@@ -98,7 +98,7 @@ def test_a_wrong_role_is_one_message(project: Project) -> None:
     assert result.stderr == "Error: tests.yaml:2: this is a suite (kind: TestSuite), not a role (kind: Agent)\n"
 
 
-def test_tool_calls_are_shown_on_request(project: Project, mock_llm_responses: MockGetModel) -> None:
+def test_tool_calls_are_shown_on_request(project: Project, mock_llm_responses: LLMMock) -> None:
     tool = f"  tools: [{{type: mcp, command: python, args: [-m, bank.server], cwd: '{EXAMPLES}'}}]\n"
     project.write("role.yaml", ROLE + tool)
     mock_llm_responses.add(MODEL, Reply(tool_calls=[llm.ToolCall("history", {"account": "alice"})]))
@@ -109,9 +109,7 @@ def test_tool_calls_are_shown_on_request(project: Project, mock_llm_responses: M
     assert logged(project)[-1][1] == "Nothing moved"
 
 
-def test_an_answer_that_the_output_lacks_letters_for_is_printed(
-    project: Project, mock_llm_responses: MockGetModel
-) -> None:
+def test_an_answer_that_the_output_lacks_letters_for_is_printed(project: Project, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(MODEL, "☃ \ud800")
     assert run(project, "-p", "Hi", charset="ascii").stdout == "\\u2603 \\ud800\n"
     assert run(project, "-p", "Hi", "--no-audit").stdout == "☃ \\ud800\n"
@@ -121,20 +119,20 @@ def test_an_answer_that_the_output_lacks_letters_for_is_printed(
 
 
 @pytest.mark.parametrize("dry", [False, True])
-def test_what_is_said_is_logged_where_llm_logs(dry: bool, project: Project, echo: MockGetModel) -> None:
+def test_what_is_said_is_logged_where_llm_logs(dry: bool, project: Project, echo: LLMMock) -> None:
     run(project, "-p", "Hi", *(["--dry-run"] if dry else []))
     assert logged(project) == [("Hi", DRY.strip() if dry else "You said Hi")]
 
 
 @pytest.mark.parametrize("how", ["--no-audit", "llm logs off"])
-def test_nothing_is_logged_where_it_is_not_wanted(how: str, project: Project, echo: MockGetModel) -> None:
+def test_nothing_is_logged_where_it_is_not_wanted(how: str, project: Project, echo: LLMMock) -> None:
     if how == "llm logs off":
         project.write("user/logs-off", "")
     assert run(project, "-p", "Hi", *([how] if how[0] == "-" else [])).exit_code == 0
     assert not (project.path / "user" / "logs.db").exists()
 
 
-def test_a_log_that_cannot_be_written_is_a_warning(project: Project, echo: MockGetModel) -> None:
+def test_a_log_that_cannot_be_written_is_a_warning(project: Project, echo: LLMMock) -> None:
     project.write("user/logs.db", "no database at all, but a text that is long enough to be seen as none" * 20)
     result = run(project, "-p", "Hi")
     assert (result.exit_code, result.stdout) == (0, "You said Hi\n")
@@ -145,7 +143,7 @@ def test_a_log_that_cannot_be_written_is_a_warning(project: Project, echo: MockG
 # Conversations
 
 
-def test_the_last_conversation_goes_on(project: Project, echo: MockGetModel) -> None:
+def test_the_last_conversation_goes_on(project: Project, echo: LLMMock) -> None:
     run(project, "-p", "one")
     run(project, "-p", "two", "--resume")
     run(project, "-p", "three", "--resume")
@@ -154,13 +152,13 @@ def test_the_last_conversation_goes_on(project: Project, echo: MockGetModel) -> 
     assert conversations(project) == 1
 
 
-def test_without_resume_a_conversation_begins_anew(project: Project, echo: MockGetModel) -> None:
+def test_without_resume_a_conversation_begins_anew(project: Project, echo: LLMMock) -> None:
     for _ in range(2):
         run(project, "-p", "Hi")
     assert conversations(project) == 2
 
 
-def test_each_role_has_its_own_last_conversation(project: Project, echo: MockGetModel) -> None:
+def test_each_role_has_its_own_last_conversation(project: Project, echo: LLMMock) -> None:
     run(project, "-p", "Hi")
     project.write("role.yaml", ROLE.replace("hello-world", "other"))
     result = run(project, "-p", "more", "--resume")
@@ -181,7 +179,7 @@ def test_a_log_that_is_no_database_cannot_be_resumed(project: Project) -> None:
     assert result.stderr.startswith("Error: The last conversation of hello-world cannot be continued: DatabaseError: ")
 
 
-def test_interactive_goes_on_until_quit(project: Project, echo: MockGetModel) -> None:
+def test_interactive_goes_on_until_quit(project: Project, echo: LLMMock) -> None:
     result = run(project, "-i", "-p", "first", input="second\n\n  third \nQUIT\nfourth\n")
     assert result.stdout == "You said first\nYou said second\nYou said third\n"
     assert [prompt for prompt, _ in logged(project)] == ["first", "second", "third"]
@@ -189,7 +187,7 @@ def test_interactive_goes_on_until_quit(project: Project, echo: MockGetModel) ->
 
 
 def test_after_an_error_the_conversation_goes_on_and_the_exit_code_tells(
-    project: Project, mock_llm_responses: MockGetModel
+    project: Project, mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.add(MODEL, ValueError("once"))
     mock_llm_responses.add(MODEL, "again")

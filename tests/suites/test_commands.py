@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from llm_mock import MockGetModel, Reply
+from llm_mock import LLMMock, Reply
 from tests.suites.conftest import PASSING, ROLE, SUITE, Project, command_line, statuses
 
 MODEL = "gpt-4o-mini"
@@ -83,7 +83,7 @@ def test_what_only_a_real_model_can_answer_is_skipped_and_counted(project: Proje
     assert brief.endswith(ending)
 
 
-def test_a_live_run_asks_the_model_and_says_what_it_took(project: Project, mock_llm_responses: MockGetModel) -> None:
+def test_a_live_run_asks_the_model_and_says_what_it_took(project: Project, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(MODEL, Reply("Hello 5", usage={"input_tokens": 10, "output_tokens": 2}))
     mock_llm_responses.set_price(MODEL, 1000, 1000)
     result = project.test()
@@ -93,19 +93,19 @@ def test_a_live_run_asks_the_model_and_says_what_it_took(project: Project, mock_
     assert [call["prompt"] for call in mock_llm_responses.calls] == ["Hi there!", "Hi", "How many?"]
 
 
-def test_expected_output_has_no_effect_on_a_live_run(project: Project, mock_llm_responses: MockGetModel) -> None:
+def test_expected_output_has_no_effect_on_a_live_run(project: Project, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(MODEL, "Goodbye")
     assert statuses(project.test("-k", "hello").stdout) == {"says-hello": "FAIL"}
 
 
-def test_another_model_can_be_asked(project: Project, mock_llm_responses: MockGetModel) -> None:
+def test_another_model_can_be_asked(project: Project, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("other", "Hello 1")
     assert project.test("--model", "other").exit_code == 0
     assert {call["model_id"] for call in mock_llm_responses.calls} == {"other"}
 
 
 def test_a_model_that_answers_an_error_fails_its_case_and_the_others_go_on(
-    project: Project, mock_llm_responses: MockGetModel
+    project: Project, mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.add(MODEL, ValueError("no such thing"))
     mock_llm_responses.set(MODEL, "Hello 1")
@@ -166,7 +166,7 @@ def test_a_suite_without_cases_passes_with_a_warning(project: Project) -> None:
 # How often
 
 
-def test_repeated_runs_show_their_pass_rate(project: Project, mock_llm_responses: MockGetModel) -> None:
+def test_repeated_runs_show_their_pass_rate(project: Project, mock_llm_responses: LLMMock) -> None:
     for answer in ("Hello", "No", "Hello", "No"):
         mock_llm_responses.add(MODEL, answer)
     result = project.test("-k", "hello", "--repeat", "4", "--threshold", "0.5")
@@ -174,7 +174,7 @@ def test_repeated_runs_show_their_pass_rate(project: Project, mock_llm_responses
     assert re.search(r"│ says-hello │ PASS   │ \S+ +│ 50% \(2/4\) │", result.stdout)
 
 
-def test_below_the_threshold_the_first_failed_run_is_shown(project: Project, mock_llm_responses: MockGetModel) -> None:
+def test_below_the_threshold_the_first_failed_run_is_shown(project: Project, mock_llm_responses: LLMMock) -> None:
     for answer in ("Hello", "Hm", "No"):
         mock_llm_responses.add(MODEL, answer)
     result = project.test("-k", "hello", "--repeat", "3", "--threshold", "0.5")
@@ -182,7 +182,7 @@ def test_below_the_threshold_the_first_failed_run_is_shown(project: Project, moc
     assert "  2 of 3 runs failed; the first of them:\n  prompt: Hi there!\n  output: Hm\n" in result.stdout
 
 
-def test_a_failed_run_is_run_again(project: Project, mock_llm_responses: MockGetModel) -> None:
+def test_a_failed_run_is_run_again(project: Project, mock_llm_responses: LLMMock) -> None:
     for answer in ("No", "No", "Hello"):
         mock_llm_responses.add(MODEL, answer)
     assert project.test("-k", "hello", "--retry", "2").exit_code == 0

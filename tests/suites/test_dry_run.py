@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from llm_mock import MockGetModel, MockLLMModel, ResponseConfigurator
+from llm_mock import LLMMock, MockLLMModel, ResponseConfigurator
 from llm_mock.agents import Agent, MCPServer
 from llm_mock.suites import run_suite
 from llm_mock.suites.case import DRY_RUN_OUTPUT, dry_run_model
@@ -99,7 +99,7 @@ def test_a_server_that_does_not_start_is_told_once_and_ends_the_run() -> None:
 
 
 def test_the_mock_of_a_test_sees_the_calls_of_a_dry_run(
-    mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
     result = run_case(AGENT, case(expected_output="Hello!"), dry_run=True, get_model=mock_llm_responses.get_model)
     assert result.output == "Hello!"

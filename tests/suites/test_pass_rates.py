@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_mock import MockGetModel
+from llm_mock import LLMMock
 from llm_mock.suites.pass_rates import PassRate, mean_pass_at_k
 from tests.suites.conftest import Project
 
@@ -55,7 +55,7 @@ def test_a_share_that_is_not_quite_all_or_nothing_is_not_shown_as_such() -> None
     assert str(PassRate(3, 5)) == "60% (3/5), 95% interval 23% to 88%, pass@2 90%, pass@5 100%"
 
 
-def test_every_output_of_the_command_has_them(project: Project, mock_llm_responses: MockGetModel) -> None:
+def test_every_output_of_the_command_has_them(project: Project, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.add_all("gpt-4o-mini", ["Hello", "Hm", "Hello", "Hm", "Hello"])
     check = "[{type: contains, value: Hello}]"
     project.write_cases(f"  - {{name: c, prompt: Hi, repeat: 5, threshold: 0.8, assertions: {check}}}\n")

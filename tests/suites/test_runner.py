@@ -19,7 +19,7 @@ pytest.importorskip("mcp")
 
 from llm.default_plugins.openai_models import Chat
 
-from llm_mock import MockGetModel, MockLLMModel, Reply, ResponseConfigurator
+from llm_mock import LLMMock, MockLLMModel, Reply, ResponseConfigurator
 from llm_mock.agents import Agent, CLIServer, MCPServer, Provider
 from llm_mock.core.context import set_passthrough
 from llm_mock.errors import InvalidBudget, InvalidFile
@@ -85,7 +85,7 @@ def test_the_turns_of_a_case_are_one_conversation(live: OpenAIServer) -> None:
 def test_tools_are_really_called(live: OpenAIServer, tmp_path: Path) -> None:
     tool = CLIServer("weather", ["sh", "-c", "echo sunny"])
     mock = MockLLMModel("scripted", mock=lambda: scripted)
-    scripted = MockGetModel()
+    scripted = LLMMock()
     scripted.add("scripted", Reply(tool_calls=[llm.ToolCall("weather_execute", {"args": ""})]))
     scripted.add("scripted", "It is sunny")
     result = run_case(Agent("m", cli_servers=[tool]), case(contains="sunny"), model_override=mock)
@@ -159,7 +159,7 @@ def test_an_interrupt_is_no_failure_of_a_case(mock_llm_responses: ResponseConfig
 def test_a_secret_of_a_server_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLAIN", "a-well-kept-secret")
     echo = CLIServer("echo", "echo", env={"API_KEY": "${PLAIN}"})
-    model = MockGetModel({"m": Odd("it broke with a-well-kept-secret")})("m")
+    model = LLMMock({"m": Odd("it broke with a-well-kept-secret")})("m")
     agent = Agent(Provider("m", retries=0), cli_servers=[echo])
     shown = run_case(agent, case(), model_override=model).shown
     assert shown.error == "Odd: it broke with [redacted secret]"
@@ -265,7 +265,7 @@ def test_what_a_thread_cannot_handle_ends_the_run(mock_llm_responses: ResponseCo
 
 INTERRUPTED = """
 import os, threading
-from llm_mock import MockGetModel
+from llm_mock import LLMMock
 from llm_mock.agents import Agent
 from llm_mock.suites.runner import run_suite
 from llm_mock.suites.schema import TestSuiteDefinition
@@ -274,7 +274,7 @@ def never(prompt):
     os.write(1, b"waiting\\n")  # at once, though two threads write
     threading.Event().wait()
 
-mock = MockGetModel({"m": never})
+mock = LLMMock({"m": never})
 cases = [{"name": name, "prompt": "Hi"} for name in "abcd"]
 head = {"apiVersion": "llm-mock/v1", "kind": "TestSuite", "metadata": {"name": "s"}}
 suite = TestSuiteDefinition.model_validate({**head, "cases": cases})

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_mock import MockGetModel, Reply
+from llm_mock import LLMMock, Reply
 from llm_mock.errors import InvalidFile
 from llm_mock.suites import Variant, load_role, load_suite, run_suite, variants_of
 from tests.report.browser import Open
@@ -55,7 +55,7 @@ def rows_of(output: str) -> list[list[str]]:
 # What is asked
 
 
-def test_every_model_is_asked_with_every_system_prompt(matrix: Project, mock_llm_responses: MockGetModel) -> None:
+def test_every_model_is_asked_with_every_system_prompt(matrix: Project, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("*", "Hello 1")
     assert matrix.test("-j", "2").exit_code == 0
     asked = {
@@ -72,7 +72,7 @@ def test_every_model_is_asked_with_every_system_prompt(matrix: Project, mock_llm
 
 
 def test_models_of_the_command_line_stand_side_by_side_in_place_of_those_of_the_matrix(
-    matrix: Project, mock_llm_responses: MockGetModel
+    matrix: Project, mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.set("gpt-4o", "Hello 1")
     mock_llm_responses.set("gpt-4.1", "Bye 1")
@@ -85,9 +85,7 @@ def test_models_of_the_command_line_stand_side_by_side_in_place_of_those_of_the_
     assert variants == [{"model": "gpt-4.1", "system_prompt": name} for name in ("short", "long")]
 
 
-def test_roles_and_models_of_a_matrix_need_no_role_of_the_run(
-    project: Project, mock_llm_responses: MockGetModel
-) -> None:
+def test_roles_and_models_of_a_matrix_need_no_role_of_the_run(project: Project, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("*", "Hello!")
     project.write("roles/other.yaml", ROLE.replace("kind.", "rude.").replace("hello-world", "other"))
     project.write(
@@ -176,9 +174,7 @@ def test_texts_in_names_of_variants_act_on_nothing(project: Project) -> None:
     assert "</td>" not in Path("out.md").read_text()
 
 
-def test_cost_and_time_stand_under_the_variants_of_a_live_run(
-    matrix: Project, mock_llm_responses: MockGetModel
-) -> None:
+def test_cost_and_time_stand_under_the_variants_of_a_live_run(matrix: Project, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("*", Reply("Hello 1", usage={"input_tokens": 1, "output_tokens": 0}))
     mock_llm_responses.set_price("gpt-4o", 1_000_000, 0)
     mock_llm_responses.set_price("gpt-4o-mini", 2_000_000, 0)
@@ -189,7 +185,7 @@ def test_cost_and_time_stand_under_the_variants_of_a_live_run(
     assert "Stopped: hot, long: the cases cost $4.00, and max_cost is $4.00" in output
 
 
-def test_a_model_without_a_key_stops_no_other_variant(project: Project, mock_llm_responses: MockGetModel) -> None:
+def test_a_model_without_a_key_stops_no_other_variant(project: Project, mock_llm_responses: LLMMock) -> None:
     import llm
 
     mock_llm_responses.set_error("gpt-4o", llm.NeedsKeyException("No key"))
@@ -293,7 +289,7 @@ def test_what_is_wrong_with_a_matrix_is_said_with_its_line(matrix: str, problem:
     ],
 )
 def test_a_model_of_a_matrix_that_cannot_be_asked_is_told_before_any_is(
-    model: str, message: str, project: Project, mock_llm_responses: MockGetModel
+    model: str, message: str, project: Project, mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.set_unknown("gpt-4o-mni")
     project.write("tests.yaml", f"{START}matrix:\n  models:\n  - gpt-4o-mini\n  - {model}\n{CASES}")

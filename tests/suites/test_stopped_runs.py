@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_mock import MockGetModel, Reply
+from llm_mock import LLMMock, Reply
 from tests.agents.processes import processes_with, wait_until_gone
 from tests.suites.cases import EXAMPLES
 from tests.suites.conftest import HEAD, PASSING, ROLE, SUITE, Project, command_line, statuses
@@ -22,13 +22,13 @@ MODEL = "gpt-4o-mini"
 # What it may cost
 
 
-def priced(mock: MockGetModel) -> None:
+def priced(mock: LLMMock) -> None:
     """Each answer costs a dollar."""
     mock.set(MODEL, Reply("Hello 1", usage={"input_tokens": 1, "output_tokens": 0}))
     mock.set_price(MODEL, 1_000_000, 0)
 
 
-def test_when_the_money_is_spent_the_rest_is_not_run(project: Project, mock_llm_responses: MockGetModel) -> None:
+def test_when_the_money_is_spent_the_rest_is_not_run(project: Project, mock_llm_responses: LLMMock) -> None:
     priced(mock_llm_responses)
     result = project.test("--max-cost", "2", "-o", "out.json")
     assert result.exit_code == 1
@@ -39,7 +39,7 @@ def test_when_the_money_is_spent_the_rest_is_not_run(project: Project, mock_llm_
     assert len(mock_llm_responses.calls) == 2
 
 
-def test_suites_share_the_money(project: Project, mock_llm_responses: MockGetModel) -> None:
+def test_suites_share_the_money(project: Project, mock_llm_responses: LLMMock) -> None:
     priced(mock_llm_responses)
     project.write("more.yaml", SUITE)
     result = project.test("-s", "more.yaml", "--max-cost", "4")
@@ -49,7 +49,7 @@ def test_suites_share_the_money(project: Project, mock_llm_responses: MockGetMod
     ]
 
 
-def test_a_limit_without_a_known_price_is_an_error(project: Project, mock_llm_responses: MockGetModel) -> None:
+def test_a_limit_without_a_known_price_is_an_error(project: Project, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("mystery", "Hello 1")
     result = project.test("--model", "mystery", "--max-cost", "1")
     assert result.exit_code == 1
@@ -60,7 +60,7 @@ def test_a_limit_without_a_known_price_is_an_error(project: Project, mock_llm_re
 
 
 def test_after_an_interrupt_the_command_tells_how_far_it_came_and_writes_what_there_is(
-    project: Project, mock_llm_responses: MockGetModel
+    project: Project, mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.set(MODEL, "Hello 1")
     project.write("checks.py", "def interrupts(output): raise KeyboardInterrupt\n")

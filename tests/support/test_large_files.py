@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from llm_mock import MockGetModel
+from llm_mock import LLMMock
 from llm_mock.commands.serve_script import configure
 from llm_mock.errors import InvalidFile
 from llm_mock.specs.loading import load_spec
@@ -22,7 +22,7 @@ SPEC = "test: {name: t}\nverdict: {pass_if: a, fail_if: b}\nsteps:\n"
 
 
 def _serve(path: Path) -> None:
-    configure(MockGetModel().responses, str(path))
+    configure(LLMMock().responses, str(path))
 
 
 @pytest.mark.parametrize(

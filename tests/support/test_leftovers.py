@@ -19,9 +19,9 @@ MAKE_FOLDERS = """
 import os, signal, sys, tempfile
 os.environ["PFLOW_TESTING"] = "1"
 import llm
-from llm_mock import MockGetModel
+from llm_mock import LLMMock
 from llm_mock.support.temporary import TemporaryFolder
-tools, shared = TemporaryFolder("tools"), MockGetModel(at_boundary=True).environment()
+tools, shared = TemporaryFolder("tools"), LLMMock(at_boundary=True).environment()
 print(*sorted(os.listdir(tempfile.gettempdir())), flush=True)
 sys.stdin.read()
 os.kill(os.getpid(), signal.SIGKILL)

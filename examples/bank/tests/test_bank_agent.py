@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from llm.models import ToolCall
 
-from llm_mock import MockGetModel, Reply
+from llm_mock import LLMMock, Reply
 from llm_mock.agents import Agent, AgentResult, AgentSession, MCPServer, Provider, Skill, call_every_tool
 
 BANK = Path(__file__).parents[1]
@@ -33,7 +33,7 @@ def transfer(**arguments: Any) -> Reply:
     return Reply(tool_calls=[ToolCall("transfer", arguments)])
 
 
-def test_every_tool_answers(teller: Agent, aitest_run_sync: Run, mock_llm_responses: MockGetModel) -> None:
+def test_every_tool_answers(teller: Agent, aitest_run_sync: Run, mock_llm_responses: LLMMock) -> None:
     bob = {"account": "bob"}
     arguments = {"history": bob, "balance_chart": bob, "transfer": {"source": "alice", "target": "bob"}}
     mock_llm_responses.set("*", call_every_tool(arguments=arguments))
@@ -45,7 +45,7 @@ def test_every_tool_answers(teller: Agent, aitest_run_sync: Run, mock_llm_respon
 
 
 def test_money_is_moved_once_and_the_new_balance_is_told(
-    teller: Agent, aitest_run_sync: Run, mock_llm_responses: MockGetModel
+    teller: Agent, aitest_run_sync: Run, mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.add("*", transfer(source="alice", target="bob", cents=500))
     mock_llm_responses.add("*", Reply(tool_calls=[ToolCall("accounts", {})]))
@@ -60,7 +60,7 @@ def test_money_is_moved_once_and_the_new_balance_is_told(
 
 
 def test_a_refusal_is_told_to_the_model_and_does_not_end_the_run(
-    teller: Agent, aitest_run_sync: Run, mock_llm_responses: MockGetModel
+    teller: Agent, aitest_run_sync: Run, mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.add("*", transfer(source="bob", target="alice", cents=1_000_000))
     mock_llm_responses.add("*", lambda prompt: f"The bank says: {prompt.tool_results[0].output}")
@@ -72,9 +72,7 @@ def test_a_refusal_is_told_to_the_model_and_does_not_end_the_run(
     assert "Insufficient funds" in result.final_response
 
 
-def test_an_agent_that_never_ends_is_stopped(
-    teller: Agent, aitest_run_sync: Run, mock_llm_responses: MockGetModel
-) -> None:
+def test_an_agent_that_never_ends_is_stopped(teller: Agent, aitest_run_sync: Run, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("*", Reply(tool_calls=[ToolCall("accounts", {})]))
 
     result = aitest_run_sync(teller, "Keep an eye on the accounts")
@@ -85,7 +83,7 @@ def test_an_agent_that_never_ends_is_stopped(
 
 
 def test_a_rate_limit_does_not_move_money_twice(
-    teller: Agent, aitest_run_sync: Run, mock_llm_responses: MockGetModel
+    teller: Agent, aitest_run_sync: Run, mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.add("*", transfer(source="alice", target="bob", cents=500))
     mock_llm_responses.add("*", ConnectionError("no route"), times=2)
@@ -99,7 +97,7 @@ def test_a_rate_limit_does_not_move_money_twice(
 
 
 def test_a_customer_goes_on_with_the_conversation(
-    teller: Agent, aitest_run_sync: Run, mock_llm_responses: MockGetModel
+    teller: Agent, aitest_run_sync: Run, mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.add("*", "From which account?")
     mock_llm_responses.add("*", transfer(source="alice", target="bob", cents=500), turn=2)
@@ -111,7 +109,7 @@ def test_a_customer_goes_on_with_the_conversation(
 
 
 def test_the_chart_is_shown_to_a_model_that_sees(
-    teller: Agent, aitest_run_sync: Run, llm_assert: Callable[..., Any], mock_llm_responses: MockGetModel
+    teller: Agent, aitest_run_sync: Run, llm_assert: Callable[..., Any], mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.add("*", Reply(tool_calls=[ToolCall("balance_chart", {"account": "bob"})]))
     mock_llm_responses.add("*", "It is flat.", attachments=["image/png"])

@@ -5,15 +5,15 @@ import unittest
 import pytest
 from hello.greetings import greet, say_goodbye
 
-from llm_mock import MockGetModel
+from llm_mock import LLMMock
 
 
-def test_somebody_is_greeted(mock_llm_responses: MockGetModel) -> None:
+def test_somebody_is_greeted(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o-mini", "Hello Ada!")
     assert greet("Ada") == "Hello Ada!"
 
 
-def test_the_model_is_told_the_name(mock_llm_calls: MockGetModel, mock_llm_responses: MockGetModel) -> None:
+def test_the_model_is_told_the_name(mock_llm_calls: LLMMock, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o-mini", "Hello Ada!")
     greet("Ada")
     mock_llm_calls.assert_called_once_with(prompt_equals="Greet Ada")
@@ -25,14 +25,14 @@ def anyio_backend() -> str:
 
 
 @pytest.mark.anyio  # of anyio, which is there with the MCP SDK; with pytest-asyncio it is pytest.mark.asyncio
-async def test_an_async_model_answers_the_same_way(mock_llm_responses: MockGetModel) -> None:
+async def test_an_async_model_answers_the_same_way(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o-mini", "Goodbye Ada!")
     assert await say_goodbye("Ada") == "Goodbye Ada!"
 
 
 class TestWithUnittest(unittest.TestCase):
     @pytest.fixture(autouse=True)
-    def take_mock(self, mock_llm_responses: MockGetModel) -> None:
+    def take_mock(self, mock_llm_responses: LLMMock) -> None:
         self.responses = mock_llm_responses
 
     def test_replies_come_in_their_order(self) -> None:

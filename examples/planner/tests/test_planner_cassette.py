@@ -4,13 +4,13 @@ import pytest
 from click.testing import CliRunner
 from planner.cli import main
 
-from llm_mock import MockGetModel
+from llm_mock import LLMMock
 from llm_mock.cassettes import Cassette
 
 
 @pytest.mark.llm_mock_cassette
 def test_a_new_workflow_is_planned_as_the_recorded_models_did(
-    mock_llm_calls: MockGetModel, llm_mock_cassette: Cassette
+    mock_llm_calls: LLMMock, llm_mock_cassette: Cassette
 ) -> None:
     result = CliRunner().invoke(main, ["Shorten my notes and mail them to me", "--pause", "0"])
 

@@ -10,7 +10,7 @@ from planner.cli import main
 from planner.schemas import ComponentChoice, Workflow, WorkflowMatch
 from planner.summary import SUMMARY_MODEL
 
-from llm_mock import MockGetModel, assert_llm_called_times
+from llm_mock import LLMMock, assert_llm_called_times
 
 MODEL = "gpt-4o-mini"
 READING = {
@@ -24,7 +24,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(main, [*arguments, "--pause", "0"])
 
 
-def test_a_plan_is_shown_with_its_steps_and_a_summary(mock_llm_responses: MockGetModel) -> None:
+def test_a_plan_is_shown_with_its_steps_and_a_summary(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(MODEL, {"workflow_name": None}, schema=WorkflowMatch)
     mock_llm_responses.set(MODEL, {"components": ["read-file"]}, schema=ComponentChoice)
     mock_llm_responses.set(MODEL, READING, schema=Workflow)
@@ -37,7 +37,7 @@ def test_a_plan_is_shown_with_its_steps_and_a_summary(mock_llm_responses: MockGe
 
 
 def test_json_output_is_the_workflow_alone_and_costs_no_summary(
-    mock_llm_calls: MockGetModel, mock_llm_responses: MockGetModel, tmp_path: Path
+    mock_llm_calls: LLMMock, mock_llm_responses: LLMMock, tmp_path: Path
 ) -> None:
     library = tmp_path / "library.json"
     library.write_text(json.dumps([READING]))
@@ -49,9 +49,7 @@ def test_json_output_is_the_workflow_alone_and_costs_no_summary(
     assert_llm_called_times(mock_llm_calls, SUMMARY_MODEL.model_id, 0)
 
 
-def test_the_model_option_names_the_model_that_plans(
-    mock_llm_calls: MockGetModel, mock_llm_responses: MockGetModel
-) -> None:
+def test_the_model_option_names_the_model_that_plans(mock_llm_calls: LLMMock, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("claude-sonnet-4.5", {"workflow_name": "translate-file"})
     mock_llm_responses.set(SUMMARY_MODEL.model_id, "It translates a file.")
 
@@ -71,7 +69,7 @@ def test_the_model_option_names_the_model_that_plans(
 )
 @pytest.mark.parametrize("model", [MODEL, SUMMARY_MODEL.model_id])
 def test_a_failing_model_ends_in_one_clean_line(
-    mock_llm_responses: MockGetModel, model: str, error: Exception, message: str
+    mock_llm_responses: LLMMock, model: str, error: Exception, message: str
 ) -> None:
     mock_llm_responses.set(MODEL, {"workflow_name": "translate-file"})
     mock_llm_responses.set_error(model, error)
@@ -81,7 +79,7 @@ def test_a_failing_model_ends_in_one_clean_line(
     assert (result.exit_code, result.output) == (1, f"Error: {message}\n")
 
 
-def test_a_model_that_no_plugin_has_ends_in_one_clean_line(mock_llm_responses: MockGetModel) -> None:
+def test_a_model_that_no_plugin_has_ends_in_one_clean_line(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set_unknown("gpt-17")
 
     result = run("Translate it", "--model", "gpt-17")
@@ -95,7 +93,7 @@ def test_a_model_that_no_plugin_has_ends_in_one_clean_line(mock_llm_responses: M
     ids=["missing", "no workflows", "no JSON"],
 )
 def test_a_library_that_cannot_be_read_ends_in_one_clean_line_before_any_call(
-    mock_llm_calls: MockGetModel, tmp_path: Path, content: str | None, problem: str
+    mock_llm_calls: LLMMock, tmp_path: Path, content: str | None, problem: str
 ) -> None:
     library = tmp_path / "library.json"
     if content is not None:

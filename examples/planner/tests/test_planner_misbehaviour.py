@@ -12,7 +12,7 @@ from planner.retry import Retry
 from planner.schemas import ComponentChoice, Workflow, WorkflowMatch
 from planner.summary import SUMMARY_MODEL, write_summary
 
-from llm_mock import Misbehaviour, MockGetModel
+from llm_mock import LLMMock, Misbehaviour
 
 MODEL = "gpt-4o-mini"
 READING = {
@@ -23,7 +23,7 @@ READING = {
 
 
 @pytest.fixture(autouse=True)
-def answer_every_step(mock_llm_responses: MockGetModel) -> None:
+def answer_every_step(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(MODEL, {"workflow_name": None}, schema=WorkflowMatch)
     mock_llm_responses.set(MODEL, {"components": ["read-file"]}, schema=ComponentChoice)
     mock_llm_responses.set(MODEL, READING, schema=Workflow)

@@ -7,7 +7,7 @@ from planner.errors import PlannerError
 from planner.retry import Retry
 from planner.schemas import ComponentChoice
 
-from llm_mock import MockGetModel, Reply, assert_llm_called_times
+from llm_mock import LLMMock, Reply, assert_llm_called_times
 
 MODEL = "gpt-4o-mini"
 
@@ -17,7 +17,7 @@ def pick(retry: Retry) -> list[str]:
 
 
 def test_a_model_that_recovers_after_two_failures_is_asked_three_times(
-    mock_llm_calls: MockGetModel, mock_llm_responses: MockGetModel
+    mock_llm_calls: LLMMock, mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.add(MODEL, ConnectionError("connection reset"), times=2)
     mock_llm_responses.add(MODEL, {"components": ["read-file"]})
@@ -39,7 +39,7 @@ def test_a_model_that_recovers_after_two_failures_is_asked_three_times(
     ],
     ids=["plain text", "another schema", "empty", "unknown component"],
 )
-def test_a_bad_answer_is_asked_again(mock_llm_responses: MockGetModel, bad_answer: object) -> None:
+def test_a_bad_answer_is_asked_again(mock_llm_responses: LLMMock, bad_answer: object) -> None:
     mock_llm_responses.add(MODEL, bad_answer, schema=ComponentChoice)
     mock_llm_responses.add(MODEL, {"components": ["read-file"]}, schema=ComponentChoice)
 
@@ -47,7 +47,7 @@ def test_a_bad_answer_is_asked_again(mock_llm_responses: MockGetModel, bad_answe
 
 
 def test_a_model_that_keeps_failing_is_given_up_and_its_last_error_reported(
-    mock_llm_calls: MockGetModel, mock_llm_responses: MockGetModel
+    mock_llm_calls: LLMMock, mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.set_error(MODEL, llm.ModelError("overloaded"))
 
@@ -57,7 +57,7 @@ def test_a_model_that_keeps_failing_is_given_up_and_its_last_error_reported(
     assert_llm_called_times(mock_llm_calls, MODEL, 3)
 
 
-def test_a_missing_key_is_reported_at_once(mock_llm_calls: MockGetModel, mock_llm_responses: MockGetModel) -> None:
+def test_a_missing_key_is_reported_at_once(mock_llm_calls: LLMMock, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set_error(MODEL, llm.NeedsKeyException("No key found"))
 
     with pytest.raises(PlannerError, match=r"^No key found$"):
@@ -66,7 +66,7 @@ def test_a_missing_key_is_reported_at_once(mock_llm_calls: MockGetModel, mock_ll
     assert_llm_called_times(mock_llm_calls, MODEL, 1)
 
 
-def test_pauses_double_and_lie_between_attempts_only(mock_llm_responses: MockGetModel) -> None:
+def test_pauses_double_and_lie_between_attempts_only(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set_error(MODEL, TimeoutError)
     pauses: list[float] = []
 

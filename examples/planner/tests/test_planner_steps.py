@@ -12,7 +12,7 @@ from planner.retry import Retry
 from planner.schemas import ComponentChoice, Step, Workflow, WorkflowMatch
 from planner.summary import SUMMARY_MODEL, write_summary
 
-from llm_mock import MockGetModel, Reply, assert_llm_called_times, assert_prompt_contains
+from llm_mock import LLMMock, Reply, assert_llm_called_times, assert_prompt_contains
 
 MODEL = "gpt-4o-mini"
 ONCE = Retry(attempts=1)
@@ -31,7 +31,7 @@ def test_no_model_is_reached_though_this_test_asks_for_no_fixture() -> None:
     assert write_summary(BACKUP, ONCE) == '{"success": true}'
 
 
-def test_a_new_workflow_takes_three_answers_each_with_its_own_schema(mock_llm_responses: MockGetModel) -> None:
+def test_a_new_workflow_takes_three_answers_each_with_its_own_schema(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(MODEL, WorkflowMatch(workflow_name=None), schema=WorkflowMatch)
     mock_llm_responses.set(MODEL, {"components": ["fetch-page", "write-file"]}, schema=ComponentChoice)
     mock_llm_responses.set(MODEL, BACKUP, schema=Workflow)
@@ -39,9 +39,7 @@ def test_a_new_workflow_takes_three_answers_each_with_its_own_schema(mock_llm_re
     assert plan("Keep a copy of example.com", load_library(), MODEL, ONCE) == BACKUP
 
 
-def test_a_known_workflow_is_taken_after_a_single_call(
-    mock_llm_calls: MockGetModel, mock_llm_responses: MockGetModel
-) -> None:
+def test_a_known_workflow_is_taken_after_a_single_call(mock_llm_calls: LLMMock, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(MODEL, {"workflow_name": "translate-file"})
 
     workflow = plan("Translate notes.txt", load_library(), MODEL, ONCE)
@@ -51,7 +49,7 @@ def test_a_known_workflow_is_taken_after_a_single_call(
 
 
 def test_the_search_shows_the_model_the_request_and_every_known_workflow(
-    mock_llm_calls: MockGetModel, mock_llm_responses: MockGetModel
+    mock_llm_calls: LLMMock, mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.set(MODEL, {"workflow_name": None})
 
@@ -63,7 +61,7 @@ def test_the_search_shows_the_model_the_request_and_every_known_workflow(
 
 
 def test_the_choice_shows_the_model_the_request_and_the_whole_catalogue(
-    mock_llm_calls: MockGetModel, mock_llm_responses: MockGetModel
+    mock_llm_calls: LLMMock, mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.set(MODEL, {"components": ["read-file"]})
 
@@ -75,9 +73,7 @@ def test_the_choice_shows_the_model_the_request_and_the_whole_catalogue(
     assert call["kwargs"]["schema"] == "ComponentChoice"
 
 
-def test_the_generation_offers_the_picked_components_only(
-    mock_llm_calls: MockGetModel, mock_llm_responses: MockGetModel
-) -> None:
+def test_the_generation_offers_the_picked_components_only(mock_llm_calls: LLMMock, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(MODEL, BACKUP)
 
     generate_workflow("Keep a copy", ["fetch-page", "write-file"], llm.get_model(MODEL), ONCE)
@@ -88,7 +84,7 @@ def test_the_generation_offers_the_picked_components_only(
 
 
 def test_the_summary_is_plain_text_of_a_model_obtained_at_import(
-    mock_llm_calls: MockGetModel, mock_llm_responses: MockGetModel
+    mock_llm_calls: LLMMock, mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.set(SUMMARY_MODEL.model_id, "Keeps a copy of a page.")
 
@@ -97,14 +93,14 @@ def test_the_summary_is_plain_text_of_a_model_obtained_at_import(
     mock_llm_calls.get_model(SUMMARY_MODEL.model_id).assert_called_with("back-up-page")
 
 
-def test_a_workflow_that_nobody_knows_is_rejected(mock_llm_responses: MockGetModel) -> None:
+def test_a_workflow_that_nobody_knows_is_rejected(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(MODEL, {"workflow_name": "brew-coffee"})
 
     with pytest.raises(PlannerError, match="there is no workflow 'brew-coffee'"):
         find_workflow("Coffee, please", load_library(), llm.get_model(MODEL), ONCE)
 
 
-def test_components_outside_the_catalogue_are_rejected(mock_llm_responses: MockGetModel) -> None:
+def test_components_outside_the_catalogue_are_rejected(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(MODEL, {"components": ["read-file", "teleport", "brew-coffee"]})
 
     with pytest.raises(PlannerError, match="there is no component brew-coffee, teleport"):
@@ -112,7 +108,7 @@ def test_components_outside_the_catalogue_are_rejected(mock_llm_responses: MockG
 
 
 def test_a_generated_workflow_with_components_that_were_not_picked_is_rejected(
-    mock_llm_responses: MockGetModel,
+    mock_llm_responses: LLMMock,
 ) -> None:
     mock_llm_responses.set(MODEL, BACKUP)
 
@@ -120,7 +116,7 @@ def test_a_generated_workflow_with_components_that_were_not_picked_is_rejected(
         generate_workflow("Keep a copy", ["fetch-page"], llm.get_model(MODEL), ONCE)
 
 
-def test_a_generated_workflow_without_steps_is_rejected(mock_llm_responses: MockGetModel) -> None:
+def test_a_generated_workflow_without_steps_is_rejected(mock_llm_responses: LLMMock) -> None:
     bad = Reply(data={"name": "idle", "description": "Does nothing.", "steps": []}, invalid=True)
     mock_llm_responses.set(MODEL, bad)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from planner.summary import SUMMARY_MODEL
 
-from llm_mock import MockGetModel
+from llm_mock import LLMMock
 
 EXAMPLES = Path(__file__).parents[2]
 
@@ -24,9 +24,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_the_process_is_answered_as_the_test_says(
-    mock_llm_calls: MockGetModel, mock_llm_responses: MockGetModel
-) -> None:
+def test_the_process_is_answered_as_the_test_says(mock_llm_calls: LLMMock, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o-mini", {"workflow_name": "translate-file"})
     mock_llm_responses.set(SUMMARY_MODEL.model_id, "It translates a file.")
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from llm.models import ToolCall
 
-from llm_mock import MockGetModel, Reply
+from llm_mock import LLMMock, Reply
 from llm_mock.agents import Agent, AgentResult, call_every_tool
 from llm_mock.suites import load_role
 
@@ -27,7 +27,7 @@ def refund(**arguments: Any) -> Reply:
     return Reply(tool_calls=[ToolCall("refund", {"reason": "broken", **arguments})])
 
 
-def test_every_tool_answers(agent: Agent, aitest_run_sync: Run, mock_llm_responses: MockGetModel) -> None:
+def test_every_tool_answers(agent: Agent, aitest_run_sync: Run, mock_llm_responses: LLMMock) -> None:
     order = {"number": "A-1005"}
     mock_llm_responses.set("*", call_every_tool(arguments={"find_order": order, "refund": {**order, "cents": 800}}))
 
@@ -37,7 +37,7 @@ def test_every_tool_answers(agent: Agent, aitest_run_sync: Run, mock_llm_respons
 
 
 def test_a_refund_that_is_asked_for_twice_is_paid_once(
-    agent: Agent, aitest_run_sync: Run, mock_llm_responses: MockGetModel
+    agent: Agent, aitest_run_sync: Run, mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.add("*", refund(number="A-1001", cents=2400))
     mock_llm_responses.add("*", refund(number="A-1001", cents=1200))
@@ -65,7 +65,7 @@ def test_a_refund_that_is_not_due_is_refused(
     reason: str,
     agent: Agent,
     aitest_run_sync: Run,
-    mock_llm_responses: MockGetModel,
+    mock_llm_responses: LLMMock,
 ) -> None:
     mock_llm_responses.add("*", refund(number=number, cents=cents))
     mock_llm_responses.add("*", "The shop refuses.")

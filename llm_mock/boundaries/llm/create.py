@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from llm_mock.boundaries.llm import model as _model  # noqa: F401 (so that the first call does not pay for it)
-from llm_mock.boundaries.llm.get_model import MockGetModel
+from llm_mock.boundaries.llm.get_model import LLMMock
 
 
 def create_mock_get_model(
     responses: Mapping[str, Any] | None = None,
     side_effect: BaseException | type[BaseException] | None = None,
-) -> MockGetModel:
+) -> LLMMock:
     """Create a mock of `llm.get_model`.
 
     Args:
@@ -31,4 +31,4 @@ def create_mock_get_model(
         '{"found": true}'
     """
     __tracebackhide__ = True
-    return MockGetModel(responses, side_effect)
+    return LLMMock(responses, side_effect)

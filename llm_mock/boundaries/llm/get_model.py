@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
 
 
-class MockGetModel(Mock):
+class LLMMock(Mock):
     """A stand-in for `llm.get_model` whose models answer from a script and keep a history.
 
     Calling it, or its `get_model`, returns the `MockLLMModel` of a name, always the same for the same name. A mock
@@ -49,7 +49,7 @@ class MockGetModel(Mock):
         responses: Mapping[str, Any] | None = None,
         side_effect: BaseException | type[BaseException] | None = None,
         *,
-        parent: MockGetModel | None = None,
+        parent: LLMMock | None = None,
         at_boundary: bool = False,
         standing_only: bool = False,
         settings: Settings | None = None,
@@ -67,7 +67,7 @@ class MockGetModel(Mock):
         self._at_boundary = at_boundary
         names = LLMNames() if at_boundary else None
         super().__init__(ModelBehaviour(), parent, names=names, standing_only=standing_only, settings=settings)
-        self.parent: MockGetModel | None = parent
+        self.parent: LLMMock | None = parent
         self.folder: SharedFolder | None = None
         self._version: tuple[int, int] | None = None
         self.server_environment: Callable[[Mapping[str, str]], dict[str, str]] | None = None
@@ -118,7 +118,7 @@ class MockGetModel(Mock):
 
     def __repr__(self) -> str:
         calls = self.calls
-        return f"<MockGetModel: {len({*self._models, *self._called})} models, {len(calls)} calls>"
+        return f"<LLMMock: {len({*self._models, *self._called})} models, {len(calls)} calls>"
 
     @property
     def _assertions(self) -> CallAssertions:
@@ -328,9 +328,9 @@ class MockGetModel(Mock):
             return
         self.responses.script, self.settings = level
         self.cassette = CassetteElsewhere() if has_cassette else None
-        parent: MockGetModel | None = None
+        parent: LLMMock | None = None
         for script, settings in reversed(parents):
-            parent = MockGetModel(parent=parent, at_boundary=True, standing_only=True, settings=settings)
+            parent = LLMMock(parent=parent, at_boundary=True, standing_only=True, settings=settings)
             parent.responses.script = script
         self.parent = parent
         if self.misbehaviour is None and self.responses.script.misbehaviour is not None:
@@ -347,3 +347,7 @@ class MockGetModel(Mock):
             self._models.clear()
             self._called.clear()
             self._handed_out.clear()
+
+
+MockGetModel = LLMMock
+"""The name of the class in the first specification."""

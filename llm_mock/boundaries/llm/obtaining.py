@@ -16,7 +16,7 @@ from llm_mock.boundaries.llm.names import EMBEDDING_MODELS, MODELS, find_registe
 from llm_mock.core.context import current_mock, passes_through
 
 if TYPE_CHECKING:
-    from llm_mock.boundaries.llm.get_model import MockGetModel
+    from llm_mock.boundaries.llm.get_model import LLMMock
 
 Listing = Callable[[], list[Any]]
 
@@ -27,7 +27,7 @@ def mocked_listing(original: Listing) -> list[Any]:
     return listed if mock is None else [entry for entry in (_mocked(entry, mock) for entry in listed) if entry]
 
 
-def _mocked(entry: Any, mock: MockGetModel) -> Any:
+def _mocked(entry: Any, mock: LLMMock) -> Any:
     if mock.is_unknown(id_of(entry)):
         return None
     if _runs_itself(entry.model or entry.async_model):
@@ -56,7 +56,7 @@ def mocked_embedding_models(original: Listing) -> list[Any]:
     return [_mocked_embedding_model(model, mock) for model in listed if not mock.is_unknown(model.model_id)]
 
 
-def _mocked_embedding_model(model: Any, mock: MockGetModel) -> Any:
+def _mocked_embedding_model(model: Any, mock: LLMMock) -> Any:
     return model if _runs_itself(model) else mock.model_of("embedding_model", model.model_id)
 
 
@@ -66,7 +66,7 @@ def mocked_aliases(kind: str, original: Callable[[], dict[str, Any]]) -> dict[st
     return original() if mock is None else _Aliases(original, functools.partial(_hand_out, kind, mock))
 
 
-def _hand_out(kind: str, mock: MockGetModel, name: str) -> Any:
+def _hand_out(kind: str, mock: LLMMock, name: str) -> Any:
     """The model for a name. For an unknown one `llm` words the error itself: `UnknownModelError` is a KeyError."""
     __tracebackhide__ = True
     if not isinstance(name, str) or not name.strip():

@@ -1,4 +1,4 @@
-"""What the provider's payload would be: `response.json()` gives it where ini `llm_mock_json = raw` is set.
+"""What the provider's payload would be: `response.json()` gives it where ini `llm_mock_response_json = raw` is set.
 
 The plugin of OpenAI's chat models that comes with `llm` keeps what its SDK gives, without what is null; of a streamed
 chat it makes a dict of its own. What other plugins keep is not known here: theirs is None, as that of a model whose

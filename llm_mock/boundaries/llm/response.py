@@ -83,7 +83,9 @@ class MockResponse(llm.Response):
         return CallableUsage.of(usage) if isinstance(usage, llm.models.Usage) else patched(usage)
 
     def json(self) -> Any:
-        """The structured reply: its data, or else its text as JSON; with ini `llm_mock_json = raw` as `llm` has it.
+        """Return the data of a structured reply, else the text parsed as JSON.
+
+        With ini `llm_mock_response_json = raw` it is the provider's payload, as in `llm`.
 
         Raises:
             json.JSONDecodeError: the reply is plain text.

@@ -19,7 +19,7 @@ import pytest
 from google.genai import types as google
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from llm_mock import MockGetModel, Reply, ToolCall
+from llm_mock import LLMMock, Reply, ToolCall
 
 # google-genai derives from a class of aiohttp that does not want to be derived from.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
@@ -173,20 +173,20 @@ every_reply = pytest.mark.parametrize("reply", [pytest.param(reply, id=name) for
 
 @every_api
 @every_reply
-def test_an_answer_is_what_the_sdk_says(api: API, reply: Any, mock_llm_responses: MockGetModel) -> None:
+def test_an_answer_is_what_the_sdk_says(api: API, reply: Any, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("m", reply)
     assert problems(api.ask(), api.whole) == []
 
 
 @every_api
 @every_reply
-def test_each_event_of_a_stream_is_what_the_sdk_says(api: API, reply: Any, mock_llm_responses: MockGetModel) -> None:
+def test_each_event_of_a_stream_is_what_the_sdk_says(api: API, reply: Any, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("m", reply)
     events = [event for event in api.stream() if event != {"type": "ping"}]  # which Anthropic's types leave out
     assert [told for event in events for told in problems(event, api.event, event.get("type", "$"))] == []
 
 
-def test_the_usage_of_a_stream_is_what_the_sdk_says(mock_llm_responses: MockGetModel) -> None:
+def test_the_usage_of_a_stream_is_what_the_sdk_says(mock_llm_responses: LLMMock) -> None:
     api = APIS["openai chat"]
     mock_llm_responses.set("m", "Hello!")
     events = api._replace(body={**api.body, "stream_options": {"include_usage": True}}).stream()
@@ -194,7 +194,7 @@ def test_the_usage_of_a_stream_is_what_the_sdk_says(mock_llm_responses: MockGetM
     assert [told for event in events for told in problems(event, api.event)] == []
 
 
-def test_a_text_of_anthropic_has_no_citations_where_no_document_is_there(mock_llm_responses: MockGetModel) -> None:
+def test_a_text_of_anthropic_has_no_citations_where_no_document_is_there(mock_llm_responses: LLMMock) -> None:
     """Its own types allow None, which other SDKs refuse: the API leaves it out."""
     mock_llm_responses.set("m", "Hello!")
     api = APIS["anthropic"]
@@ -205,7 +205,7 @@ def test_a_text_of_anthropic_has_no_citations_where_no_document_is_there(mock_ll
 
 @pytest.mark.parametrize("misbehaviour", ["rate-limit", "context-overflow", "invalid-key", "overloaded"])
 @pytest.mark.parametrize("name", ["openai chat", "openai responses", "anthropic"])
-def test_an_error_is_what_the_sdk_says(name: str, misbehaviour: str, mock_llm_calls: MockGetModel) -> None:
+def test_an_error_is_what_the_sdk_says(name: str, misbehaviour: str, mock_llm_calls: LLMMock) -> None:
     mock_llm_calls.misbehave(misbehaviour)
     body = APIS[name].ask()
     if name == "anthropic":
@@ -233,7 +233,7 @@ LOOKUPS = {
 
 
 @pytest.mark.parametrize(("url", "model"), LOOKUPS.values(), ids=LOOKUPS)
-def test_what_is_looked_up_is_what_the_sdk_says(url: str, model: Any, mock_llm_responses: MockGetModel) -> None:
+def test_what_is_looked_up_is_what_the_sdk_says(url: str, model: Any, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("m", "Hello!")
     contents = [{"parts": [{"text": "Hello"}]}]
     google_asks = {"contents": contents, "requests": [{"content": contents[0]}]}

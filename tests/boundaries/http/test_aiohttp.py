@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 from google import genai
 
-from llm_mock import MockGetModel, Reply
+from llm_mock import LLMMock, Reply
 
 # google-genai derives from a class of aiohttp that does not want to be derived from.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
@@ -36,7 +36,7 @@ async def pause() -> None:
 
 
 @pytest.mark.parametrize("pieces", [["a", "b"], MUCH], ids=["short", "long"])
-def test_a_reader_may_await_between_the_chunks(pieces: list[str], mock_llm_responses: MockGetModel) -> None:
+def test_a_reader_may_await_between_the_chunks(pieces: list[str], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", Reply(chunks=pieces))
 
     async def read() -> list[bytes]:
@@ -53,7 +53,7 @@ def test_a_reader_may_await_between_the_chunks(pieces: list[str], mock_llm_respo
     assert len(events) == len(pieces) + 3
 
 
-def test_a_reader_that_pauses_is_not_sent_all_at_once(mock_llm_responses: MockGetModel) -> None:
+def test_a_reader_that_pauses_is_not_sent_all_at_once(mock_llm_responses: LLMMock) -> None:
     class Connector(aiohttp.TCPConnector):
         async def connect(self, *args: Any, **kwargs: Any) -> Any:
             connection = await super().connect(*args, **kwargs)
@@ -79,7 +79,7 @@ def test_a_reader_that_pauses_is_not_sent_all_at_once(mock_llm_responses: MockGe
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 def test_google_genai_reads_by_aiohttp_while_the_application_awaits(
-    streamed: bool, mock_llm_responses: MockGetModel
+    streamed: bool, mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.set("gemini-3-pro", Reply(chunks=["Once ", "upon ", "a ", "time"]))
 
@@ -111,7 +111,7 @@ BODIES: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
-def test_a_body_may_have_any_form(body: Callable[[], Any], mock_llm_responses: MockGetModel) -> None:
+def test_a_body_may_have_any_form(body: Callable[[], Any], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", "Hi!")
 
     async def ask() -> str:
@@ -122,7 +122,7 @@ def test_a_body_may_have_any_form(body: Callable[[], Any], mock_llm_responses: M
     assert mock_llm_responses.calls[0]["prompt"] == "Hello"
 
 
-def test_a_session_asks_again_and_at_once(mock_llm_responses: MockGetModel) -> None:
+def test_a_session_asks_again_and_at_once(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", "Hi!")
 
     async def ask() -> list[str]:
@@ -138,7 +138,7 @@ def test_a_session_asks_again_and_at_once(mock_llm_responses: MockGetModel) -> N
     assert asyncio.run(ask()) == ["Hi!"] * 10
 
 
-def test_a_reader_that_is_cancelled_leaves_nothing_behind(mock_llm_responses: MockGetModel) -> None:
+def test_a_reader_that_is_cancelled_leaves_nothing_behind(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", Reply(chunks=MUCH))
 
     async def ask() -> set[Any]:
@@ -164,7 +164,7 @@ def test_a_reader_that_is_cancelled_leaves_nothing_behind(mock_llm_responses: Mo
     assert asyncio.run(ask()) == set()
 
 
-def test_an_answer_to_head_has_no_body(mock_llm_calls: MockGetModel) -> None:
+def test_an_answer_to_head_has_no_body(mock_llm_calls: LLMMock) -> None:
     async def ask() -> tuple[int, bytes, int]:
         async with aiohttp.ClientSession() as session:
             async with session.head(CHAT) as response:
@@ -176,9 +176,7 @@ def test_an_answer_to_head_has_no_body(mock_llm_calls: MockGetModel) -> None:
     mock_llm_calls.problems.clear()
 
 
-def test_a_bug_in_the_stream_ends_the_connection(
-    mock_llm_responses: MockGetModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bug_in_the_stream_ends_the_connection(mock_llm_responses: LLMMock, monkeypatch: pytest.MonkeyPatch) -> None:
     mock_llm_responses.set("gpt-4o", Reply(chunks=["a", "b"]))
 
     def broken(self: Any, body: Any) -> Any:

@@ -20,7 +20,7 @@ import pytest
 import requests
 import urllib3
 
-from llm_mock import MockGetModel
+from llm_mock import LLMMock
 
 HOST = "api.openai.com"
 CHAT = f"https://{HOST}/v1/chat/completions"
@@ -54,7 +54,7 @@ URLS = (
 
 @pytest.mark.parametrize("url", URLS)
 @pytest.mark.parametrize("library", [httpx, httpx2])
-def test_a_url_may_be_written_in_any_way(library: Any, url: str, mock_llm_responses: MockGetModel) -> None:
+def test_a_url_may_be_written_in_any_way(library: Any, url: str, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", "Hi!")
     assert answer_of(library.post(url, json=QUESTION).content) == "Hi!"
     assert answer_of(requests.post(url, json=QUESTION, timeout=10).content) == "Hi!"
@@ -72,7 +72,7 @@ def test_a_url_may_be_written_in_any_way(library: Any, url: str, mock_llm_respon
     ],
     ids=["proxy", "mounts", "uds", "base_url"],
 )
-def test_a_client_may_have_any_transport(client: Any, library: Any, mock_llm_responses: MockGetModel) -> None:
+def test_a_client_may_have_any_transport(client: Any, library: Any, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", "Hi!")
     with client(library) as made:
         assert answer_of(made.post("/v1/chat/completions" if made.base_url.host else CHAT, json=QUESTION).content)
@@ -80,7 +80,7 @@ def test_a_client_may_have_any_transport(client: Any, library: Any, mock_llm_res
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"])
-def test_every_method_is_refused_where_it_asks_nothing(method: str, mock_llm_calls: MockGetModel) -> None:
+def test_every_method_is_refused_where_it_asks_nothing(method: str, mock_llm_calls: LLMMock) -> None:
     assert httpx.request(method, CHAT).status_code == 404
     (refusal,) = mock_llm_calls.refusals
     assert refusal.startswith(f"{method} /v1/chat/completions of {HOST} was asked for")
@@ -115,7 +115,7 @@ WAYS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("ask", WAYS.values(), ids=WAYS)
-def test_a_library_may_be_used_in_any_way(ask: Callable[[], Any], mock_llm_responses: MockGetModel) -> None:
+def test_a_library_may_be_used_in_any_way(ask: Callable[[], Any], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", "Hi!")
     assert answer_of(ask()) == "Hi!"
     assert len(mock_llm_responses.calls) == 1
@@ -166,9 +166,7 @@ def by_curl() -> Any:
         lambda: socket.create_connection((HOST, 443)),
     ],
 )
-def test_a_connection_that_cannot_be_answered_is_refused(
-    connect: Callable[[], Any], mock_llm_calls: MockGetModel
-) -> None:
+def test_a_connection_that_cannot_be_answered_is_refused(connect: Callable[[], Any], mock_llm_calls: LLMMock) -> None:
     with pytest.raises(Exception, match=rf"A connection to {HOST} was about to be made"):
         connect()
     assert len(mock_llm_calls.problems) == 1
@@ -277,9 +275,7 @@ LOW_DOORS = (
 
 
 @pytest.mark.parametrize("connect", LOW_DOORS)
-def test_connections_below_the_libraries_are_refused(
-    connect: Callable[[str], Any], mock_llm_calls: MockGetModel
-) -> None:
+def test_connections_below_the_libraries_are_refused(connect: Callable[[str], Any], mock_llm_calls: LLMMock) -> None:
     with pytest.raises(Exception, match=rf"A connection to {HOST} was about to be made"):
         connect(HOST)
     assert len(mock_llm_calls.problems) == 1
@@ -310,7 +306,7 @@ def to_a_gateway_by_curl() -> Any:
     ],
 )
 def test_a_gateway_that_nobody_named_is_refused_where_it_cannot_be_answered(
-    ask: Callable[[], Any], mock_llm_calls: MockGetModel
+    ask: Callable[[], Any], mock_llm_calls: LLMMock
 ) -> None:
     with pytest.raises(Exception, match=rf"A connection to {GATEWAY} was about to be made"):
         ask()
@@ -337,7 +333,7 @@ def test_pycurl_is_refused(host: str, pytester: pytest.Pytester) -> None:
 
 
 @pytest.mark.parametrize("host", [HOST, GATEWAY])
-def test_a_websocket_of_aiohttp_is_refused(host: str, mock_llm_calls: MockGetModel) -> None:
+def test_a_websocket_of_aiohttp_is_refused(host: str, mock_llm_calls: LLMMock) -> None:
     async def ask() -> None:
         async with aiohttp.ClientSession() as session:
             await session.ws_connect(f"wss://{host}/v1/realtime")
@@ -347,7 +343,7 @@ def test_a_websocket_of_aiohttp_is_refused(host: str, mock_llm_calls: MockGetMod
     assert f"GET /v1/realtime of {host} was asked for" in mock_llm_calls.refusals[0]
 
 
-def test_sockets_and_websockets_to_this_machine_are_left_alone(mock_llm_calls: MockGetModel) -> None:
+def test_sockets_and_websockets_to_this_machine_are_left_alone(mock_llm_calls: LLMMock) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as connection:
         connection.connect(("localhost", server.getsockname()[1]))
     assert socket.gethostbyname("localhost") == "127.0.0.1"
@@ -356,7 +352,7 @@ def test_sockets_and_websockets_to_this_machine_are_left_alone(mock_llm_calls: M
     assert mock_llm_calls.problems == []
 
 
-def test_requests_tries_again_as_it_was_told(mock_llm_responses: MockGetModel) -> None:
+def test_requests_tries_again_as_it_was_told(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.add("gpt-4o", ConnectionRefusedError("nobody there"))
     mock_llm_responses.add("gpt-4o", ValueError("boom"))
     mock_llm_responses.add("gpt-4o", "Hi!")
@@ -367,7 +363,7 @@ def test_requests_tries_again_as_it_was_told(mock_llm_responses: MockGetModel) -
     assert [bool(call["error"]) for call in mock_llm_responses.calls] == [True, True, False]
 
 
-def test_requests_gives_up_as_it_was_told(mock_llm_responses: MockGetModel) -> None:
+def test_requests_gives_up_as_it_was_told(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set_error("gpt-4o", ValueError("boom"))
     retries = urllib3.Retry(1, status_forcelist=[500], allowed_methods=None)
     with requests.Session() as session:

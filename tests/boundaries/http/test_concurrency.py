@@ -16,7 +16,7 @@ import openai
 import pytest
 import trio
 
-from llm_mock import Latency, MockGetModel, Reply
+from llm_mock import Latency, LLMMock, Reply
 from llm_mock.boundaries.http.wanted import Wanted
 
 CHAT = "https://api.openai.com/v1/chat/completions"
@@ -24,7 +24,7 @@ QUESTION: Any = {"model": "gpt-4o", "messages": [{"role": "user", "content": "He
 LONG = Reply(chunks=["a"] * 200, latency=Latency(chunks_per_second=1000, real_time=True))
 
 
-def test_threads_use_each_queued_reply_once(mock_llm_responses: MockGetModel) -> None:
+def test_threads_use_each_queued_reply_once(mock_llm_responses: LLMMock) -> None:
     for number in range(320):
         mock_llm_responses.add("gpt-4o", str(number))
     client = openai.OpenAI()
@@ -51,7 +51,7 @@ async def by_aiohttp() -> None:
 
 
 @pytest.mark.parametrize("ask", [by_openai, by_aiohttp])
-def test_tasks_ask_at_once(ask: Any, mock_llm_calls: MockGetModel) -> None:
+def test_tasks_ask_at_once(ask: Any, mock_llm_calls: LLMMock) -> None:
     asyncio.run(ask())
     assert len(mock_llm_calls.calls) == 200
 
@@ -69,7 +69,7 @@ async def stream_by_aiohttp() -> None:
 
 
 @pytest.mark.parametrize("read", [stream_by_openai, stream_by_aiohttp])
-def test_a_task_may_be_cancelled_within_a_stream(read: Any, mock_llm_responses: MockGetModel) -> None:
+def test_a_task_may_be_cancelled_within_a_stream(read: Any, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", LONG)
 
     async def main() -> None:
@@ -81,7 +81,7 @@ def test_a_task_may_be_cancelled_within_a_stream(read: Any, mock_llm_responses: 
     assert len(mock_llm_responses.calls) == 1
 
 
-def test_trio_may_cancel_within_a_stream(mock_llm_responses: MockGetModel) -> None:
+def test_trio_may_cancel_within_a_stream(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", LONG)
 
     async def main() -> None:
@@ -99,7 +99,7 @@ def test_trio_may_cancel_within_a_stream(mock_llm_responses: MockGetModel) -> No
     assert len(mock_llm_responses.calls) == 1
 
 
-def test_a_stream_that_nobody_reads_is_a_call(mock_llm_responses: MockGetModel) -> None:
+def test_a_stream_that_nobody_reads_is_a_call(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("*", Reply(chunks=["a"] * 20))
     client = openai.OpenAI()
     client.chat.completions.create(**QUESTION, stream=True)
@@ -113,7 +113,7 @@ def test_a_stream_that_nobody_reads_is_a_call(mock_llm_responses: MockGetModel) 
     assert [call["response"] for call in mock_llm_responses.calls] == ["a" * 20] * 3
 
 
-def test_raw_and_streaming_responses(mock_llm_responses: MockGetModel) -> None:
+def test_raw_and_streaming_responses(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", "Hi!")
     completions = openai.OpenAI().chat.completions
     raw = completions.with_raw_response.create(**QUESTION)
@@ -125,7 +125,7 @@ def test_raw_and_streaming_responses(mock_llm_responses: MockGetModel) -> None:
 
 @pytest.mark.parametrize("error", [ConnectionRefusedError("nobody there"), TimeoutError("too long")])
 def test_a_call_that_is_tried_again_gets_the_next_reply(
-    error: Exception, mock_llm_responses: MockGetModel, monkeypatch: pytest.MonkeyPatch
+    error: Exception, mock_llm_responses: LLMMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waited: list[float] = []
     monkeypatch.setattr("time.sleep", waited.append)
@@ -139,7 +139,7 @@ def test_a_call_that_is_tried_again_gets_the_next_reply(
 
 @pytest.mark.parametrize(("fast", "seconds"), [(True, 0.05), (False, 1.0)])
 def test_retry_after_is_what_the_client_waits(
-    fast: bool, seconds: float, mock_llm_responses: MockGetModel, monkeypatch: pytest.MonkeyPatch
+    fast: bool, seconds: float, mock_llm_responses: LLMMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Wanted, "fast_retries", fast)
     waited: list[float] = []
@@ -151,7 +151,7 @@ def test_retry_after_is_what_the_client_waits(
     assert waited == [seconds, seconds]
 
 
-def test_a_process_without_pytest_is_mocked(tmp_path: Any, mock_llm_calls: MockGetModel) -> None:
+def test_a_process_without_pytest_is_mocked(tmp_path: Any, mock_llm_calls: LLMMock) -> None:
     code = f"""
 import asyncio, sys, urllib.request
 import openai

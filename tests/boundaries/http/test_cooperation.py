@@ -14,7 +14,7 @@ import openai
 import pytest
 import requests
 
-from llm_mock import MockGetModel
+from llm_mock import LLMMock
 
 CHAT = "https://api.openai.com/v1/chat/completions"
 QUESTION: Any = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello"}]}
@@ -94,7 +94,7 @@ def with_requests_mock(ask: Callable[[], Any]) -> Any:
         (with_requests_mock, by_requests),
     ],
 )
-def test_another_mock_wins(mocked: Any, ask: Any, mock_llm_responses: MockGetModel) -> None:
+def test_another_mock_wins(mocked: Any, ask: Any, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", "Hi!")
     assert ask() == "Hi!"
     assert mocked(ask) == "of the test"
@@ -115,13 +115,13 @@ def wsgi(environ: Any, start_response: Any) -> list[bytes]:
     ],
     ids=lambda transport: type(transport).__name__,
 )
-def test_a_transport_of_the_test_wins(transport: Any, mock_llm_calls: MockGetModel) -> None:
+def test_a_transport_of_the_test_wins(transport: Any, mock_llm_calls: LLMMock) -> None:
     client = openai.OpenAI(http_client=httpx2.Client(transport=transport))
     assert text_of(client.chat.completions.create(**QUESTION).model_dump()) == "of the test"
     assert mock_llm_calls.calls == []
 
 
-def test_an_asgi_transport_wins(mock_llm_calls: MockGetModel) -> None:
+def test_an_asgi_transport_wins(mock_llm_calls: LLMMock) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         headers = [(b"content-type", b"application/json")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -216,7 +216,7 @@ def test_the_fixtures_and_markers_of_others_win(pytester: pytest.Pytester) -> No
 
 @pytest.mark.parametrize("ask", [by_openai, by_async_openai])
 def test_a_mocked_call_costs_nothing_of_httpcore(
-    ask: Callable[[], Any], mock_llm_responses: MockGetModel, monkeypatch: pytest.MonkeyPatch
+    ask: Callable[[], Any], mock_llm_responses: LLMMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mock_llm_responses.set("gpt-4o", "Hi!")
     for library in ("httpcore", "httpcore2"):

@@ -20,7 +20,7 @@ import trio
 from google import genai
 from mistralai.client import Mistral
 
-from llm_mock import Latency, MockGetModel, Reply
+from llm_mock import Latency, LLMMock, Reply
 
 # google-genai derives from a class of aiohttp that does not want to be derived from.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
@@ -85,20 +85,20 @@ libraries = pytest.mark.parametrize("ask", [by_httpx, by_httpx2, by_requests, by
 
 
 @libraries
-def test_every_library_is_answered_without_a_socket(ask: Any, mock_llm_responses: MockGetModel) -> None:
+def test_every_library_is_answered_without_a_socket(ask: Any, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", "Hi!")
     assert ask(CHAT)["choices"][0]["message"]["content"] == "Hi!"
 
 
 @libraries
-def test_other_hosts_are_left_alone(ask: Any, local_server: str, mock_llm_calls: MockGetModel) -> None:
+def test_other_hosts_are_left_alone(ask: Any, local_server: str, mock_llm_calls: LLMMock) -> None:
     assert ask(f"{local_server}/v1/chat/completions")["sent"].replace(" ", "") == json.dumps(QUESTION).replace(" ", "")
     assert mock_llm_calls.calls == []
 
 
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("library", [httpx, httpx2])
-def test_a_stream_is_read_piece_by_piece(library: Any, streamed: bool, mock_llm_responses: MockGetModel) -> None:
+def test_a_stream_is_read_piece_by_piece(library: Any, streamed: bool, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", Reply(chunks=["a", "b"]))
     with library.stream("POST", CHAT, json={**QUESTION, "stream": streamed}) as response:
         lines = [line for line in response.iter_lines() if line]
@@ -106,14 +106,14 @@ def test_a_stream_is_read_piece_by_piece(library: Any, streamed: bool, mock_llm_
     assert response.headers["content-type"].startswith("text/event-stream" if streamed else "application/json")
 
 
-def test_requests_reads_a_stream_too(mock_llm_responses: MockGetModel) -> None:
+def test_requests_reads_a_stream_too(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", Reply(chunks=["a", "b"]))
     with requests.post(CHAT, json={**QUESTION, "stream": True}, stream=True, timeout=10) as response:
         lines = [line for line in response.iter_lines() if line]
     assert lines[-1] == b"data: [DONE]"
 
 
-def test_latency_in_real_time_is_waited_for(mock_llm_responses: MockGetModel) -> None:
+def test_latency_in_real_time_is_waited_for(mock_llm_responses: LLMMock) -> None:
     latency = Latency(first_chunk=0.01, chunks_per_second=1000, real_time=True)
     mock_llm_responses.set("gpt-4o", Reply("Hi!", latency=latency))
     for ask in (by_httpx, by_requests, by_aiohttp, by_httpx_in_trio):
@@ -142,13 +142,13 @@ def test_a_malformed_request_is_answered_as_the_provider_does(body: bytes, statu
 
 
 @pytest.mark.parametrize("host", ["api.openai.com", "api.mistral.ai", "openrouter.ai", "x.openai.azure.com"])
-def test_a_path_may_have_any_prefix(host: str, mock_llm_responses: MockGetModel) -> None:
+def test_a_path_may_have_any_prefix(host: str, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", "Hi!")
     url = f"https://{host}/some/prefix/chat/completions?api-version=1"
     assert by_httpx(url)["choices"][0]["message"]["content"] == "Hi!"
 
 
-def test_calls_of_threads_are_those_of_the_test(mock_llm_calls: MockGetModel) -> None:
+def test_calls_of_threads_are_those_of_the_test(mock_llm_calls: LLMMock) -> None:
     client = openai.OpenAI()
     threads = [threading.Thread(target=lambda: client.chat.completions.create(**QUESTION)) for _ in range(8)]
     for thread in threads:
@@ -158,7 +158,7 @@ def test_calls_of_threads_are_those_of_the_test(mock_llm_calls: MockGetModel) ->
     assert [call["number"] for call in mock_llm_calls.calls] == list(range(1, 9))
 
 
-def test_embeddings_are_those_of_the_mock(mock_llm_calls: MockGetModel) -> None:
+def test_embeddings_are_those_of_the_mock(mock_llm_calls: LLMMock) -> None:
     model = mock_llm_calls.get_embedding_model("text-embedding-3-small")
     model.set("a", [1.0] * 64)
     client = openai.OpenAI()
@@ -169,7 +169,7 @@ def test_embeddings_are_those_of_the_mock(mock_llm_calls: MockGetModel) -> None:
     assert len(shorter.data[0].embedding) == 8
 
 
-def test_the_models_are_those_that_were_configured_and_called(mock_llm_responses: MockGetModel) -> None:
+def test_the_models_are_those_that_were_configured_and_called(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", "Hi!")
     mock_llm_responses.add("gpt-5", "Hi!", optional=True)
     assert [model.id for model in openai.OpenAI().models.list()] == ["gpt-4o", "gpt-5"]
@@ -177,13 +177,13 @@ def test_the_models_are_those_that_were_configured_and_called(mock_llm_responses
     assert openai.OpenAI().models.retrieve("gpt-4o").id == "gpt-4o"
 
 
-def test_tokens_are_counted(mock_llm_calls: MockGetModel) -> None:
+def test_tokens_are_counted(mock_llm_calls: LLMMock) -> None:
     messages: Any = [{"role": "user", "content": "x" * 400}]
     assert anthropic.Anthropic().messages.count_tokens(model="claude", messages=messages).input_tokens >= 100
     assert mock_llm_calls.calls == []
 
 
-def test_each_sdk_lists_and_retrieves_the_models(mock_llm_responses: MockGetModel) -> None:
+def test_each_sdk_lists_and_retrieves_the_models(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("ft:gpt-4o:acme::9f", "Hi!")
     mock_llm_responses.set("meta-llama/llama-4:free", "Hi!")
     ids = ["ft:gpt-4o:acme::9f", "meta-llama/llama-4:free"]
@@ -202,7 +202,7 @@ def test_each_sdk_lists_and_retrieves_the_models(mock_llm_responses: MockGetMode
     assert anthropics.models.retrieve(ids[0]).id == ids[0]
 
 
-def test_each_sdk_embeds_and_counts_tokens(mock_llm_calls: MockGetModel) -> None:
+def test_each_sdk_embeds_and_counts_tokens(mock_llm_calls: LLMMock) -> None:
     with Mistral(api_key="any") as mistral:
         answered = mistral.embeddings.create(model="mistral-embed", inputs=["a", "b"])
         assert [len(item.embedding or []) for item in answered.data] == [64, 64]

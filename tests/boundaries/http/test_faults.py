@@ -9,7 +9,7 @@ import httpx
 import openai
 import pytest
 
-from llm_mock import MockGetModel, Reply
+from llm_mock import LLMMock, Reply
 from tests.boundaries.http.sdks import SDK, Anthropic, Gemini, MistralChat, OpenAIChat, OpenAIResponses, every_sync_sdk
 
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
@@ -30,7 +30,7 @@ REFUSALS = ("rate-limit", "context-overflow", "invalid-key", "overloaded")
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("position", range(4), ids=REFUSALS)
 def test_a_refusal_is_in_the_words_of_the_provider(
-    sdk: type[SDK], position: int, streamed: bool, mock_llm_calls: MockGetModel
+    sdk: type[SDK], position: int, streamed: bool, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_calls.misbehave(REFUSALS[position])
     with pytest.raises(sdk.status_error) as raised:
@@ -46,9 +46,7 @@ def test_a_refusal_is_in_the_words_of_the_provider(
 
 @every_sync_sdk
 @pytest.mark.parametrize(("name", "end"), [("length", "length"), ("content-filter", "content_filter")])
-def test_an_answer_that_is_cut_off_says_why(
-    sdk: type[SDK], name: str, end: str, mock_llm_responses: MockGetModel
-) -> None:
+def test_an_answer_that_is_cut_off_says_why(sdk: type[SDK], name: str, end: str, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(sdk.model, Reply(chunks=TEXT))
     mock_llm_responses.misbehave(name)
     said = sdk().ask("Hello")
@@ -59,7 +57,7 @@ def test_an_answer_that_is_cut_off_says_why(
 
 
 @every_sync_sdk
-def test_a_truncated_stream_ends_silently(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+def test_a_truncated_stream_ends_silently(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(sdk.model, Reply(chunks=TEXT))
     mock_llm_responses.misbehave("truncated-stream")
     assert sdk().stream("Hello") == ["Once ", "upon "]
@@ -69,7 +67,7 @@ def test_a_truncated_stream_ends_silently(sdk: type[SDK], mock_llm_responses: Mo
 @every_sync_sdk
 @pytest.mark.parametrize("name", ["malformed-chunk", "error-event"])
 def test_a_stream_that_goes_wrong_is_an_error_of_the_sdk(
-    sdk: type[SDK], name: str, mock_llm_responses: MockGetModel
+    sdk: type[SDK], name: str, mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.set(sdk.model, Reply(chunks=TEXT))
     mock_llm_responses.misbehave(name)
@@ -79,7 +77,7 @@ def test_a_stream_that_goes_wrong_is_an_error_of_the_sdk(
     assert mock_llm_responses.calls[0]["response"] == "Once upon "
 
 
-def test_a_malformed_chunk_is_half_an_event(mock_llm_responses: MockGetModel) -> None:
+def test_a_malformed_chunk_is_half_an_event(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", Reply(chunks=TEXT))
     mock_llm_responses.misbehave("malformed-chunk")
     body = {"model": "gpt-4o", "stream": True, "messages": [{"role": "user", "content": "Hello"}]}
@@ -110,7 +108,7 @@ def test_the_errors_of_providers_do_not_need_llm(pytester: pytest.Pytester) -> N
     pytester.runpytest_subprocess("-p", "no:randomly").assert_outcomes(passed=1)
 
 
-def test_an_error_event_of_responses_is_numbered_and_has_an_error(mock_llm_responses: MockGetModel) -> None:
+def test_an_error_event_of_responses_is_numbered_and_has_an_error(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-5", Reply(chunks=TEXT))
     mock_llm_responses.misbehave("error-event")
     with pytest.raises(openai.APIError, match="overloaded") as raised:
@@ -148,7 +146,7 @@ def test_an_error_event_of_responses_is_numbered_and_has_an_error(mock_llm_respo
         (MistralChat, "invalid-key", {"detail": "Unauthorized"}),
     ],
 )
-def test_programs_can_read_why(sdk: type[SDK], name: str, body: Any, mock_llm_calls: MockGetModel) -> None:
+def test_programs_can_read_why(sdk: type[SDK], name: str, body: Any, mock_llm_calls: LLMMock) -> None:
     mock_llm_calls.misbehave(name)
     with pytest.raises(sdk.status_error) as raised:
         sdk().ask("Hello")

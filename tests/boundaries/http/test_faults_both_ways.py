@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from llm_mock import MockGetModel, Reply
+from llm_mock import LLMMock, Reply
 from llm_mock.behaviour.catalogue import CATALOGUE
 from llm_mock.boundaries.http.server import MockServer
 from tests.boundaries.http.sdks import SDK, Anthropic, Gemini, MistralChat, every_sync_sdk
@@ -39,7 +39,7 @@ def client_of(sdk: type[SDK], url: str | None, timeout: float) -> SDK:
     return sdk(**given)
 
 
-def what_comes_of(client: SDK, name: str, streamed: bool, mock: MockGetModel) -> Any:
+def what_comes_of(client: SDK, name: str, streamed: bool, mock: LLMMock) -> Any:
     """What an SDK makes of a misbehaviour, and the record of the call."""
     mock.reset()
     if name == "repeated-answer":
@@ -66,7 +66,7 @@ def what_comes_of(client: SDK, name: str, streamed: bool, mock: MockGetModel) ->
 @every_sync_sdk
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_a_misbehaviour_is_the_same_in_process_and_served(
-    sdk: type[SDK], name: str, mock_llm_responses: MockGetModel, llm_mock_server: MockServer
+    sdk: type[SDK], name: str, mock_llm_responses: LLMMock, llm_mock_server: MockServer
 ) -> None:
     timeout = {"stalled": 0.5, "slow-first-token": 0.1, "timeout": 0.1}.get(name, 60)
     for streamed in (False, True):

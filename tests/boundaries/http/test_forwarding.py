@@ -11,7 +11,7 @@ from typing import Any
 import openai
 import pytest
 
-from llm_mock import MockGetModel
+from llm_mock import LLMMock
 from llm_mock.boundaries import NO_KEY
 from llm_mock.boundaries.http import forwarding
 from llm_mock.boundaries.http.server import MockServer
@@ -43,7 +43,7 @@ def user(text: str) -> Any:
 
 def ask(cassette: Path, go_on: Callable[[], None]) -> list[Any]:
     """What an SDK returns that asks a server with a cassette: in one piece and streamed, and an error."""
-    mock = MockGetModel(at_boundary=True)
+    mock = LLMMock(at_boundary=True)
     mock.cassette = Cassette(cassette, "new_episodes")
     with (
         MockServer(lambda: mock) as server,
@@ -79,7 +79,7 @@ def test_a_provider_that_cannot_be_asked_is_an_error_that_says_so(
 ) -> None:
     provider.shutdown()
     provider.server_close()
-    mock = MockGetModel(at_boundary=True)
+    mock = LLMMock(at_boundary=True)
     mock.cassette = Cassette(tmp_path / "cassette.yaml", "new_episodes")
     with (
         MockServer(lambda: mock) as server,

@@ -18,7 +18,7 @@ import requests
 from google import genai
 from mistralai.client import Mistral
 
-from llm_mock import MockGetModel
+from llm_mock import LLMMock
 from llm_mock.boundaries.http.wanted import Wanted
 from tests.boundaries.http.test_doors import local_server  # noqa: F401 (a fixture)
 
@@ -87,7 +87,7 @@ LIBRARIES = (by_httpx, by_httpx2, by_requests, by_aiohttp)
 
 
 @pytest.mark.parametrize("ask", [*SDKS, *LIBRARIES])
-def test_a_gateway_that_nobody_named_is_answered(ask: Callable[[str], Any], mock_llm_responses: MockGetModel) -> None:
+def test_a_gateway_that_nobody_named_is_answered(ask: Callable[[str], Any], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", "Hi!")
     assert ask(GATEWAY) == "Hi!"
     assert [call["model_id"] for call in mock_llm_responses.calls] == ["gpt-4o"]
@@ -98,7 +98,7 @@ def test_a_gateway_that_nobody_named_is_answered(ask: Callable[[str], Any], mock
     [("OPENAI_BASE_URL", by_openai), ("ANTHROPIC_BASE_URL", by_anthropic), ("GOOGLE_GEMINI_BASE_URL", by_google)],
 )
 def test_a_gateway_of_the_environment_is_answered(
-    variable: str, ask: Any, mock_llm_responses: MockGetModel, monkeypatch: pytest.MonkeyPatch
+    variable: str, ask: Any, mock_llm_responses: LLMMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(variable, f"https://{HOST}/any")
     mock_llm_responses.set("gpt-4o", "Hi!")
@@ -106,7 +106,7 @@ def test_a_gateway_of_the_environment_is_answered(
 
 
 def test_whatever_is_sent_to_a_host_of_the_environment_is_for_a_model(
-    mock_llm_calls: MockGetModel, monkeypatch: pytest.MonkeyPatch
+    mock_llm_calls: LLMMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", f"https://{HOST}/v1")
     assert httpx.get(f"https://{HOST}/v1/models").json()["object"] == "list"
@@ -136,7 +136,7 @@ PROVIDERS = (
 
 
 @pytest.mark.parametrize("host", PROVIDERS)
-def test_connections_to_a_provider_are_refused(host: str, mock_llm_calls: MockGetModel) -> None:
+def test_connections_to_a_provider_are_refused(host: str, mock_llm_calls: LLMMock) -> None:
     with pytest.raises(OSError, match="was about to be made in a way"):
         socket.create_connection((host, 443))
     mock_llm_calls.problems.clear()
@@ -155,7 +155,7 @@ def test_connections_to_a_provider_are_refused(host: str, mock_llm_calls: MockGe
         f"https://{HOST}/api/generate",
     ],
 )
-def test_what_looks_like_a_model_api_and_is_not_understood_is_refused(url: str, mock_llm_calls: MockGetModel) -> None:
+def test_what_looks_like_a_model_api_and_is_not_understood_is_refused(url: str, mock_llm_calls: LLMMock) -> None:
     response = httpx.post(url, json={"model": "gpt-4o", "prompt": "Hello"})
     assert response.status_code == 404
     host = httpx.URL(url).host
@@ -203,14 +203,14 @@ def pieces_of(body: Any) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize(("path", "body"), BODIES)
-def test_ordinary_requests_are_left_alone(path: str, body: Any, application: str, mock_llm_calls: MockGetModel) -> None:
+def test_ordinary_requests_are_left_alone(path: str, body: Any, application: str, mock_llm_calls: LLMMock) -> None:
     for post in (httpx.post, httpx2.post, requests.post):
         assert json.loads(post(application + path, json=body).json()["sent"]) == body
     assert json.loads(sent_by_aiohttp(application + path, {"json": body}, {})["sent"]) == body
     assert mock_llm_calls.problems == []
 
 
-def test_a_body_that_was_read_is_sent_on_unharmed(application: str, mock_llm_calls: MockGetModel) -> None:
+def test_a_body_that_was_read_is_sent_on_unharmed(application: str, mock_llm_calls: LLMMock) -> None:
     url, body, headers = f"{application}/messages", {"text": "Hello"}, {"content-length": "17"}
     for library in (httpx, httpx2):
         assert library.post(url, content=pieces_of(body), headers=headers).json()["sent"] == json.dumps(body)
@@ -227,21 +227,19 @@ def test_a_body_that_was_read_is_sent_on_unharmed(application: str, mock_llm_cal
     assert sent_by_aiohttp(url, {"data": pieces()}, headers)["sent"] == json.dumps(body)
 
 
-def test_other_media_types_are_not_looked_into(application: str, mock_llm_calls: MockGetModel) -> None:
+def test_other_media_types_are_not_looked_into(application: str, mock_llm_calls: LLMMock) -> None:
     sent = httpx.post(f"{application}/messages", data={"model": "a", "messages": "b"}).json()["sent"]
     assert sent == "model=a&messages=b"
 
 
-def test_a_host_may_be_taken_out(
-    application: str, mock_llm_calls: MockGetModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_host_may_be_taken_out(application: str, mock_llm_calls: LLMMock, monkeypatch: pytest.MonkeyPatch) -> None:
     url = f"{application}/v1/chat/completions"
     assert text_of(httpx.post(url, json=QUESTION).json())
     monkeypatch.setattr(Wanted, "hosts", ("!app.corp.test",))
     assert json.loads(httpx.post(url, json=QUESTION).json()["sent"]) == QUESTION
 
 
-def test_token_counts_traces_and_warm_ups_are_answered(mock_llm_calls: MockGetModel) -> None:
+def test_token_counts_traces_and_warm_ups_are_answered(mock_llm_calls: LLMMock) -> None:
     client = openai.OpenAI()
     assert client.responses.input_tokens.count(model="gpt-4o", input="x" * 400).input_tokens >= 100
     assert httpx.post("https://api.openai.com/v1/traces/ingest", json={"data": []}).is_success
@@ -251,13 +249,13 @@ def test_token_counts_traces_and_warm_ups_are_answered(mock_llm_calls: MockGetMo
 
 @pytest.mark.parametrize("post", [httpx.post, httpx2.post, requests.post])
 @pytest.mark.parametrize("host", ["us.i.posthog.com", "eu.posthog.com", "telemetry.crewai.com:4319", "api.agno.com"])
-def test_telemetry_of_frameworks_is_dropped(host: str, post: Any, mock_llm_calls: MockGetModel) -> None:
+def test_telemetry_of_frameworks_is_dropped(host: str, post: Any, mock_llm_calls: LLMMock) -> None:
     assert post(f"https://{host}/batch/", json={"event": "started"}).json() == {}
     assert mock_llm_calls.problems == []
 
 
 def test_telemetry_may_be_let_through(
-    application: str, monkeypatch: pytest.MonkeyPatch, mock_llm_calls: MockGetModel
+    application: str, monkeypatch: pytest.MonkeyPatch, mock_llm_calls: LLMMock
 ) -> None:
     monkeypatch.setattr("llm_mock.boundaries.http.providers.TELEMETRY", ("app.corp.test",))
     assert requests.post(f"{application}/batch/", json={}, timeout=10).json() == {}

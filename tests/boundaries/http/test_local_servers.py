@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_mock import MockGetModel
+from llm_mock import LLMMock
 from llm_mock.boundaries.http import local_servers
 from llm_mock.boundaries.http.server import MockServer
 
@@ -214,6 +214,6 @@ def test_without_proc_and_psutil_no_server_is_called_foreign(monkeypatch: pytest
 def test_without_proc_psutil_tells(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("psutil")
     monkeypatch.setattr(local_servers, "PROC", tmp_path)
-    with MockServer(lambda: MockGetModel(at_boundary=True)) as server:
+    with MockServer(lambda: LLMMock(at_boundary=True)) as server:
         assert local_servers.is_foreign(int(server.openai_url.split(":")[2].split("/")[0])) is False
     assert local_servers.is_foreign(1) is True

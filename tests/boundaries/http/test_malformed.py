@@ -13,7 +13,7 @@ import openai
 import pytest
 from google import genai
 
-from llm_mock import MockGetModel
+from llm_mock import LLMMock
 
 # google-genai derives from a class of aiohttp that does not want to be derived from.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
@@ -136,7 +136,7 @@ def replaced(body: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_whatever_is_wrong_in_a_body_is_answered_as_a_provider_does(name: str, mock_llm_calls: MockGetModel) -> None:
+def test_whatever_is_wrong_in_a_body_is_answered_as_a_provider_does(name: str, mock_llm_calls: LLMMock) -> None:
     url, body = BODIES[name]
     statuses = set()
     with httpx.Client() as client:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from llm_mock import MockGetModel, Reply
+from llm_mock import LLMMock, Reply
 
 pytest.importorskip("niquests.sessions")
 import niquests
@@ -17,21 +17,21 @@ QUESTION: Any = {"model": "gpt-4o", "messages": [{"role": "user", "content": "He
 STREAM = {**QUESTION, "stream": True}
 
 
-def test_a_call_is_answered(mock_llm_responses: MockGetModel) -> None:
+def test_a_call_is_answered(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", "Hi!")
     with niquests.Session() as session:
         for _ in range(2):
             assert session.post(CHAT, json=QUESTION).json()["choices"][0]["message"]["content"] == "Hi!"
 
 
-def test_a_stream_is_answered(mock_llm_responses: MockGetModel) -> None:
+def test_a_stream_is_answered(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", Reply(chunks=["a", "b"]))
     response = niquests.post(CHAT, json=STREAM, stream=True)
     assert [line for line in response.iter_lines() if line][-1] == b"data: [DONE]"
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_an_asynchronous_call_is_answered(streamed: bool, mock_llm_responses: MockGetModel) -> None:
+def test_an_asynchronous_call_is_answered(streamed: bool, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", Reply(chunks=["a", "b"]))
 
     async def ask() -> bytes:

@@ -12,7 +12,7 @@ import pytest
 from google import genai
 from mistralai.client import Mistral
 
-from llm_mock import MockGetModel
+from llm_mock import LLMMock
 from llm_mock.boundaries.http.server import MockServer
 
 # google-genai derives from a class of aiohttp that does not want to be derived from.
@@ -21,7 +21,7 @@ REFUSED = "which llm_mock does not know how to answer"
 HELLO: Any = [{"role": "user", "content": "Hello"}]
 
 
-def take_refusal(mock: MockGetModel) -> str:
+def take_refusal(mock: LLMMock) -> str:
     """Return the refusal that the mock noted, which fails a test only if it is strict."""
     [problem] = mock.refusals
     mock.refusals.clear()
@@ -50,7 +50,7 @@ SHAPES: dict[str, Callable[[Any], str]] = {
 
 
 @pytest.mark.parametrize("url", SHAPES)
-def test_a_refusal_has_the_shape_of_the_provider_that_was_asked(url: str, mock_llm_calls: MockGetModel) -> None:
+def test_a_refusal_has_the_shape_of_the_provider_that_was_asked(url: str, mock_llm_calls: LLMMock) -> None:
     response = httpx.post(url, json={"model": "m", "messages": HELLO})
     assert REFUSED in take_refusal(mock_llm_calls)
     assert response.status_code == 404
@@ -90,14 +90,14 @@ def converse() -> None:
 @pytest.mark.parametrize(
     "ask", [delete_a_model, write_to_a_thread, list_batches, list_files, list_files_of_google, converse]
 )
-def test_an_application_sees_why(ask: Callable[[], None], mock_llm_calls: MockGetModel) -> None:
+def test_an_application_sees_why(ask: Callable[[], None], mock_llm_calls: LLMMock) -> None:
     with pytest.raises(Exception, match=REFUSED):
         ask()
     assert REFUSED in take_refusal(mock_llm_calls)
 
 
 @pytest.mark.parametrize("path", ["/v1/models/ft:gpt-4o:acme::9f", "/v1/threads/t/messages"])
-def test_the_server_tells_providers_by_more_than_a_colon(path: str, mock_llm_calls: MockGetModel) -> None:
+def test_the_server_tells_providers_by_more_than_a_colon(path: str, mock_llm_calls: LLMMock) -> None:
     with MockServer(lambda: mock_llm_calls) as server, openai.OpenAI(base_url=server.url, api_key="any") as client:
         method = client.delete if "models" in path else client.post
         with pytest.raises(openai.NotFoundError) as raised:

@@ -13,7 +13,7 @@ import llm
 import openai
 import pytest
 
-from llm_mock import MockGetModel, Reply
+from llm_mock import LLMMock, Reply
 from llm_mock.boundaries.http.wanted import Wanted
 
 TEXT = ["Once ", "upon ", "a ", "time"]
@@ -33,19 +33,19 @@ def ask(prompt: str = "Hello", tries: int = 1, pause: float = 0.0, **options: An
     return ""
 
 
-def what_is_wrong(mock: MockGetModel, **settings: Any) -> str:
+def what_is_wrong(mock: LLMMock, **settings: Any) -> str:
     with pytest.raises(AssertionError) as raised:
         mock.assert_resilient(**settings)
     return str(raised.value)
 
 
 @pytest.fixture
-def mock(mock_llm_responses: MockGetModel) -> MockGetModel:
+def mock(mock_llm_responses: LLMMock) -> LLMMock:
     mock_llm_responses.set("*", Reply(chunks=TEXT))
     return mock_llm_responses
 
 
-def test_the_sdks_wait_as_long_as_they_are_told_which_is_a_moment(mock: MockGetModel) -> None:
+def test_the_sdks_wait_as_long_as_they_are_told_which_is_a_moment(mock: LLMMock) -> None:
     mock.misbehave("rate-limit", times=2)
     messages: Any = [{"role": "user", "content": "Hello"}]
     started = time.monotonic()
@@ -69,7 +69,7 @@ def test_the_sdks_wait_as_long_as_they_are_told_which_is_a_moment(mock: MockGetM
     ],
 )
 def test_retry_after_stays_what_the_provider_says(
-    url: str, has_it: bool, fast: bool, milliseconds: Any, mock: MockGetModel, monkeypatch: pytest.MonkeyPatch
+    url: str, has_it: bool, fast: bool, milliseconds: Any, mock: LLMMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Wanted, "fast_retries", fast)
     mock.misbehave("rate-limit")
@@ -82,7 +82,7 @@ def test_retry_after_stays_what_the_provider_says(
     assert mock.calls[0]["retry_after"] == (0.05 if has_it and fast else 1.0)
 
 
-def test_a_client_that_does_not_wait_is_told_what_it_sent(mock: MockGetModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_does_not_wait_is_told_what_it_sent(mock: LLMMock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Wanted, "fast_retries", False)
     mock.misbehave("rate-limit", times=2)
     assert ask(tries=3) == "Once upon a time"
@@ -106,7 +106,7 @@ def test_a_client_that_does_not_wait_is_told_what_it_sent(mock: MockGetModel, mo
 
 @pytest.mark.parametrize("replaced", ["time.sleep", "asyncio.sleep"])
 def test_waits_are_not_judged_where_the_test_replaces_them(
-    replaced: str, mock: MockGetModel, monkeypatch: pytest.MonkeyPatch
+    replaced: str, mock: LLMMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replaced, lambda seconds: None)
     mock.misbehave("rate-limit", times=1)
@@ -115,34 +115,34 @@ def test_waits_are_not_judged_where_the_test_replaces_them(
 
 
 @pytest.mark.parametrize(("name", "status"), [("context-overflow", 400), ("invalid-key", 401)])
-def test_what_was_refused_is_not_to_be_sent_again_unchanged(name: str, status: int, mock: MockGetModel) -> None:
+def test_what_was_refused_is_not_to_be_sent_again_unchanged(name: str, status: int, mock: LLMMock) -> None:
     mock.misbehave(name)
     ask(tries=2)
     assert f"Call 2 sent once more, unchanged, what call 1 was refused for with status {status}." in what_is_wrong(mock)
 
 
 @pytest.mark.parametrize("change", [{"prompt": "Hi"}, {"temperature": 0}, {"api_key": "two"}])
-def test_another_request_is_no_retry(change: Any, mock: MockGetModel) -> None:
+def test_another_request_is_no_retry(change: Any, mock: LLMMock) -> None:
     mock.misbehave("invalid-key", times=1)
     ask()
     ask(**change)
     mock.assert_resilient()
 
 
-def test_a_request_is_not_to_be_sent_too_often(mock: MockGetModel) -> None:
+def test_a_request_is_not_to_be_sent_too_often(mock: LLMMock) -> None:
     mock.misbehave("overloaded", times=6)
     ask(tries=7)
     assert "- The request of call 1 was sent 7 times, more than 5. Try less often" in what_is_wrong(mock)
     mock.assert_resilient(attempts=7)
 
 
-def test_the_same_question_may_be_asked_often_where_it_was_answered(mock: MockGetModel) -> None:
+def test_the_same_question_may_be_asked_often_where_it_was_answered(mock: LLMMock) -> None:
     for _ in range(9):
         ask()
     mock.assert_resilient()
 
 
-def test_a_stream_that_ended_in_the_middle_is_to_be_asked_for_again(mock: MockGetModel) -> None:
+def test_a_stream_that_ended_in_the_middle_is_to_be_asked_for_again(mock: LLMMock) -> None:
     mock.misbehave("truncated-stream", times=1)
     assert ask() == "Once upon "
     assert mock.calls[0]["cut_off"] is True
@@ -155,7 +155,7 @@ def test_a_stream_that_ended_in_the_middle_is_to_be_asked_for_again(mock: MockGe
 
 
 @pytest.mark.parametrize("name", ["malformed-chunk", "error-event", "broken-stream", "stalled"])
-def test_an_end_that_raises_in_the_client_is_none_that_it_could_miss(name: str, mock: MockGetModel) -> None:
+def test_an_end_that_raises_in_the_client_is_none_that_it_could_miss(name: str, mock: LLMMock) -> None:
     mock.misbehave(name)
     with contextlib.suppress(Exception):
         ask(timeout=9)
@@ -163,13 +163,13 @@ def test_an_end_that_raises_in_the_client_is_none_that_it_could_miss(name: str, 
     mock.assert_resilient()
 
 
-def test_calls_by_llm_alone_show_nothing(mock: MockGetModel) -> None:
+def test_calls_by_llm_alone_show_nothing(mock: LLMMock) -> None:
     llm.get_model("gpt-4o").prompt("Hello").text()
     assert "No call of any model came over HTTP" in what_is_wrong(mock)
 
 
 @pytest.mark.parametrize("attempts", [0, 1.5, "3"])
-def test_attempts_is_a_number(attempts: Any, mock: MockGetModel) -> None:
+def test_attempts_is_a_number(attempts: Any, mock: LLMMock) -> None:
     with pytest.raises(ValueError, match="attempts is"):
         mock.assert_resilient(attempts=attempts)
 

@@ -13,7 +13,7 @@ import pytest
 from google import genai
 from mistralai.client import Mistral
 
-from llm_mock import MockGetModel, Reply, templates
+from llm_mock import LLMMock, Reply, templates
 from llm_mock.boundaries.http.wanted import Wanted
 
 # google-genai derives from a class of aiohttp that does not want to be derived from.
@@ -63,7 +63,7 @@ def broken(prompt: Any) -> str:
 
 @every_sdk
 def test_a_bug_in_a_reply_function_is_told_once(
-    ask: Callable[[], Any], waits: list[float], mock_llm_responses: MockGetModel
+    ask: Callable[[], Any], waits: list[float], mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.set("m", broken)
     with pytest.raises(Exception, match="ZeroDivisionError: division by zero") as raised:
@@ -112,7 +112,7 @@ def test_the_test_fails_with_the_line_of_the_function(
 
 @every_sdk
 def test_an_error_that_stands_for_nothing_is_not_tried_again(
-    ask: Callable[[], Any], waits: list[float], mock_llm_responses: MockGetModel
+    ask: Callable[[], Any], waits: list[float], mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.set("m", ValueError("boom"))
     with pytest.raises(Exception, match="ValueError: boom"):
@@ -131,7 +131,7 @@ FAULTS = {
 @that_retry
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_a_fault_is_tried_again_after_a_moment(
-    ask: Callable[[], Any], fault: Any, waits: list[float], mock_llm_responses: MockGetModel
+    ask: Callable[[], Any], fault: Any, waits: list[float], mock_llm_responses: LLMMock
 ) -> None:
     for reply in (fault(), fault(), Reply("Hi!")):
         mock_llm_responses.add("m", reply)
@@ -145,7 +145,7 @@ def test_a_project_can_have_its_clients_wait(
     ask: Callable[[], Any],
     fault: Any,
     waits: list[float],
-    mock_llm_responses: MockGetModel,
+    mock_llm_responses: LLMMock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Wanted, "fast_retries", False)
@@ -156,14 +156,14 @@ def test_a_project_can_have_its_clients_wait(
     assert waits[0] >= SLOW * 0.9
 
 
-def test_a_connection_to_this_machine_is_tried_again_as_ever(waits: list[float], mock_llm_calls: MockGetModel) -> None:
+def test_a_connection_to_this_machine_is_tried_again_as_ever(waits: list[float], mock_llm_calls: LLMMock) -> None:
     client = openai.OpenAI(base_url="http://127.0.0.1:9/v1", max_retries=1)
     with pytest.raises(openai.APIConnectionError):
         client.chat.completions.create(model="m", messages=HELLO)
     assert waits[0] >= SLOW * 0.9
 
 
-def test_every_response_has_an_id_of_its_own(mock_llm_responses: MockGetModel) -> None:
+def test_every_response_has_an_id_of_its_own(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("m", "Hi!")
     mock_llm_responses.set("bad", templates.authentication())
     ids = [ask_openai()._request_id, ask_responses()._request_id, ask_anthropic()._request_id]

@@ -8,7 +8,7 @@ from typing import Any
 import openai
 import pytest
 
-from llm_mock import MockGetModel, Reply, ToolCall
+from llm_mock import LLMMock, Reply, ToolCall
 from tests.boundaries.http.sdks import SDK, Weather, every_sdk, every_sync_sdk
 
 # google-genai derives from a class of aiohttp that does not want to be derived from.
@@ -32,7 +32,7 @@ in_process = pytest.mark.parametrize("way", ["in process"], indirect=True)
 
 
 @every_sdk
-def test_a_text_is_the_answer_and_the_call_is_recorded(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+def test_a_text_is_the_answer_and_the_call_is_recorded(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(sdk.model, "Hello!")
     said = sdk().ask("Say hello", system="Be brief.", **sdk.option)
     assert (said.text, said.tool_calls, said.finish_reason) == ("Hello!", [], sdk.ends["stop"])
@@ -45,14 +45,14 @@ def test_a_text_is_the_answer_and_the_call_is_recorded(sdk: type[SDK], mock_llm_
 
 
 @every_sdk
-def test_a_text_is_streamed_in_its_chunks(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+def test_a_text_is_streamed_in_its_chunks(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(sdk.model, Reply(chunks=["Hel", "lo", "!"]))
     assert sdk().stream("Say hello") == ["Hel", "lo", "!"]
     assert [call["stream"] for call in mock_llm_responses.calls] == [True]
 
 
 @every_sync_sdk
-def test_data_are_the_structured_answer(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+def test_data_are_the_structured_answer(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(sdk.model, SUNNY, schema=Weather)
     assert sdk().structured("How is it?") == Weather(city="Bern", degrees=21)
     call = mock_llm_responses.last_call
@@ -61,14 +61,14 @@ def test_data_are_the_structured_answer(sdk: type[SDK], mock_llm_responses: Mock
 
 
 @every_sync_sdk
-def test_data_that_break_the_schema_are_told(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+def test_data_that_break_the_schema_are_told(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(sdk.model, {"city": "Bern"}, schema=Weather)
     with pytest.warns(UserWarning, match="'degrees' is a required property"), pytest.raises(Exception):  # noqa: B017, PT011
         sdk().structured("How is it?").degrees  # noqa: B018
 
 
 @every_sdk
-def test_a_tool_is_called(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+def test_a_tool_is_called(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(sdk.model, Reply("Let me see.", tool_calls=[ToolCall("weather", {"city": "Bern"})]))
     said = sdk().ask("How is it?", tools=True)
     [(name, arguments)] = said.tool_calls
@@ -81,14 +81,14 @@ def test_a_tool_is_called(sdk: type[SDK], mock_llm_responses: MockGetModel) -> N
 
 
 @every_sync_sdk
-def test_data_that_fit_a_tool_are_its_arguments(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+def test_data_that_fit_a_tool_are_its_arguments(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(sdk.model, {"city": "Bern"})
     [(name, _)] = sdk().ask("How is it?", tools=True).tool_calls
     assert name == "weather"
 
 
 @every_sync_sdk
-def test_the_result_of_a_tool_is_a_turn_of_its_own(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+def test_the_result_of_a_tool_is_a_turn_of_its_own(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.add(sdk.model, Reply(tool_calls=[ToolCall("weather", {"city": "Bern"})]))
     mock_llm_responses.add(sdk.model, "It is sunny.", turn=2)
     assert sdk().after_tool("How is it?", "21 degrees").text == "It is sunny."
@@ -97,7 +97,7 @@ def test_the_result_of_a_tool_is_a_turn_of_its_own(sdk: type[SDK], mock_llm_resp
 
 
 @every_sync_sdk
-def test_reasoning_comes_beside_the_text(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+def test_reasoning_comes_beside_the_text(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(sdk.model, Reply("42", reasoning="6 times 7"))
     said = sdk().ask("How much?")
     assert (said.text, said.reasoning) == ("42", "6 times 7")
@@ -105,7 +105,7 @@ def test_reasoning_comes_beside_the_text(sdk: type[SDK], mock_llm_responses: Moc
 
 
 @every_sync_sdk
-def test_usage_and_the_reason_of_the_end_are_as_scripted(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+def test_usage_and_the_reason_of_the_end_are_as_scripted(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     usage = {"input_tokens": 1000, "output_tokens": 7}
     mock_llm_responses.set(sdk.model, Reply("Once upon", usage=usage, finish_reason="length"))
     said = sdk().ask("Tell me")
@@ -119,7 +119,7 @@ def test_usage_and_the_reason_of_the_end_are_as_scripted(sdk: type[SDK], mock_ll
     [("rate-limit", 429), ("context-overflow", 400), ("invalid-key", None), ("overloaded", None)],
 )
 def test_errors_of_the_provider_are_the_sdks_own(
-    sdk: type[SDK], misbehaviour: str, status: int | None, streamed: bool, mock_llm_calls: MockGetModel
+    sdk: type[SDK], misbehaviour: str, status: int | None, streamed: bool, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_calls.misbehave(misbehaviour)
     with pytest.raises(sdk.status_error) as raised:
@@ -133,7 +133,7 @@ def test_errors_of_the_provider_are_the_sdks_own(
 @every_sdk
 @pytest.mark.parametrize("error", [TimeoutError("too slow"), ConnectionRefusedError("nobody there")])
 def test_a_connection_fails_as_it_does_without_us(
-    sdk: type[SDK], error: Exception, mock_llm_responses: MockGetModel
+    sdk: type[SDK], error: Exception, mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.set_error(sdk.model, error)
     with pytest.raises(Exception) as raised:  # noqa: PT011
@@ -144,14 +144,14 @@ def test_a_connection_fails_as_it_does_without_us(
 
 
 @every_sync_sdk
-def test_an_error_of_python_is_one_of_the_server(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+def test_an_error_of_python_is_one_of_the_server(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set_error(sdk.model, ValueError("boom"))
     with pytest.raises(sdk.status_error, match="ValueError: boom"):
         sdk().ask("Hello")
 
 
 @every_sdk
-def test_a_stream_that_breaks_gives_what_came_before(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+def test_a_stream_that_breaks_gives_what_came_before(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     error = ConnectionResetError("gone")
     mock_llm_responses.set(sdk.model, Reply(chunks=["Hel", "lo"], error=error, error_after=1))
     with pytest.raises(Exception) as raised:  # noqa: PT011
@@ -161,7 +161,7 @@ def test_a_stream_that_breaks_gives_what_came_before(sdk: type[SDK], mock_llm_re
 
 
 @every_sync_sdk
-def test_replies_are_queued_matched_and_may_be_functions(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+def test_replies_are_queued_matched_and_may_be_functions(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.add("*", "to a question", prompt="?")
     mock_llm_responses.set("*", lambda prompt: f"{prompt.prompt.upper()} to {prompt.model_id}")
     client = sdk()
@@ -180,20 +180,20 @@ UNKNOWN = {
 
 
 @every_sync_sdk
-def test_a_model_made_unknown_is_not_found(sdk: type[SDK], mock_llm_responses: MockGetModel) -> None:
+def test_a_model_made_unknown_is_not_found(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set_unknown(sdk.model)
     with pytest.raises(sdk.status_error, match=UNKNOWN.get(sdk.model.partition("-")[0], UNKNOWN[sdk.api])):
         sdk().ask("Hello")
 
 
-def test_a_model_made_unknown_is_not_valid_to_openrouter(mock_llm_responses: MockGetModel) -> None:
+def test_a_model_made_unknown_is_not_valid_to_openrouter(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set_unknown("deepseek/deepseek-chat")
     client = openai.OpenAI(base_url="https://openrouter.ai/api/v1")
     with pytest.raises(openai.BadRequestError, match="deepseek/deepseek-chat is not a valid model ID"):
         client.chat.completions.create(model="deepseek/deepseek-chat", messages=[{"role": "user", "content": "Hello"}])
 
 
-def test_openrouter_says_which_provider_answered(mock_llm_responses: MockGetModel) -> None:
+def test_openrouter_says_which_provider_answered(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("deepseek/deepseek-chat", Reply("42", reasoning="6 times 7"))
     client = openai.OpenAI(base_url="https://openrouter.ai/api/v1")
     question: Any = {"model": "deepseek/deepseek-chat", "messages": [{"role": "user", "content": "How much?"}]}

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import openai
 import pytest
 
-from llm_mock import Latency, MockGetModel, Reply, create_mock_get_model
+from llm_mock import Latency, LLMMock, Reply, create_mock_get_model
 from llm_mock.boundaries.http import connection, http1
 from llm_mock.boundaries.http.answering import Asked, read, respond
 from llm_mock.boundaries.http.server import MockServer
@@ -31,7 +31,7 @@ QUESTION = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
 
 
 @pytest.fixture
-def mock() -> MockGetModel:
+def mock() -> LLMMock:
     return create_mock_get_model({"*": "Hi!"})
 
 
@@ -41,7 +41,7 @@ def serving() -> int:
 
 
 @pytest.fixture(params=[False, True], ids=["closing", "keeping alive"])
-def server(request: pytest.FixtureRequest, mock: MockGetModel) -> Iterator[MockServer]:
+def server(request: pytest.FixtureRequest, mock: LLMMock) -> Iterator[MockServer]:
     before = serving()
     with MockServer(lambda: mock, keep_alive=request.param) as server:
         yield server
@@ -135,7 +135,7 @@ def test_what_is_no_request_is_refused(server: MockServer, request_: bytes, stat
     assert "message" in status_and_body(answer)[1]["error"]
 
 
-def test_an_unknown_path_is_told_what_there_is(server: MockServer, mock: MockGetModel) -> None:
+def test_an_unknown_path_is_told_what_there_is(server: MockServer, mock: LLMMock) -> None:
     status, body = status_and_body(sent(server, request_of({}, "/openai/v1/v1/images/generations")))
     assert status == 404
     assert body["error"]["message"] == (
@@ -146,7 +146,7 @@ def test_an_unknown_path_is_told_what_there_is(server: MockServer, mock: MockGet
     assert mock.refusals == [body["error"]["message"]]
 
 
-def test_a_stream_that_stalls_is_silent_until_the_server_ends(server: MockServer, mock: MockGetModel) -> None:
+def test_a_stream_that_stalls_is_silent_until_the_server_ends(server: MockServer, mock: LLMMock) -> None:
     mock.set("m", Reply(chunks=["Once ", "upon ", "a ", "time"]))
     mock.misbehave("stalled")
     with closing(connected(server)) as client:
@@ -195,13 +195,13 @@ def test_a_body_that_is_too_large_is_refused_and_the_client_reads_why(server: Mo
     assert body["error"] == {"type": "request_too_large", "message": f"The body has more than {size - 1:,} bytes."}
 
 
-def test_a_body_of_50_mb_is_read(server: MockServer, mock: MockGetModel) -> None:
+def test_a_body_of_50_mb_is_read(server: MockServer, mock: LLMMock) -> None:
     question = {"model": "m", "messages": [{"role": "user", "content": "x" * 50_000_000}]}
     assert said(sent(server, request_of(question))) == "Hi!"
     assert mock.calls[0]["prompt_length"] == 50_000_000
 
 
-def test_several_requests_at_once_are_answered_in_order(mock: MockGetModel) -> None:
+def test_several_requests_at_once_are_answered_in_order(mock: LLMMock) -> None:
     mock.set("m", lambda request: request.prompt)
     requests = b"".join(
         request_of({"model": "m", "messages": [{"role": "user", "content": str(number)}]}).replace(
@@ -226,7 +226,7 @@ def test_somebody_is_there(server: MockServer) -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_waits_are_waited_for_while_others_are_answered(server: MockServer, mock: MockGetModel, stream: bool) -> None:
+def test_waits_are_waited_for_while_others_are_answered(server: MockServer, mock: LLMMock, stream: bool) -> None:
     latency = Latency(first_chunk=0.3, real_time=True)
     mock.set("slow", Reply("At last", latency=latency))
     started = time.perf_counter()
@@ -247,7 +247,7 @@ def test_waits_are_waited_for_while_others_are_answered(server: MockServer, mock
     ],
 )
 def test_a_connection_fails_as_it_does_at_the_provider(
-    server: MockServer, mock: MockGetModel, error: Exception, raised: type[Exception], stream: bool
+    server: MockServer, mock: LLMMock, error: Exception, raised: type[Exception], stream: bool
 ) -> None:
     mock.set_error("m", error)
     client = openai.OpenAI(base_url=server.openai_url, api_key="x", max_retries=0, timeout=0.3)
@@ -255,7 +255,7 @@ def test_a_connection_fails_as_it_does_at_the_provider(
         client.chat.completions.create(**QUESTION, stream=stream)  # type: ignore[call-overload]
 
 
-def test_a_stream_that_is_dropped_ends_behind_what_came_before(server: MockServer, mock: MockGetModel) -> None:
+def test_a_stream_that_is_dropped_ends_behind_what_came_before(server: MockServer, mock: LLMMock) -> None:
     mock.set("m", Reply(chunks=["Hel", "lo"], error=ConnectionResetError("gone"), error_after=1))
     answer = sent(server, request_of({**QUESTION, "stream": True}))
     assert b'"Hel"' in answer
@@ -263,7 +263,7 @@ def test_a_stream_that_is_dropped_ends_behind_what_came_before(server: MockServe
 
 
 def test_clients_that_vanish_or_never_end_leave_nothing_behind(
-    server: MockServer, mock: MockGetModel, monkeypatch: pytest.MonkeyPatch
+    server: MockServer, mock: LLMMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mock.set("slow", Reply(chunks=["a", "b"], latency=Latency(first_chunk=1000, real_time=True)))
     mock.set("long", Reply(chunks=["x" * 100_000] * 300))
@@ -281,7 +281,7 @@ def test_clients_that_vanish_or_never_end_leave_nothing_behind(
         client.close()
 
 
-def test_a_client_that_takes_too_long_is_left(mock: MockGetModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_takes_too_long_is_left(mock: LLMMock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "SLOW_SECONDS", 0.1)
     mock.set("m", Reply(chunks=["x" * 100_000] * 300))
     with MockServer(lambda: mock) as server, closing(connected(server)) as reader:
@@ -291,7 +291,7 @@ def test_a_client_that_takes_too_long_is_left(mock: MockGetModel, monkeypatch: p
             pass
 
 
-def test_async_suites_leave_no_connection_open(mock: MockGetModel) -> None:
+def test_async_suites_leave_no_connection_open(mock: LLMMock) -> None:
     async def ask() -> str:
         client = openai.AsyncOpenAI(base_url=server.openai_url, api_key="x")
         completion = await client.chat.completions.create(**QUESTION)  # type: ignore[call-overload]
@@ -303,7 +303,7 @@ def test_async_suites_leave_no_connection_open(mock: MockGetModel) -> None:
     gc.collect()  # what the client left open would warn now
 
 
-def test_calls_of_several_threads_are_answered_at_once(server: MockServer, mock: MockGetModel) -> None:
+def test_calls_of_several_threads_are_answered_at_once(server: MockServer, mock: LLMMock) -> None:
     threads = [threading.Thread(target=lambda: [said(sent(server, request_of())) for _ in range(25)]) for _ in range(8)]
     for thread in threads:
         thread.start()
@@ -348,7 +348,7 @@ def test_requests_that_name_this_machine_are_answered(server: MockServer, host: 
     ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "", "10.0.0.1", "[::2]", "[", "0.0.0.0"],
 )
 def test_requests_that_name_another_host_are_refused_and_use_up_no_reply(
-    server: MockServer, mock: MockGetModel, host: str
+    server: MockServer, mock: LLMMock, host: str
 ) -> None:
     mock.add("m", "Once", times=1)
     status, body = status_and_body(sent(server, request_of().replace(b"host: localhost", f"host: {host}".encode())))
@@ -359,7 +359,7 @@ def test_requests_that_name_another_host_are_refused_and_use_up_no_reply(
     assert said(sent(server, request_of())) == "Once"
 
 
-def test_any_host_is_answered_where_that_is_wanted_and_so_is_a_client_that_asks_a_proxy(mock: MockGetModel) -> None:
+def test_any_host_is_answered_where_that_is_wanted_and_so_is_a_client_that_asks_a_proxy(mock: LLMMock) -> None:
     with MockServer(lambda: mock, any_host=True) as server:
         assert said(sent(server, request_of().replace(b"host: localhost", b"host: mock.test"))) == "Hi!"
     with MockServer(lambda: mock) as server:
@@ -380,7 +380,7 @@ def test_what_a_request_carries_as_credential_is_secret_from_then_on(server: Moc
     assert redacted("a plum-tree-77 grows") == "a [redacted secret] grows"
 
 
-def test_the_last_calls_are_kept_and_all_are_counted(mock: MockGetModel) -> None:
+def test_the_last_calls_are_kept_and_all_are_counted(mock: LLMMock) -> None:
     mock.history.limit = 100
     mock.set("r", "Yes.")
 
@@ -409,7 +409,7 @@ def test_the_last_calls_are_kept_and_all_are_counted(mock: MockGetModel) -> None
 
 
 def test_the_line_of_a_huge_prompt_is_made_of_its_start(
-    server: MockServer, mock: MockGetModel, monkeypatch: pytest.MonkeyPatch
+    server: MockServer, mock: LLMMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked_at: list[int] = []
     cover = Redactor._covered

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from llm_mock import MockGetModel, Reply
+from llm_mock import LLMMock, Reply
 from llm_mock.boundaries.http import supported_versions
 
 pytestmark = pytest.mark.filterwarnings("default")  # those of old versions are theirs
@@ -172,7 +172,7 @@ ASKED: dict[str, Callable[[], list[str]]] = {
 
 
 @pytest.mark.parametrize("library", ASKED)
-def test_a_supported_version_is_answered(library: str, mock_llm_responses: MockGetModel) -> None:
+def test_a_supported_version_is_answered(library: str, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("*", Reply(chunks=["Hello ", "you"]))
     print(f"{library} {importlib.metadata.version(library)} on Python {platform.python_version()}")
     assert set(ASKED[library]()) == {TEXT}

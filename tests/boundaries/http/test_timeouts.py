@@ -17,7 +17,7 @@ import requests
 import trio
 from google import genai
 
-from llm_mock import Latency, MockGetModel, Reply
+from llm_mock import Latency, LLMMock, Reply
 
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
 CHAT = "https://api.openai.com/v1/chat/completions"
@@ -83,7 +83,7 @@ libraries = pytest.mark.parametrize(("ask", "raised"), LIBRARIES.items(), ids=la
 @libraries
 @pytest.mark.parametrize("name", ["stalled", "slow-first-token"])
 def test_a_client_that_does_not_wait_so_long_gets_the_timeout_of_its_library(
-    ask: Callable[[float | None], list[str]], raised: type[Exception], name: str, mock_llm_responses: MockGetModel
+    ask: Callable[[float | None], list[str]], raised: type[Exception], name: str, mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.set("gpt-4o", Reply(chunks=["a", "b"]))
     mock_llm_responses.misbehave(name)
@@ -96,7 +96,7 @@ def test_a_client_that_does_not_wait_so_long_gets_the_timeout_of_its_library(
 
 @libraries
 def test_a_client_that_waits_gets_a_slow_answer(
-    ask: Callable[[float | None], list[str]], raised: type[Exception], mock_llm_responses: MockGetModel
+    ask: Callable[[float | None], list[str]], raised: type[Exception], mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.misbehave("slow-first-token")
     for timeout in (60, None):
@@ -105,7 +105,7 @@ def test_a_client_that_waits_gets_a_slow_answer(
 
 @libraries
 def test_a_stream_that_stalls_without_a_timeout_is_a_problem_of_the_test(
-    ask: Callable[[float | None], list[str]], raised: type[Exception], mock_llm_responses: MockGetModel
+    ask: Callable[[float | None], list[str]], raised: type[Exception], mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.set("gpt-4o", Reply(chunks=["a", "b"]))
     mock_llm_responses.misbehave("stalled")
@@ -132,7 +132,7 @@ def test_a_stream_that_stalls_without_a_timeout_is_a_problem_of_the_test(
     ids=["openai", "anthropic"],
 )
 def test_a_latency_counts_for_timeouts(
-    ask: Callable[[Any], Any], raised: Any, streamed: bool, mock_llm_responses: MockGetModel
+    ask: Callable[[Any], Any], raised: Any, streamed: bool, mock_llm_responses: LLMMock
 ) -> None:
     """Streamed it is the wait for each piece that counts, as each is read for itself."""
     more = {"stream": True} if streamed else {}
@@ -147,7 +147,7 @@ def test_a_latency_counts_for_timeouts(
             ask(more)
 
 
-def test_a_structured_answer_by_a_tool_is_as_slow(mock_llm_responses: MockGetModel) -> None:
+def test_a_structured_answer_by_a_tool_is_as_slow(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", {"city": "Rome"})
     mock_llm_responses.misbehave("slow-first-token")
     tool = {"type": "function", "function": {"name": "f", "parameters": {"properties": {"city": {"type": "string"}}}}}
@@ -156,7 +156,7 @@ def test_a_structured_answer_by_a_tool_is_as_slow(mock_llm_responses: MockGetMod
         client.chat.completions.create(**QUESTION, tools=[tool])
 
 
-def test_google_over_aiohttp_counts_the_whole(mock_llm_responses: MockGetModel) -> None:
+def test_google_over_aiohttp_counts_the_whole(mock_llm_responses: LLMMock) -> None:
     async def ask() -> Any:
         async with genai.Client(http_options={"timeout": 59_000}).aio as client:
             return await client.models.generate_content(model="gpt-4o", contents="Hello")

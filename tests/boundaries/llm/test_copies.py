@@ -12,7 +12,7 @@ from typing import Any
 import llm
 import pytest
 
-from llm_mock import MockGetModel, MockLLMModel
+from llm_mock import LLMMock, MockLLMModel
 
 
 @dataclasses.dataclass
@@ -50,7 +50,7 @@ def text_of(response: Any) -> str:
 @pytest.mark.parametrize("again", WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_a_response_can_be_copied_before_and_after_it_was_read(
-    mock_llm_calls: MockGetModel, model: Callable[[Any], Any], again: Callable[[Any], Any], read: bool
+    mock_llm_calls: LLMMock, model: Callable[[Any], Any], again: Callable[[Any], Any], read: bool
 ) -> None:
     mock_llm_calls.set("*", "answer")
     response = model(mock_llm_calls).prompt("Hi")
@@ -65,7 +65,7 @@ def test_a_response_can_be_copied_before_and_after_it_was_read(
 
 
 @pytest.mark.parametrize("again", WAYS.values(), ids=WAYS)
-def test_text_and_usage_can_be_copied(mock_llm_calls: MockGetModel, again: Callable[[Any], Any]) -> None:
+def test_text_and_usage_can_be_copied(mock_llm_calls: LLMMock, again: Callable[[Any], Any]) -> None:
     response = mock_llm_calls.get_model("m").prompt("Hi")
     text, usage = again(response.text), again(response.usage)
     assert (text, text()) == (response.text, response.text())
@@ -74,7 +74,7 @@ def test_text_and_usage_can_be_copied(mock_llm_calls: MockGetModel, again: Calla
 
 @pytest.mark.parametrize("schema", [{}, []], ids=repr)
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_an_empty_schema_is_none(mock_llm_calls: MockGetModel, model: Callable[[Any], Any], schema: Any) -> None:
+def test_an_empty_schema_is_none(mock_llm_calls: LLMMock, model: Callable[[Any], Any], schema: Any) -> None:
     mock_llm_calls.set("*", "for a schema", schema="Plan")
     mock_llm_calls.set("*", "answer")
     response = model(mock_llm_calls).prompt("Hi", schema=schema)

@@ -9,7 +9,7 @@ from typing import Any
 import llm
 import pytest
 
-from llm_mock import MockGetModel, ResponseConfigurator
+from llm_mock import LLMMock, ResponseConfigurator
 
 
 class Reached(AssertionError):
@@ -133,7 +133,7 @@ DIRECT: dict[str, Callable[[], str]] = {
 
 @pytest.mark.parametrize("call", DIRECT.values(), ids=DIRECT.keys())
 def test_a_direct_call_is_answered_and_recorded(
-    call: Callable[[], str], mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+    call: Callable[[], str], mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_responses.set("provider/model", "from the mock")
     assert call() == "from the mock"
@@ -144,13 +144,13 @@ def test_a_direct_call_is_answered_and_recorded(
 
 @pytest.mark.parametrize("items_as", [list, iter])
 @pytest.mark.parametrize("key", [{}, {"key": "of-the-application"}], ids=["no key", "key"])
-def test_a_batch_is_embedded_by_the_mock(items_as: Any, key: Any, mock_llm_calls: MockGetModel) -> None:
+def test_a_batch_is_embedded_by_the_mock(items_as: Any, key: Any, mock_llm_calls: LLMMock) -> None:
     (vector,) = Embedding().embed_batch(items_as(["Hello"]), **key)
     assert vector == mock_llm_calls.get_embedding_model("provider/embedding").embed("Hello")
     assert mock_llm_calls.get_embedding_model("provider/embedding").call_history[0]["items"] == ["Hello"]
 
 
-def test_a_prompt_made_by_hand_may_have_its_options_in_a_dict(mock_llm_calls: MockGetModel) -> None:
+def test_a_prompt_made_by_hand_may_have_its_options_in_a_dict(mock_llm_calls: LLMMock) -> None:
     model = Provider()
     prompt = llm.Prompt("Hello", model, options={"temperature": 0.5})
     "".join(model.execute(prompt, True, llm.Response(prompt, model, True), None))

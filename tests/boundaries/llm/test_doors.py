@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from llm import get_async_model, get_model
 from llm.cli import cli, load_conversation
 
-from llm_mock import MockGetModel, MockLLMModel, ResponseConfigurator
+from llm_mock import LLMMock, MockLLMModel, ResponseConfigurator
 
 BOUND_AT_IMPORT = llm.get_model("gpt-4o-mini")
 ASYNC_BOUND_AT_IMPORT = llm.get_async_model("gpt-4o-mini")
@@ -122,7 +122,7 @@ if hasattr(llm, "Message"):  # from llm 0.32 on
 
 @pytest.mark.parametrize("door", DOORS.values(), ids=DOORS.keys())
 def test_every_door_leads_to_the_mock(
-    door: Callable[[], str], mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+    door: Callable[[], str], mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_responses.set("gpt-4o-mini", "from the mock")
     assert door() == "from the mock"
@@ -131,7 +131,7 @@ def test_every_door_leads_to_the_mock(
 
 
 @pytest.mark.parametrize("how", ["get_model", "get_async_model"])
-def test_default_model_is_mocked(how: str, mock_llm_calls: MockGetModel) -> None:
+def test_default_model_is_mocked(how: str, mock_llm_calls: LLMMock) -> None:
     model = getattr(llm, how)()
     assert (ask if how == "get_model" else ask_async)(model) == '{"success": true}'
     assert mock_llm_calls.calls[0]["model_id"] == llm.get_default_model()
@@ -172,7 +172,7 @@ def test_alias_and_model_id_are_one_model(mock_llm_responses: ResponseConfigurat
     assert ask(llm.get_model("gpt-4o-mini")) == "by alias"
 
 
-def test_an_alias_that_the_test_defines_is_resolved(mock_llm_calls: MockGetModel) -> None:
+def test_an_alias_that_the_test_defines_is_resolved(mock_llm_calls: LLMMock) -> None:
     llm.set_alias("mini", "gpt-4o-mini")
     try:
         assert llm.get_model("mini") is mock_llm_calls.get_model("gpt-4o-mini")
@@ -189,7 +189,7 @@ def test_table_of_aliases_holds_registered_names_only() -> None:
     assert len(aliases) == len(list(aliases)) > 10
 
 
-def test_listing_models_creates_no_entries_in_models(mock_llm_calls: MockGetModel) -> None:
+def test_listing_models_creates_no_entries_in_models(mock_llm_calls: LLMMock) -> None:
     assert llm.get_models()
     assert mock_llm_calls.models == {}
 
@@ -235,12 +235,12 @@ def test_a_registered_mock_is_handed_out_as_it_is() -> None:
     assert llm.get_model("registered-mock") is not model
 
 
-def test_models_are_handed_out_one_for_a_name(mock_llm_calls: MockGetModel) -> None:
+def test_models_are_handed_out_one_for_a_name(mock_llm_calls: LLMMock) -> None:
     assert llm.get_model("m") is llm.get_model("m") is mock_llm_calls.get_model("m") is mock_llm_calls.models["m"]
     assert llm.get_async_model("m") is llm.get_async_model("m")
 
 
-def test_a_model_bound_at_import_shows_the_calls_of_this_test_only(mock_llm_calls: MockGetModel) -> None:
+def test_a_model_bound_at_import_shows_the_calls_of_this_test_only(mock_llm_calls: LLMMock) -> None:
     assert isinstance(BOUND_AT_IMPORT, MockLLMModel)
     assert BOUND_AT_IMPORT.prompt_count == 0
     BOUND_AT_IMPORT.prompt("Hello")
@@ -282,7 +282,7 @@ def test_an_attachment_by_url_is_not_looked_up() -> None:
     assert llm.get_model("m").prompt("Hi", attachments=[attachment]).text()
 
 
-def test_llm_chat_is_mocked(mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel) -> None:
+def test_llm_chat_is_mocked(mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock) -> None:
     mock_llm_responses.add("gpt-4o-mini", "first answer", turn=1)
     mock_llm_responses.add("gpt-4o-mini", "second answer", turn=2)
     result = CliRunner().invoke(cli, ["chat", "-m", "4o-mini"], input="one\ntwo\nquit\n")

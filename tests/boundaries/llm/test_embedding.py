@@ -24,7 +24,7 @@ from llm import (
 )
 from llm.cli import cli
 
-from llm_mock import InvalidReply, MockEmbeddingModel, MockGetModel
+from llm_mock import InvalidReply, LLMMock, MockEmbeddingModel
 from tests.conftest import RunPython
 
 NAME = "text-embedding-3-small"
@@ -165,28 +165,28 @@ EVERY_DOOR = [
 
 
 @pytest.mark.parametrize("door", EVERY_DOOR)
-def test_every_door_leads_to_the_mock(door: Callable[[], list[float]], mock_llm_calls: MockGetModel) -> None:
+def test_every_door_leads_to_the_mock(door: Callable[[], list[float]], mock_llm_calls: LLMMock) -> None:
     model = mock_llm_calls.get_embedding_model(NAME)
     model.set("Hello", VECTOR)
     assert door() == VECTOR
     assert [call["items"] for call in model.call_history] == [["Hello"]]
 
 
-def test_alias_and_model_id_are_one_model(mock_llm_calls: MockGetModel) -> None:
+def test_alias_and_model_id_are_one_model(mock_llm_calls: LLMMock) -> None:
     model = mock_llm_calls.get_embedding_model("3-small")
     assert model is llm.get_embedding_model("3-small") is get_embedding_model(NAME)
     assert (model.model_id, isinstance(model, MockEmbeddingModel)) == (NAME, True)
     assert isinstance(model, llm.EmbeddingModel)
 
 
-def test_a_name_that_no_plugin_knows_is_mocked(mock_llm_calls: MockGetModel) -> None:
+def test_a_name_that_no_plugin_knows_is_mocked(mock_llm_calls: LLMMock) -> None:
     assert llm.get_embedding_model("nobody/knows") is mock_llm_calls.get_embedding_model("nobody/knows")
     assert "nobody/knows" not in llm.get_embedding_model_aliases()
     assert "3-small" in llm.get_embedding_model_aliases()
 
 
 @pytest.mark.parametrize("name", [NAME, "3-small"])
-def test_a_name_can_be_made_unknown(name: str, mock_llm_calls: MockGetModel) -> None:
+def test_a_name_can_be_made_unknown(name: str, mock_llm_calls: LLMMock) -> None:
     mock_llm_calls.set_unknown(name)
     for known_as in (NAME, "3-small"):
         with pytest.raises(llm.UnknownModelError, match=f"Unknown model: {known_as}"):
@@ -197,7 +197,7 @@ def test_a_name_can_be_made_unknown(name: str, mock_llm_calls: MockGetModel) -> 
     assert CliRunner().invoke(cli, ["embed", "-m", name, "-c", "Hello"]).exit_code == 1
 
 
-def test_an_alias_that_the_test_defines_is_resolved(mock_llm_calls: MockGetModel) -> None:
+def test_an_alias_that_the_test_defines_is_resolved(mock_llm_calls: LLMMock) -> None:
     llm.set_alias("mine", NAME)
     try:
         assert llm.get_embedding_model("mine") is mock_llm_calls.get_embedding_model(NAME)
@@ -211,7 +211,7 @@ def test_embedding_models_are_listed_on_the_command_line() -> None:
     assert line.endswith("(aliases: 3-small)")
 
 
-def test_the_default_embedding_model_is_mocked(mock_llm_calls: MockGetModel) -> None:
+def test_the_default_embedding_model_is_mocked(mock_llm_calls: LLMMock) -> None:
     run("embed-models", "default", "3-small")
     try:
         run("embed", "-c", "Hello")
@@ -261,13 +261,13 @@ def test_another_process_makes_the_same_vector(seed: str, run_python: RunPython)
     assert json.loads(process.stdout) == llm.get_embedding_model("m").embed("The cat sits on the mat")
 
 
-def test_a_vector_is_a_list_of_its_own(mock_llm_calls: MockGetModel) -> None:
+def test_a_vector_is_a_list_of_its_own(mock_llm_calls: LLMMock) -> None:
     mock_llm_calls.get_embedding_model("m").set("Hello", VECTOR)
     llm.get_embedding_model("m").embed("Hello").clear()
     assert llm.get_embedding_model("m").embed("Hello") == VECTOR
 
 
-def test_the_number_of_dimensions_is_settable(mock_llm_calls: MockGetModel) -> None:
+def test_the_number_of_dimensions_is_settable(mock_llm_calls: LLMMock) -> None:
     model = mock_llm_calls.get_embedding_model(NAME)
     assert model.dimensions == 64
     model.dimensions = 2
@@ -323,7 +323,7 @@ def test_only_text_and_bytes_are_embedded() -> None:
 
 @pytest.mark.parametrize("error", [ConnectionError("down"), ConnectionError])
 @pytest.mark.parametrize("door", ["get_embedding_model", "provider class", "embed_multi"])
-def test_an_error_is_raised_and_recorded(error: Any, door: str, mock_llm_calls: MockGetModel) -> None:
+def test_an_error_is_raised_and_recorded(error: Any, door: str, mock_llm_calls: LLMMock) -> None:
     model = mock_llm_calls.get_embedding_model("3-small")
     model.set_error(error)
     with pytest.raises(ConnectionError):
@@ -339,7 +339,7 @@ def test_an_error_that_is_none_is_refused() -> None:
         MockEmbeddingModel("m").set_error("down")  # type: ignore[arg-type]
 
 
-def test_the_history_holds_every_batch(mock_llm_calls: MockGetModel) -> None:
+def test_the_history_holds_every_batch(mock_llm_calls: LLMMock) -> None:
     model = mock_llm_calls.get_embedding_model("m")
     items: list[str | bytes] = ["one", b"\x00\x01", "three"]
     vectors = list(llm.get_embedding_model("m").embed_multi(items, batch_size=2))
@@ -353,7 +353,7 @@ def test_the_history_holds_every_batch(mock_llm_calls: MockGetModel) -> None:
     assert list(model.embed_multi([])) == model.call_history == []
 
 
-def test_reset_forgets_everything(mock_llm_calls: MockGetModel) -> None:
+def test_reset_forgets_everything(mock_llm_calls: LLMMock) -> None:
     model = mock_llm_calls.get_embedding_model(NAME)
     model.set("Hello", VECTOR)
     model.embed("Hello")
@@ -363,7 +363,7 @@ def test_reset_forgets_everything(mock_llm_calls: MockGetModel) -> None:
     assert BOUND_AT_IMPORT.embed("Hello") != VECTOR
 
 
-def test_a_provider_class_keeps_what_it_takes_and_its_batches(mock_llm_calls: MockGetModel) -> None:
+def test_a_provider_class_keeps_what_it_takes_and_its_batches(mock_llm_calls: LLMMock) -> None:
     model = mock_llm_calls.get_embedding_model(NAME)
     with pytest.raises(ValueError, match="does not support binary data"):
         Provider().embed(b"\x00")
@@ -419,8 +419,8 @@ def test_a_registered_model_is_mocked_under_its_alias(register: Callable[[Any], 
     assert len(model.embed("Hello")) == len(Local().embed("Hello")) == 64
 
 
-def test_models_of_my_own_keep_their_own_state(mock_llm_calls: MockGetModel) -> None:
-    model, other = MockEmbeddingModel("m"), MockGetModel().get_embedding_model("m")
+def test_models_of_my_own_keep_their_own_state(mock_llm_calls: LLMMock) -> None:
+    model, other = MockEmbeddingModel("m"), LLMMock().get_embedding_model("m")
     model.set("Hello", VECTOR)
     assert model.embed("Hello") == VECTOR != other.embed("Hello")
     assert len(model.call_history) == len(other.call_history) == 1
@@ -428,7 +428,7 @@ def test_models_of_my_own_keep_their_own_state(mock_llm_calls: MockGetModel) -> 
 
 
 def test_a_mock_of_my_own_can_have_unknown_names() -> None:
-    mock = MockGetModel()
+    mock = LLMMock()
     mock.set_unknown("m")
     with pytest.raises(llm.UnknownModelError, match="Unknown model: m"):
         mock.get_embedding_model("m")

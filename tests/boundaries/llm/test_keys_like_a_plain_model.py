@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from llm.cli import cli
 
-from llm_mock import MockGetModel
+from llm_mock import LLMMock
 from tests.boundaries.llm.documented import check
 from tests.boundaries.llm.twins import KEYED, Scripted
 from tests.boundaries.llm.worlds import World, awaited, outcome
@@ -49,6 +49,6 @@ def test_the_recorded_key_is_the_one_that_the_plain_model_is_given(tmp_path: Pat
     check(ask, tmp_path, f"key {way}")
 
 
-def test_the_command_line_hands_its_key_to_the_mock_as_to_the_plain_model(mock_llm_calls: MockGetModel) -> None:
+def test_the_command_line_hands_its_key_to_the_mock_as_to_the_plain_model(mock_llm_calls: LLMMock) -> None:
     assert CliRunner().invoke(cli, ["-m", "gpt-4o-mini", "Hi", "--key", "sk-of-the-command-line", "-n"]).exit_code == 0
     assert [call["key"] for call in mock_llm_calls.calls] == ["sk-of-the-command-line"]

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from llm.cli import cli
 
-from llm_mock import MockGetModel, MockLLMModel, ResponseConfigurator, create_mock_get_model
+from llm_mock import LLMMock, MockLLMModel, ResponseConfigurator, create_mock_get_model
 
 TRAITS = (
     *("supports_schema", "supports_tools", "supports_conversation", "attachment_types", "can_stream"),
@@ -56,7 +56,7 @@ if hasattr(llm, "ServerSideTool"):
 
 @pytest.mark.parametrize(("model_id", "arguments"), REFUSED.values(), ids=REFUSED.keys())
 def test_a_known_model_refuses_what_the_real_one_refuses_with_its_error(
-    model_id: str, arguments: dict[str, Any], mock_llm_calls: MockGetModel
+    model_id: str, arguments: dict[str, Any], mock_llm_calls: LLMMock
 ) -> None:
     with pytest.raises(Exception) as expected:  # noqa: PT011 (whatever it is)
         real(model_id).prompt("Hi", **arguments)
@@ -143,7 +143,7 @@ def test_autospec_can_be_turned_off(pytester: pytest.Pytester) -> None:
 
 
 @pytest.mark.parametrize("kind", ["model", "async_model"])
-def test_every_known_model_is_what_the_real_one_is(kind: str, mock_llm_calls: MockGetModel) -> None:
+def test_every_known_model_is_what_the_real_one_is(kind: str, mock_llm_calls: LLMMock) -> None:
     get_model, get_models = getattr(llm, f"get_{kind}"), getattr(llm, f"get_{kind}s")
     assert len(get_models()) == len(registered(kind)) > 10
     for listed, actual in zip(get_models(), registered(kind), strict=True):
@@ -156,7 +156,7 @@ def test_every_known_model_is_what_the_real_one_is(kind: str, mock_llm_calls: Mo
                 assert getattr(mock, trait, None) == getattr(actual, trait, None), (mock, trait)
 
 
-def test_a_known_model_is_a_mock(mock_llm_calls: MockGetModel) -> None:
+def test_a_known_model_is_a_mock(mock_llm_calls: LLMMock) -> None:
     model = llm.get_model("gpt-4o-mini")
     assert isinstance(model, MockLLMModel)
     assert mock_llm_calls.models == {"gpt-4o-mini": model}
@@ -182,7 +182,7 @@ def test_the_key_is_found_where_llm_finds_it(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("how", ["fixture", "llm", "command line"])
-def test_an_async_twin_that_there_is_not_is_unknown(how: str, mock_llm_calls: MockGetModel) -> None:
+def test_an_async_twin_that_there_is_not_is_unknown(how: str, mock_llm_calls: LLMMock) -> None:
     message = "Unknown async model (sync model exists): gpt-3.5-turbo-instruct"
     if how == "command line":
         arguments = ["prompt", "Hi", "--async", "-m", "gpt-3.5-turbo-instruct"]
@@ -194,7 +194,7 @@ def test_an_async_twin_that_there_is_not_is_unknown(how: str, mock_llm_calls: Mo
     assert llm.get_model("gpt-3.5-turbo-instruct").prompt("Hi").text()
 
 
-def test_options_of_the_command_line_arrive_as_the_model_has_them(mock_llm_calls: MockGetModel) -> None:
+def test_options_of_the_command_line_arrive_as_the_model_has_them(mock_llm_calls: LLMMock) -> None:
     result = CliRunner().invoke(
         cli, ["prompt", "Hi", "-m", "4o-mini", "-o", "temperature", "0.5", "-o", "max_tokens", "7"]
     )
@@ -208,7 +208,7 @@ def test_options_of_the_command_line_arrive_as_the_model_has_them(mock_llm_calls
 
 @pytest.mark.skipif(not hasattr(llm, "ServerSideTool"), reason="for an llm with server-side tools")
 class TestServerSideTools:
-    def test_a_model_that_has_them_takes_them(self, mock_llm_calls: MockGetModel) -> None:
+    def test_a_model_that_has_them_takes_them(self, mock_llm_calls: LLMMock) -> None:
         result = CliRunner().invoke(cli, ["prompt", "Hi", "-m", "gpt-5", "-T", "WebSearch"])
         assert result.exit_code == 0, result.output
         assert mock_llm_calls.calls[0]["kwargs"]["tools"]

@@ -14,7 +14,7 @@ import sqlite_utils
 from llm.migrations import migrate
 from pydantic import BaseModel, ValidationError
 
-from llm_mock import AsyncMockLLMModel, MockGetModel, MockLLMModel, Reply, create_mock_get_model
+from llm_mock import AsyncMockLLMModel, LLMMock, MockLLMModel, Reply, create_mock_get_model
 from llm_mock.errors import InvalidReply
 
 
@@ -167,7 +167,7 @@ def test_an_async_model_is_lazy_and_streams() -> None:
     assert asyncio.run(ask()) == (0, ["Hello"])
 
 
-def test_own_models_keep_their_own_state(mock_llm_calls: MockGetModel) -> None:
+def test_own_models_keep_their_own_state(mock_llm_calls: LLMMock) -> None:
     one, other, factory = MockLLMModel("m", "one"), MockLLMModel("m", "other"), create_mock_get_model({"m": "made"})
     assert [model.prompt("Hi").text() for model in (one, other, factory("m"))] == ["one", "other", "made"]
     assert [model.prompt_count for model in (one, other, factory("m"))] == [1, 1, 1]

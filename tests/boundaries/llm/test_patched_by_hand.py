@@ -12,7 +12,7 @@ import llm.models
 import pytest
 from llm.default_plugins import openai_models
 
-from llm_mock import MockGetModel, MockLLMModel, ResponseConfigurator
+from llm_mock import LLMMock, MockLLMModel, ResponseConfigurator
 
 
 def ask() -> Any:
@@ -134,7 +134,7 @@ def test_a_patch_of_another_providers_class_changes_nothing(mock_llm_responses: 
 
 
 def test_what_wraps_a_provider_leads_to_the_mock(
-    mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel, monkeypatch: pytest.MonkeyPatch
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a library does that traces the calls of models."""
     original, traced = openai_models.Chat.execute, []

@@ -1,4 +1,4 @@
-"""With ini `llm_mock_json = raw` a response has the payload that it has in production."""
+"""With ini `llm_mock_response_json = raw` a response has the payload that it has in production."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import llm
 import pytest
 from llm.default_plugins import openai_models
 
-from llm_mock import MockGetModel, Reply, ToolCall, create_mock_get_model
+from llm_mock import LLMMock, Reply, ToolCall, create_mock_get_model
 from llm_mock.boundaries.http.server import MockServer
 from llm_mock.boundaries.llm.model import mock_of
 from llm_mock.core.context import set_passthrough
@@ -28,7 +28,7 @@ def look_up(word: str) -> str:
 
 
 @pytest.fixture
-def raw(mock_llm_calls: MockGetModel) -> MockGetModel:
+def raw(mock_llm_calls: LLMMock) -> LLMMock:
     mock_llm_calls.settings = mock_llm_calls.settings._replace(raw_json=True)
     return mock_llm_calls
 
@@ -55,7 +55,7 @@ def shape(payload: Any) -> Any:
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("name", ["Chat", "Responses"])
 def test_a_model_of_llms_own_plugin_has_what_the_plugin_keeps(
-    name: str, stream: bool, reply: Any, raw: MockGetModel, let_through: None
+    name: str, stream: bool, reply: Any, raw: LLMMock, let_through: None
 ) -> None:
     kind = getattr(openai_models, name, None)
     if kind is None:
@@ -70,7 +70,7 @@ def test_a_model_of_llms_own_plugin_has_what_the_plugin_keeps(
     assert shape(mocked.json()) == shape(production.json())
 
 
-def test_code_that_reads_data_from_the_payload_fails_as_in_production(raw: MockGetModel) -> None:
+def test_code_that_reads_data_from_the_payload_fails_as_in_production(raw: LLMMock) -> None:
     raw.set("*", {"category": "bug"})
     for ask in (llm.get_model(MODEL), llm.get_model(MODEL).conversation()):
         with pytest.raises(KeyError):
@@ -79,7 +79,7 @@ def test_code_that_reads_data_from_the_payload_fails_as_in_production(raw: MockG
     assert (response.json(), json.loads(response.text())) == (None, {"category": "bug"})
 
 
-def test_a_payload_that_the_reply_says_is_given(raw: MockGetModel) -> None:
+def test_a_payload_that_the_reply_says_is_given(raw: LLMMock) -> None:
     raw.set("*", Reply(data={"category": "bug"}, response_json={"stop_reason": "end_turn"}))
     assert llm.get_model("nobody/knows").prompt("Which?").json() == {"stop_reason": "end_turn"}
 
@@ -94,8 +94,8 @@ def test_a_project_asks_for_it_by_ini(pytester: pytest.Pytester) -> None:
             assert llm.get_model("gpt-4o-mini").prompt("Which?").json()["category"] == "bug"
         """
     )
-    pytester.runpytest("-o", "llm_mock_json=data").assert_outcomes(passed=1)
-    result = pytester.runpytest("-o", "llm_mock_json=raw")
+    pytester.runpytest("-o", "llm_mock_response_json=data").assert_outcomes(passed=1)
+    result = pytester.runpytest("-o", "llm_mock_response_json=raw")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [

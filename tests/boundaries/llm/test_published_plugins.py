@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from llm.cli import cli
 
-from llm_mock import MockGetModel, ResponseConfigurator, assert_prompt_contains
+from llm_mock import LLMMock, ResponseConfigurator, assert_prompt_contains
 
 
 def git(*arguments: str) -> str:
@@ -30,7 +30,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_llm_commit_commits_with_the_mocked_message(
-    repository: Path, mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
+    repository: Path, mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_responses.set("gpt-4o-mini", "```\nGreet the world\n```")
     result = CliRunner().invoke(cli, ["commit", "--yes", "--model", "4o-mini", "--temperature", "0.1"])
@@ -50,9 +50,7 @@ def test_llm_commit_commits_nothing_when_the_model_fails(
     assert git("rev-list", "--all", "--count") == "0\n"
 
 
-def test_llm_jq_shows_the_mocked_program(
-    mock_llm_responses: ResponseConfigurator, mock_llm_calls: MockGetModel
-) -> None:
+def test_llm_jq_shows_the_mocked_program(mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock) -> None:
     mock_llm_responses.set("*", ".people[0].name\n")
     result = CliRunner().invoke(cli, ["jq", "the first name", "--output"], input='{"people": [{"name": "Ada"}]}')
     assert (result.exit_code, result.output) == (0, ".people[0].name\n")

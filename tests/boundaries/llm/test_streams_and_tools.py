@@ -17,8 +17,8 @@ from llm_mock import (
     Event,
     InvalidReply,
     InvalidToolCall,
+    LLMMock,
     LLMTooOld,
-    MockGetModel,
     MockLLMModel,
     Reply,
     create_mock_get_model,
@@ -33,7 +33,7 @@ def weather(city: str, days: int = 1) -> str:
     return f"{city}: sunny for {days}"
 
 
-def ask_everywhere(get_model: MockGetModel, **arguments: Any) -> list[Any]:
+def ask_everywhere(get_model: LLMMock, **arguments: Any) -> list[Any]:
     """The responses of one question asked in every way, each read to its end."""
 
     async def ask(stream: bool) -> Any:
@@ -304,12 +304,12 @@ def test_what_is_neither_text_nor_event_is_no_chunk() -> None:
         Reply(chunks=["a", 3])  # type: ignore[list-item]
 
 
-def conversation(get_model: MockGetModel) -> list[str]:
+def conversation(get_model: LLMMock) -> list[str]:
     talk = get_model("m").conversation()
     return [talk.prompt(text).text() for text in ("one", "two", "three")]
 
 
-def async_conversation(get_model: MockGetModel) -> list[str]:
+def async_conversation(get_model: LLMMock) -> list[str]:
     async def ask() -> list[str]:
         talk = get_model.get_async_model("m").conversation()
         return [str(await talk.prompt(text).text()) for text in ("one", "two", "three")]
@@ -317,13 +317,13 @@ def async_conversation(get_model: MockGetModel) -> list[str]:
     return asyncio.run(ask())
 
 
-def replies(get_model: MockGetModel) -> list[str]:
+def replies(get_model: LLMMock) -> list[str]:
     first = get_model("m").prompt("one")
     second = first.reply("two")
     return [str(first), str(second), str(second.reply("three"))]
 
 
-def explicit_messages(get_model: MockGetModel) -> list[str]:
+def explicit_messages(get_model: LLMMock) -> list[str]:
     answers: list[str] = []
     messages: list[Any] = []
     for text in ("one", "two", "three"):
@@ -342,7 +342,7 @@ def explicit_messages(get_model: MockGetModel) -> list[str]:
         pytest.param(explicit_messages, marks=new_llm),
     ],
 )
-def test_replies_depend_on_the_turn(talk: Callable[[MockGetModel], list[str]]) -> None:
+def test_replies_depend_on_the_turn(talk: Callable[[LLMMock], list[str]]) -> None:
     get_model = create_mock_get_model()
     get_model.add("m", "third", turn=3)
     get_model.add("m", "first", turn=1)

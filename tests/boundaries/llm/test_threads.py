@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llm_mock import MockGetModel
+from llm_mock import LLMMock
 from tests.threads import in_threads
 
 
@@ -39,7 +39,7 @@ def test_the_first_use_of_llm_by_many_threads_resolves_every_alias(pytester: pyt
     pytester.runpytest_subprocess("-p", "no:hypothesispytest").assert_outcomes(passed=1)
 
 
-def test_threads_that_ask_for_a_model_at_once_get_the_same_one(mock_llm_calls: MockGetModel) -> None:
+def test_threads_that_ask_for_a_model_at_once_get_the_same_one(mock_llm_calls: LLMMock) -> None:
     found: list[object] = []
     in_threads(16, lambda _: found.append(mock_llm_calls.get_model("m")))
     assert {*map(id, found)} == {id(mock_llm_calls.models["m"])}

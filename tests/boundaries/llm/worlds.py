@@ -17,7 +17,7 @@ import sqlite_utils
 from llm.migrations import migrate
 from llm.plugins import pm
 
-from llm_mock import MockGetModel
+from llm_mock import LLMMock
 from llm_mock.core.context import activate
 from tests.boundaries.llm.twins import BLOBS, KEYED_TEXTS, TEXTS, VECTORS, Plugin, Scripted
 
@@ -28,7 +28,7 @@ KEYS = ("sk-passed", "sk-assigned", "sk-stored")
 class World:
     """Where a scenario runs: the plain models, or the mocked ones."""
 
-    def __init__(self, plugin: Plugin, mock: MockGetModel | None, folder: Path) -> None:
+    def __init__(self, plugin: Plugin, mock: LLMMock | None, folder: Path) -> None:
         self._plugin, self._mock = plugin, mock
         self.folder = folder
 
@@ -70,7 +70,7 @@ def rows(database: sqlite_utils.Database) -> dict[str, list[Any]]:
 @contextmanager
 def world(folder: Path, mocked: bool) -> Iterator[World]:
     """A world of its own: its plugin, its user folder, no keys in the environment."""
-    plugin, mock = Plugin(), MockGetModel(at_boundary=True) if mocked else None
+    plugin, mock = Plugin(), LLMMock(at_boundary=True) if mocked else None
     folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LLM_USER_PATH", str(folder))

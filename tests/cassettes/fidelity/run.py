@@ -254,11 +254,11 @@ def seen_of(name: str, scenario: Scenario, way: str) -> Any:
 
 
 def with_cassette(name: str, scenario: Scenario, way: str) -> Any:
-    from llm_mock import MockGetModel
+    from llm_mock import LLMMock
     from llm_mock.cassettes import Cassette
     from llm_mock.core.context import activate
 
-    mock = MockGetModel(at_boundary=True)
+    mock = LLMMock(at_boundary=True)
     mock.autospec()
     mode: Any = {"record": "once", "replay": "none"}[sys.argv[1]]
     mock.cassette = Cassette(Path(sys.argv[2], f"{name}.yaml"), mode)
