@@ -13,8 +13,8 @@ from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.interception import identify_provider
 from llm_mock.boundaries.http.providers import provider_of
 from llm_mock.boundaries.http.recording import WireRecording
-from llm_mock.boundaries.http.routing import protocol_of
-from llm_mock.boundaries.http.vcr import Interaction, interactions
+from llm_mock.boundaries.http.routing import find_protocol
+from llm_mock.boundaries.http.vcr import Interaction, read_interactions
 from llm_mock.cassettes import Cassette
 from llm_mock.core.context import activate
 from llm_mock.core.mock import Mock
@@ -38,7 +38,7 @@ def import_cassette(source: Path, output: Path | None, hosts: tuple[str, ...]) -
     target = output or source.with_suffix(".llm.yaml")
     if target.exists():
         raise LLMMockError(f"{shown_path(target)} exists already: remove it, or name another file by --output.")
-    found = interactions(source)
+    found = read_interactions(source)
     mock = Mock(ModelBehaviour())
     cassette = mock.cassette = Cassette(target, "all")
     imported = 0
@@ -71,11 +71,11 @@ def _take(interaction: Interaction, mock: Mock, hosts: tuple[str, ...]) -> str:
     provider = provider_of(sent.host, interaction.port, hosts) or identify_provider(sent)
     if provider is None:
         raise _Skipped("this host is no provider that is known; --host names it as one")
-    protocol = protocol_of(sent, provider)
+    protocol = find_protocol(sent, provider)
     if protocol is None:
         raise _Skipped("this asks no model for an answer that a cassette records")
     try:
-        request = protocol.read(sent)
+        request = protocol.parse_request(sent)
     except WireError as error:
         raise _Skipped(f"its request is not one of this API: {error}") from None
     kind = dict(interaction.headers).get("content-type", "")

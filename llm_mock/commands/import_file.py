@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from llm_mock.boundaries.http.vcr import LARGEST
+from llm_mock.boundaries.http.vcr import MAX_BYTES
 from llm_mock.support.yaml_files import read
 
 _OF_VCR = re.compile(r"""^interactions\s*:|\A\s*\{.*"interactions"\s*:""", re.MULTILINE | re.DOTALL)
@@ -22,7 +22,7 @@ def import_any(source: Path, output: Path | None, hosts: tuple[str, ...]) -> Non
     Raises:
         LLMMockError: nothing could be made of it.
     """
-    if _OF_VCR.search(read(source, LARGEST)):
+    if _OF_VCR.search(read(source, MAX_BYTES)):
         from llm_mock.commands.import_cassette import import_cassette
 
         import_cassette(source, output, hosts)

@@ -23,7 +23,7 @@ from llm_mock import create_mock_get_model
 from llm_mock.behaviour import ModelBehaviour
 from llm_mock.boundaries import NO_KEY
 from llm_mock.boundaries.http.recording import WireRecording
-from llm_mock.boundaries.http.routing import protocol_module
+from llm_mock.boundaries.http.routing import load_protocol
 from llm_mock.boundaries.http.wire import WireRequest
 from llm_mock.cassettes import Cassette
 from llm_mock.cli import main
@@ -293,7 +293,7 @@ def test_each_answer_is_in_the_file_as_soon_as_it_is_whole(tmp_path: Path) -> No
     for prompt, status in (("One", 200), ("Two", 429), ("Three", 200)):
         body = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": prompt}]}).encode()
         sent = WireRequest("POST", "api.openai.com", "/v1/chat/completions", "", {}, body)
-        request = protocol_module("openai_chat").read(sent)
+        request = load_protocol("openai_chat").parse_request(sent)
         recording = WireRecording(mock.answer(request), request, sent)  # type: ignore[arg-type]
         recording.begin(status, [])
         recording.take(b'{"choices": [{"index": 0, "message": {"content": "Yes."}}]}')

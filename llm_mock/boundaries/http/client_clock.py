@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 
 from llm_mock.behaviour.provider_errors import READ_TIMED_OUT
-from llm_mock.boundaries.http.errors import ConnectionFails
+from llm_mock.boundaries.http.errors import ConnectionFailure
 from llm_mock.core.context import current_mock
 from llm_mock.core.events import Wait
 
@@ -27,14 +27,14 @@ class ClientClock:
         """Let time pass. Yields the seconds of it that are to be waited for in reality.
 
         Raises:
-            ConnectionFails: that is longer than the client waits; or it would wait for ever.
+            ConnectionFailure: that is longer than the client waits; or it would wait for ever.
         """
         left = min(self._read - self._silent, self._total - self._passed)
         if wait.real:
             yield min(wait, left)
         if wait > left:
             whole = self._total - self._passed < self._read - self._silent
-            raise ConnectionFails("total timeout" if whole else "timeout", READ_TIMED_OUT)
+            raise ConnectionFailure("total timeout" if whole else "timeout", READ_TIMED_OUT)
         if math.isinf(wait):
             raise _hangs()
         self._silent += wait
@@ -44,7 +44,7 @@ class ClientClock:
         """A body as the client gets it: its bytes, and seconds that are to be waited for in reality.
 
         Raises:
-            ConnectionFails: as `waits`; or the connection is to fail.
+            ConnectionFailure: as `waits`; or the connection is to fail.
         """
         for piece in body:
             if isinstance(piece, bytes):
@@ -54,7 +54,7 @@ class ClientClock:
                 yield from self.waits(piece)
 
 
-def _hangs() -> ConnectionFails:
+def _hangs() -> ConnectionFailure:
     message = (
         "The stream stalled, and the client that reads it has no read timeout: in production it would hang here. Give "
         "it one: openai.OpenAI(timeout=60), anthropic.Anthropic(timeout=60), "
@@ -62,4 +62,4 @@ def _hangs() -> ConnectionFails:
         "requests.post(…, timeout=60)."
     )
     current_mock().note_problem(message)
-    return ConnectionFails("timeout", message)
+    return ConnectionFailure("timeout", message)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from http import HTTPStatus
 
-from llm_mock.boundaries.http.errors import ConnectionFails, WireError
+from llm_mock.boundaries.http.errors import ConnectionFailure, WireError
 from llm_mock.boundaries.http.http1 import Head, RequestReader
 from llm_mock.boundaries.http.wire import WireResponse
 from llm_mock.core.events import Wait
@@ -141,7 +141,7 @@ class Connection(asyncio.Protocol):
             if response.delay.served:
                 await asyncio.sleep(response.delay)
             await self._send(head, response, closes=not stays)
-        except ConnectionFails as error:
+        except ConnectionFailure as error:
             stays = False
             if error.kind == "timeout":
                 await asyncio.sleep(HELD_SECONDS)

@@ -78,7 +78,7 @@ class ErrorFormat:
             return error.headers
         return {self.request_id_header: error.request_id, **error.headers}
 
-    def missing(self, name: str) -> WireError:
+    def missing_field(self, name: str) -> WireError:
         """Return the refusal of a body without a field that it must have."""
         message = f"Missing required parameter: '{name}'."
         return WireError(400, message, code="missing_required_parameter", param=name)
@@ -109,7 +109,7 @@ class AnthropicFormat(ErrorFormat):
             return {**body, "request_id": error.request_id}
         return body
 
-    def missing(self, name: str) -> WireError:
+    def missing_field(self, name: str) -> WireError:
         """Return the refusal of a body without a field that it must have."""
         return WireError(400, f"{name}: Field required")
 
@@ -133,7 +133,7 @@ class GoogleFormat(ErrorFormat):
         status = GOOGLE_STATUSES.get(error.status, "UNKNOWN")
         return {"error": {"code": error.status, "message": error.message, "status": status}}
 
-    def missing(self, name: str) -> WireError:
+    def missing_field(self, name: str) -> WireError:
         """Return the refusal of a body without a field that it must have."""
         return WireError(400, f"* GenerateContentRequest.{name}: {name} is not specified\n")
 
@@ -157,7 +157,7 @@ class MistralFormat(ErrorFormat):
         said = {"message": error.message, "type": error.type or "invalid_request_error", "param": None}
         return {"object": "error", **said, "code": error.code, "raw_status_code": error.status}
 
-    def missing(self, name: str) -> WireError:
+    def missing_field(self, name: str) -> WireError:
         """Return the refusal of a body without a field that it must have."""
         return self._invalid("missing", (name,), "Field required")
 
@@ -227,7 +227,7 @@ FORMATS: dict[str, ErrorFormat] = {
 """The formats by the provider. All others speak as OpenAI does: Azure, Groq, Together, OpenRouter, …"""
 
 
-def format_of(provider: str) -> ErrorFormat:
+def get_error_format(provider: str) -> ErrorFormat:
     """Return the format in which a provider tells what went wrong."""
     return FORMATS.get(provider, OPENAI)
 

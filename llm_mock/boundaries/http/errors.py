@@ -11,39 +11,39 @@ from llm_mock.boundaries.http.wanted import Wanted
 from llm_mock.core.reply_functions import explain_bug
 from llm_mock.errors import LLMMockError
 
-NOT_TO_BE_RETRIED = {"x-should-retry": "false"}
+NO_RETRY_HEADERS = {"x-should-retry": "false"}
 """What the SDKs take for a no, where they would try again."""
 
 
-NO_CONNECTION = {"APIConnectionError", "ClientConnectorError", "ConnectError", "ConnectionRefusedError"}
+CONNECT_ERROR_NAMES = {"APIConnectionError", "ClientConnectorError", "ConnectError", "ConnectionRefusedError"}
 """What exceptions for a connection that could not be made are called, in Python and in HTTP libraries."""
-DROPPED = {"ClientPayloadError", "ConnectionError", "ProtocolError", "ReadError", "ServerDisconnectedError"}
+DROPPED_ERROR_NAMES = {"ClientPayloadError", "ConnectionError", "ProtocolError", "ReadError", "ServerDisconnectedError"}
 """The same for one that was closed within an answer."""
 
 
 FAST_RETRY = 0.05
 """The seconds after which a client is told to try again, so that three attempts take 0.1 s."""
-RETRIED = (408, 409, 429)
+RETRIED_STATUSES = (408, 409, 429)
 """The statuses below 500 that the SDKs try again after."""
-KNOWS_MILLISECONDS = ("openai", "anthropic", "mistral")
+MILLISECOND_PROVIDERS = ("openai", "anthropic", "mistral")
 """Whose SDKs look for `retry-after-ms` first."""
 
 
-def with_fast_retries(error: WireError, provider: str | None) -> dict[str, str]:
+def add_fast_retry_header(error: WireError, provider: str | None) -> dict[str, str]:
     """Return the headers of an error, with `retry-after-ms` for a client that tries again, unless the project refuses.
 
     Without it a client waits as long as `Retry-After` says, or half a second and twice as long each time.
     """
-    is_retried = error.status in RETRIED or error.status >= 500
-    if not Wanted.fast_retries or provider not in KNOWS_MILLISECONDS or not is_retried:
+    is_retried = error.status in RETRIED_STATUSES or error.status >= 500
+    if not Wanted.fast_retries or provider not in MILLISECOND_PROVIDERS or not is_retried:
         return error.headers
-    seconds = seconds_to_wait(error.headers)
+    seconds = parse_retry_after(error.headers)
     if (seconds is not None and seconds <= FAST_RETRY) or "x-should-retry" in error.headers:
         return error.headers
     return {**error.headers, "retry-after-ms": f"{FAST_RETRY * 1000:g}"}
 
 
-def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
+def parse_retry_after(headers: Mapping[str, str]) -> float | None:
     """What headers say of when to try again; None where they say nothing, or a date."""
     named = {name.lower(): value for name, value in headers.items()}
     try:
@@ -97,11 +97,11 @@ class ReplyFunctionError(WireError):
     """
 
     def __init__(self, explanation: str) -> None:
-        super().__init__(400, explanation.partition("\n")[0], headers=NOT_TO_BE_RETRIED)
+        super().__init__(400, explanation.partition("\n")[0], headers=NO_RETRY_HEADERS)
         self.explanation = explanation
 
 
-class ConnectionFails(Exception):
+class ConnectionFailure(Exception):
     """There is no answer, but an error of the HTTP library.
 
     Args:
@@ -115,7 +115,7 @@ class ConnectionFails(Exception):
         self.kind = kind
 
 
-def on_the_wire(error: Exception) -> WireError | ConnectionFails:
+def to_wire_error(error: Exception) -> WireError | ConnectionFailure:
     """What a scripted exception is on the wire: as near as can be what the SDK makes that exception of.
 
     An exception of an SDK that has a response is that response. Its timeouts and connection errors, and those of
@@ -123,29 +123,29 @@ def on_the_wire(error: Exception) -> WireError | ConnectionFails:
     with `x-should-retry: false`. What the mock itself refuses, and a bug in a reply function, is a status 400, after
     which no SDK and no framework tries again.
     """
-    if isinstance(error, (WireError, ConnectionFails)):
+    if isinstance(error, (WireError, ConnectionFailure)):
         return error
     if isinstance(error, ProviderFailure):
         return WireError(error.status, error.message, headers=error.headers, body=error.body)
     if isinstance(error, LLMMockError):
-        return WireError(400, str(error), headers=NOT_TO_BE_RETRIED)
+        return WireError(400, str(error), headers=NO_RETRY_HEADERS)
     response = getattr(error, "response", None) or getattr(error, "raw_response", None)
     status = getattr(response, "status_code", None) or getattr(error, "status_code", None)
     if isinstance(status, int) and 400 <= status < 600:
         return _status_error(error, status, response)
     names = {base.__name__ for base in type(error).__mro__}
     if isinstance(error, TimeoutError) or any("Timeout" in name for name in names):
-        return ConnectionFails("timeout", str(error))
-    if names & NO_CONNECTION:
-        return ConnectionFails("connect", str(error))
-    if names & DROPPED:
-        return ConnectionFails("dropped", str(error))
+        return ConnectionFailure("timeout", str(error))
+    if names & CONNECT_ERROR_NAMES:
+        return ConnectionFailure("connect", str(error))
+    if names & DROPPED_ERROR_NAMES:
+        return ConnectionFailure("dropped", str(error))
     if named := re.match(r"Error code: ([45]\d\d) - (.*)", str(error), re.DOTALL):
         return WireError(int(named[1]), named[2])
     if bug := explain_bug(error):
         return ReplyFunctionError(bug)
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return WireError(500, said, headers=NOT_TO_BE_RETRIED)
+    return WireError(500, said, headers=NO_RETRY_HEADERS)
 
 
 def _status_error(error: Exception, status: int, response: Any) -> WireError:

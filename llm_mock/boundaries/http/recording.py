@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.behaviour.provider_errors import ReceivedError
-from llm_mock.boundaries.http.pieces import ToolCallsInPieces
-from llm_mock.boundaries.http.protocols.protocol import json_or_text
-from llm_mock.boundaries.http.protocols.responses_items import remember
-from llm_mock.boundaries.http.readers.texts import Texts
-from llm_mock.boundaries.http.routing import reader_of
+from llm_mock.boundaries.http.chunks import ToolCallCollector
+from llm_mock.boundaries.http.protocols.protocol import parse_json_or_text
+from llm_mock.boundaries.http.protocols.responses_items import store_provider_response
+from llm_mock.boundaries.http.readers.text_slots import TextSlots
+from llm_mock.boundaries.http.routing import create_reader
 from llm_mock.core.events import Wait
 from llm_mock.core.protocols import AnswerMetadata, PassthroughCall
 from llm_mock.core.tool_calls import BrokenToolCall
@@ -46,21 +46,21 @@ class WireRecording:
 
     def __init__(self, call: PassthroughCall, request: HTTPRequest, sent: WireRequest) -> None:
         self._call, self._request, self._sent = call, request, sent
-        self._reader = reader_of(request.api)
-        self._texts = Texts(self._reader)
+        self._reader = create_reader(request.api)
+        self._texts = TextSlots(self._reader)
         self._status, self._headers = 0, dict[str, str]()
         self._streamed = self._ended = False
         self._data, self._received = b"", 0
         self._events: list[Any] = []
         self._body: Any = None
-        self._calls = ToolCallsInPieces()
+        self._calls = ToolCallCollector()
         self._problem: Exception | None = None
         self._inflate: Any = None
         self.delay = Wait(0)
         """Nothing is waited for before it is sent."""
         call.hide(sent.key, *sent.secrets())
 
-    def further_headers(self) -> dict[str, str]:
+    def header_overrides(self) -> dict[str, str]:
         """The headers to send in place of the client's: it accepts no encoding that cannot be read here."""
         accepted = [part.strip() for part in self._sent.headers.get("accept-encoding", "").split(",")]
         kept = [part for part in accepted if part.partition(";")[0] in ENCODINGS]
@@ -149,7 +149,7 @@ class WireRecording:
         if self._status >= 400:
             url = f"https://{self._sent.host}{self._sent.path}"
             return ReceivedError(self._status, self._headers, text, url, self._sdk_error())
-        self._body = json_or_text(text)
+        self._body = parse_json_or_text(text)
         self._take_texts(self._body)
         return None
 
@@ -165,23 +165,23 @@ class WireRecording:
             lines = event.decode(errors="replace").splitlines()
             data = [line[5:].removeprefix(" ") for line in lines if line.startswith("data:")]
             if data:
-                body = json_or_text("\n".join(data))
+                body = parse_json_or_text("\n".join(data))
                 self._take_texts(body)
                 self._events.append(body)
 
     def _take_texts(self, body: Any) -> None:
         if self._request.api == "responses":
-            remember(self._request, body)
-        for piece in self._texts.take_out(body):
+            store_provider_response(self._request, body)
+        for piece in self._texts.extract(body):
             self._call.take(piece)
             if not isinstance(piece, str):
-                self._calls.take(piece)
+                self._calls.add(piece)
 
     def _outcome(self) -> AnswerMetadata:
         if self._problem is not None:
             raise NotRecordable(str(self._problem) or type(self._problem).__name__)
         reader = self._reader
-        calls = [BrokenToolCall(call.name, call.arguments or "{}", call.id or None) for call in self._calls.texts()]
+        calls = [BrokenToolCall(call.name, call.arguments or "{}", call.id or None) for call in self._calls.finish()]
         answered = self._status and self._status < 400
         return AnswerMetadata(
             tool_calls=calls,

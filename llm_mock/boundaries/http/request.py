@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from llm_mock.behaviour.provider_errors import StreamEnds
-from llm_mock.boundaries.http.errors import ConnectionFails, on_the_wire, seconds_to_wait, with_fast_retries
+from llm_mock.boundaries.http.errors import ConnectionFailure, add_fast_retry_header, parse_retry_after, to_wire_error
 from llm_mock.boundaries.http.wire import WireRequest
 from llm_mock.core.request import Request, described_attachments, plain
 from llm_mock.core.tokens import length_of, length_of_attachments
@@ -169,12 +169,12 @@ class HTTPRequest(Request):
             return {"cut_off": True}
         if not isinstance(error, Exception) or (begun and self.stream):
             return {}
-        wire_error = on_the_wire(error)
-        if isinstance(wire_error, ConnectionFails):
+        wire_error = to_wire_error(error)
+        if isinstance(wire_error, ConnectionFailure):
             return {}
         seconds = None
-        if seconds_to_wait(wire_error.headers) is not None:  # else nobody asks the client to wait in production
-            seconds = seconds_to_wait(with_fast_retries(wire_error, self.provider))
+        if parse_retry_after(wire_error.headers) is not None:  # else nobody asks the client to wait in production
+            seconds = parse_retry_after(add_fast_retry_header(wire_error, self.provider))
         return {"status": wire_error.status, **({} if seconds is None else {"retry_after": seconds})}
 
 
@@ -244,11 +244,11 @@ def _last_said(messages: list[Message]) -> tuple[str, list[Attachment], list[Too
     return "\n".join(texts), attachments, results
 
 
-def described_tool_result(output: Any, tool_call_id: str | None, name: str | None = None) -> Message:
+def tool_result_part(output: Any, tool_call_id: str | None, name: str | None = None) -> Message:
     """The part of a message that is the result of a tool."""
     return {"type": "tool_result", "name": name, "output": plain(output), "tool_call_id": tool_call_id}
 
 
-def described_call(name: str, arguments: Any, tool_call_id: str | None) -> Message:
+def tool_call_part(name: str, arguments: Any, tool_call_id: str | None) -> Message:
     """The part of a message that is a tool call of the model."""
     return {"type": "tool_call", "name": name, "arguments": plain(arguments), "tool_call_id": tool_call_id}

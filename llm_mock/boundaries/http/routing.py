@@ -8,12 +8,12 @@ import re
 from typing import TYPE_CHECKING, Any, cast
 
 from llm_mock.boundaries.http.error_formats import ErrorFormat, next_request_id
-from llm_mock.boundaries.http.errors import ConnectionFails, WireError, on_the_wire, with_fast_retries
+from llm_mock.boundaries.http.errors import ConnectionFailure, WireError, add_fast_retry_header, to_wire_error
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
 
 if TYPE_CHECKING:
-    from llm_mock.boundaries.http.protocols.protocol import Protocol
-    from llm_mock.boundaries.http.readers.reader import Reader
+    from llm_mock.boundaries.http.protocols.protocol import WireProtocol
+    from llm_mock.boundaries.http.readers.reader import ResponseReader
 
 CONVERSATIONS = (
     (re.compile(r"/chat/completions$"), "openai_chat"),
@@ -35,10 +35,10 @@ READERS = {
 """The modules of `readers` by the API."""
 
 
-def protocol_of(sent: WireRequest, provider: str) -> Protocol | None:
+def find_protocol(sent: WireRequest, provider: str) -> WireProtocol | None:
     """The protocol by which a request asks a model for an answer; None where it does not."""
     name = _protocol_at(sent.path, provider) if sent.method == "POST" else None
-    return None if name is None else protocol_module(name)
+    return None if name is None else load_protocol(name)
 
 
 @functools.lru_cache(maxsize=256)
@@ -49,20 +49,20 @@ def _protocol_at(path: str, provider: str) -> str | None:
     return DIALECTS.get(provider, name) if name == "openai_chat" else name
 
 
-def protocol_module(name: str) -> Protocol:
+def load_protocol(name: str) -> WireProtocol:
     """The protocol of a module of `protocols`.
 
     It is not kept: pytester, with each of its tests, drops the modules that were imported in it, and a kept one would
-    know nothing of what those imported after it remember.
+    know nothing of what those imported after it store_provider_response.
     """
     module: Any = importlib.import_module(f"{__package__}.protocols.{name}")
-    return cast("Protocol", module.PROTOCOL)
+    return cast("WireProtocol", module.PROTOCOL)
 
 
-def reader_of(api: str) -> Reader:
+def create_reader(api: str) -> ResponseReader:
     """What reads an answer of an API, which is named as `HTTPRequest.api` names it."""
     module: Any = importlib.import_module(f"{__package__}.readers.{READERS[api]}")
-    return cast("Reader", module.READER())
+    return cast("ResponseReader", module.READER())
 
 
 def error_response(errors: ErrorFormat, error: WireError) -> WireResponse:
@@ -71,14 +71,14 @@ def error_response(errors: ErrorFormat, error: WireError) -> WireResponse:
     return json_response(errors.body(error), error.status, errors.headers(error))
 
 
-def identified(response: WireResponse, errors: ErrorFormat) -> WireResponse:
+def add_request_id(response: WireResponse, errors: ErrorFormat) -> WireResponse:
     """Add the id of the request, where the provider sends one, to the headers of a response."""
     if errors.request_id_header is not None:
         response.headers.append((errors.request_id_header, next_request_id()))
     return response
 
 
-def failed(errors: ErrorFormat, error: Exception, provider: str | None = None) -> WireResponse:
+def exception_response(errors: ErrorFormat, error: Exception, provider: str | None = None) -> WireResponse:
     """Return the response that an exception is.
 
     Args:
@@ -87,10 +87,10 @@ def failed(errors: ErrorFormat, error: Exception, provider: str | None = None) -
         provider: whose API was asked for an answer; None where it was something else.
 
     Raises:
-        ConnectionFails: it is that there is none.
+        ConnectionFailure: it is that there is none.
     """
-    wire_error = on_the_wire(error)
-    if isinstance(wire_error, ConnectionFails):
+    wire_error = to_wire_error(error)
+    if isinstance(wire_error, ConnectionFailure):
         raise wire_error from None
-    wire_error.headers = with_fast_retries(wire_error, provider)
+    wire_error.headers = add_fast_retry_header(wire_error, provider)
     return error_response(errors, wire_error)

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from llm_mock.boundaries import NO_KEY
-from llm_mock.boundaries.http.answering import Asked, read, respond_async
 from llm_mock.boundaries.http.connection import Answering, Connection
 from llm_mock.boundaries.http.dialects import addressed, environment_of
-from llm_mock.boundaries.http.error_formats import format_of
-from llm_mock.boundaries.http.errors import NOT_TO_BE_RETRIED, ConnectionFails, WireError
+from llm_mock.boundaries.http.error_formats import get_error_format
+from llm_mock.boundaries.http.errors import NO_RETRY_HEADERS, ConnectionFailure, WireError
 from llm_mock.boundaries.http.forwarding import forward
 from llm_mock.boundaries.http.http1 import Head
-from llm_mock.boundaries.http.routing import error_response, failed
+from llm_mock.boundaries.http.responder import ModelRequest, parse_request, respond_async
+from llm_mock.boundaries.http.routing import error_response, exception_response
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
 from llm_mock.support.redaction import hide_carried
 from llm_mock.support.text import shorten
@@ -165,15 +165,15 @@ class MockServer:
             mock = self._mock()
             if mock is None:
                 raise WireError(503, "No test that is mocked runs at this moment, so llm_mock has no answer.")
-            asked = read(sent, provider, mock, served=True)
-            if not isinstance(asked, Asked):
+            asked = parse_request(sent, provider, mock, served=True)
+            if not isinstance(asked, ModelRequest):
                 return asked
             response = await respond_async(asked, mock)
             return response if isinstance(response, WireResponse) else await forward(sent, response)
-        except ConnectionFails:
+        except ConnectionFailure:
             raise
         except Exception as error:
-            return failed(format_of(provider), error)
+            return exception_response(get_error_format(provider), error)
 
     def _misdirected(self, host: str, provider: str) -> WireResponse:
         """Refuse a request that was meant for another host."""
@@ -183,7 +183,7 @@ class MockServer:
         )
         if (mock := self._mock()) is not None:
             mock.note_problem(message)
-        return error_response(format_of(provider), WireError(421, message, headers=NOT_TO_BE_RETRIED))
+        return error_response(get_error_format(provider), WireError(421, message, headers=NO_RETRY_HEADERS))
 
 
 def is_local(host: str) -> bool:
@@ -211,4 +211,4 @@ def _credentials(sent: WireRequest) -> Iterator[str]:
 
 def _refused(head: Head | None, error: WireError) -> WireResponse:
     provider = "openai" if head is None else addressed(head, b"")[1]
-    return error_response(format_of(provider), error)
+    return error_response(get_error_format(provider), error)

@@ -15,7 +15,7 @@ from llm_mock.boundaries.http.wire import WireRequest
 from llm_mock.errors import InvalidFile
 from llm_mock.support.yaml_files import parse, read
 
-LARGEST = 1_000_000_000
+MAX_BYTES = 1_000_000_000
 """How many bytes a cassette may have."""
 GZIP = b"\x1f\x8b"
 EVENTS = (b"data:", b"event:", b":")
@@ -34,13 +34,13 @@ class Interaction(NamedTuple):
     body: bytes
 
 
-def interactions(path: Path) -> list[Interaction]:
+def read_interactions(path: Path) -> list[Interaction]:
     """What a cassette of VCR holds, in YAML or in JSON.
 
     Raises:
         InvalidFile: it is none; the message names the line.
     """
-    text = read(path, LARGEST)
+    text = read(path, MAX_BYTES)
     data, line_of = _from_json(path, text) if text.lstrip()[:1] == "{" else _from_yaml(path, text)
     found = data.get("interactions") if isinstance(data, dict) else None
     if not isinstance(found, list):

@@ -79,7 +79,7 @@ def json_response(body: Any, status: int = 200, headers: Mapping[str, str] | Non
     return WireResponse(status, list(given.items()), content)
 
 
-def event_stream(pieces: Iterable[bytes | Wait], headers: Mapping[str, str] | None = None) -> WireResponse:
+def event_stream_response(pieces: Iterable[bytes | Wait], headers: Mapping[str, str] | None = None) -> WireResponse:
     """A response that streams server-sent events."""
     return WireResponse(200, [("content-type", "text/event-stream; charset=utf-8"), *(headers or {}).items()], pieces)
 

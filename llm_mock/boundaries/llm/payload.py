@@ -12,9 +12,9 @@ from typing import Any
 
 from llm.utils import remove_dict_none_values
 
-from llm_mock.boundaries.http.pieces import Exchange, collected
+from llm_mock.boundaries.http.chunks import ResponseContext, collect_reply
 from llm_mock.boundaries.http.request import HTTPRequest
-from llm_mock.boundaries.http.routing import protocol_module
+from llm_mock.boundaries.http.routing import load_protocol
 from llm_mock.core.answer import Answer
 
 PLUGIN = "llm.default_plugins.openai_models"
@@ -29,13 +29,13 @@ def payload(answer: Answer, response: Any) -> Any:
     if kind is None or reply.error is not None:
         return None
     record = copy.copy(answer.record)  # the protocol notes in it why the answer ended
-    exchange = Exchange(HTTPRequest(record["model_id"], [], api="chat.completions"), Answer(reply, record))
-    whole = collected(exchange)
+    exchange = ResponseContext(HTTPRequest(record["model_id"], [], api="chat.completions"), Answer(reply, record))
+    whole = collect_reply(exchange)
     if kind == "Responses":
-        body = protocol_module("openai_responses").whole(exchange, whole)
+        body = load_protocol("openai_responses").build_body(exchange, whole)
         body["created_at"] = float(body["created_at"])
     else:
-        body = protocol_module("openai_chat").whole(exchange, whole)
+        body = load_protocol("openai_chat").build_body(exchange, whole)
         body = _of_chunks(body, whole.text) if response.stream else body
     return remove_dict_none_values(body)  # type: ignore[no-untyped-call]
 

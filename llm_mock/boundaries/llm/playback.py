@@ -148,7 +148,7 @@ def _payload(answer: Answer, response: Any) -> Any:
 
 def _told_an_sdk(reply: Any) -> Any:
     """What the provider told the SDK that asked when the answer was recorded; of a stream there is no whole."""
-    from llm_mock.boundaries.http.replaying import body_of
+    from llm_mock.boundaries.http.replay import restore_body
 
-    body = body_of(reply)
+    body = restore_body(reply)
     return body if isinstance(body, dict) else None

@@ -21,7 +21,7 @@ import pytest
 
 from llm_mock import Latency, LLMMock, Reply, create_mock_get_model
 from llm_mock.boundaries.http import connection, http1
-from llm_mock.boundaries.http.answering import Asked, read, respond
+from llm_mock.boundaries.http.responder import ModelRequest, parse_request, respond
 from llm_mock.boundaries.http.server import MockServer
 from llm_mock.boundaries.http.wire import WireRequest
 from llm_mock.core.records import call_line
@@ -388,8 +388,8 @@ def test_the_last_calls_are_kept_and_all_are_counted(mock: LLMMock) -> None:
         model = ("m", "r", f"other-{number}")[number % 3]
         body = {"model": model, "messages": [{"role": "user", "content": str(number)}]}
         sent_ = WireRequest("POST", "api.openai.com", "/v1/chat/completions", "", {}, json.dumps(body).encode())
-        asked = read(sent_, "openai", mock)
-        assert isinstance(asked, Asked)
+        asked = parse_request(sent_, "openai", mock)
+        assert isinstance(asked, ModelRequest)
         respond(asked, mock)
 
     def objects() -> int:

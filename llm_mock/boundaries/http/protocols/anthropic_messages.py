@@ -6,25 +6,25 @@ from collections.abc import Iterator
 from typing import Any
 
 from llm_mock.boundaries.http.body_types import MESSAGES
+from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
 from llm_mock.boundaries.http.error_formats import ANTHROPIC
 from llm_mock.boundaries.http.errors import WireError
-from llm_mock.boundaries.http.pieces import Exchange, Whole
 from llm_mock.boundaries.http.protocols.protocol import (
+    add_schema_title,
     attachment_part,
-    checked,
-    from_base64,
-    from_url,
-    json_or_text,
-    rest,
+    base64_part,
+    extract_options,
+    parse_json_or_text,
     text_part,
-    titled,
+    url_part,
+    validate_body,
 )
 from llm_mock.boundaries.http.request import (
     HTTPRequest,
     Message,
     Tool,
-    described_call,
-    described_tool_result,
+    tool_call_part,
+    tool_result_part,
 )
 from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
 from llm_mock.core.events import Event, Wait
@@ -44,9 +44,9 @@ class AnthropicMessages:
 
     errors = ANTHROPIC
 
-    def read(self, sent: WireRequest) -> HTTPRequest:
+    def parse_request(self, sent: WireRequest) -> HTTPRequest:
         """What is asked."""
-        body = checked(sent.json(), MESSAGES, self.errors, "model", "messages")
+        body = validate_body(sent.json(), MESSAGES, self.errors, "model", "messages")
         said: list[dict[str, Any]] = body["messages"]
         if not said:
             raise WireError(400, "messages: at least one message is required")
@@ -61,14 +61,14 @@ class AnthropicMessages:
                 if tool.get("input_schema") is not None  # others are run by the provider itself
             ],
             schema=_schema(body),
-            options=rest(body, *KNOWN),
+            options=extract_options(body, *KNOWN),
             stream=bool(body.get("stream")),
             tool_choice=_choice(body.get("tool_choice")),
             sent=sent,
             body=body,
         )
 
-    def whole(self, exchange: Exchange, whole: Whole) -> dict[str, Any]:
+    def build_body(self, context: ResponseContext, whole: CompleteReply) -> dict[str, Any]:
         """The body of an answer in one piece."""
         content: list[dict[str, Any]] = []
         if whole.reasoning:
@@ -76,21 +76,21 @@ class AnthropicMessages:
         if whole.text or not whole.tool_calls:
             content.append({"type": "text", "text": whole.text})
         for call in whole.tool_calls:
-            given = json_or_text(call.arguments)
+            given = parse_json_or_text(call.arguments)
             arguments = given if isinstance(given, dict) else {"_raw": call.arguments}
             content.append({"type": "tool_use", "id": _tool_use_id(call.id), "name": call.name, "input": arguments})
-        ending = {"stop_reason": _stop_reason(exchange), "stop_sequence": None}
-        return {**_head(exchange), "content": content, **ending, "usage": _usage(exchange)}
+        ending = {"stop_reason": _stop_reason(context), "stop_sequence": None}
+        return {**_head(context), "content": content, **ending, "usage": _usage(context)}
 
-    def stream(self, exchange: Exchange) -> Iterator[bytes | Wait]:
+    def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """The body of a streamed answer."""
-        started = {**_usage(exchange), "output_tokens": 1}
-        begun = {**_head(exchange), "content": [], "stop_reason": None, "stop_sequence": None, "usage": started}
+        started = {**_usage(context), "output_tokens": 1}
+        begun = {**_head(context), "content": [], "stop_reason": None, "stop_sequence": None, "usage": started}
         yield _event("message_start", message=begun)
         yield PING
         index = -1
         block: tuple[str, Any] | None = None
-        for piece in exchange.pieces(stream=True):
+        for piece in context.chunks(stream=True):
             if isinstance(piece, Wait):
                 yield piece
                 continue
@@ -108,15 +108,15 @@ class AnthropicMessages:
             index, block = 0, ("text", None)
             yield _event("content_block_start", index=0, content_block={"type": "text", "text": ""})
         yield from _closing(index, block[0])
-        delta = {"stop_reason": _stop_reason(exchange), "stop_sequence": None}
-        yield _event("message_delta", delta=delta, usage={"output_tokens": exchange.output_tokens})
+        delta = {"stop_reason": _stop_reason(context), "stop_sequence": None}
+        yield _event("message_delta", delta=delta, usage={"output_tokens": context.output_tokens})
         yield MESSAGE_STOP
 
-    def unknown_model(self, model_id: str) -> WireError:
+    def unknown_model_error(self, model_id: str) -> WireError:
         """What is answered where there is no such model."""
         return WireError(404, f"model: {model_id}")
 
-    def error_event(self, error: WireError, number: int) -> bytes:
+    def encode_error_event(self, error: WireError, number: int) -> bytes:
         """An error within a stream."""
         return server_sent_event(self.errors.body(error), "error")
 
@@ -124,19 +124,19 @@ class AnthropicMessages:
 PROTOCOL = AnthropicMessages()
 
 
-def _head(exchange: Exchange) -> dict[str, Any]:
-    return {"id": f"msg_mock_{exchange.number}", "type": "message", "role": "assistant", "model": exchange.model}
+def _head(context: ResponseContext) -> dict[str, Any]:
+    return {"id": f"msg_mock_{context.number}", "type": "message", "role": "assistant", "model": context.model}
 
 
-def _usage(exchange: Exchange) -> dict[str, Any]:
-    details = exchange.answer.reply.usage_details() or {}
+def _usage(context: ResponseContext) -> dict[str, Any]:
+    details = context.answer.reply.usage_details() or {}
     cached = {name: details.get(name, 0) for name in ("cache_creation_input_tokens", "cache_read_input_tokens")}
-    counted = {"input_tokens": exchange.input_tokens, "output_tokens": exchange.output_tokens}
+    counted = {"input_tokens": context.input_tokens, "output_tokens": context.output_tokens}
     return {**counted, **cached, "service_tier": "standard"}
 
 
-def _stop_reason(exchange: Exchange) -> str:
-    reason = exchange.finish_reason()
+def _stop_reason(context: ResponseContext) -> str:
+    reason = context.finish_reason()
     return STOP_REASONS.get(reason, reason)
 
 
@@ -201,11 +201,11 @@ def _parts(part: dict[str, Any]) -> Iterator[Message]:
     elif kind in ("image", "document"):
         yield from _source(part.get("source") or {})
     elif kind == "tool_use":
-        yield described_call(str(part.get("name")), part.get("input"), part.get("id"))
+        yield tool_call_part(str(part.get("name")), part.get("input"), part.get("id"))
     elif kind == "tool_result":
         inner = _content(part.get("content"))
         text = "\n".join(given["text"] for given in inner if given["type"] == "text")
-        yield described_tool_result(text, part.get("tool_use_id"))
+        yield tool_result_part(text, part.get("tool_use_id"))
         yield from (given for given in inner if given["type"] == "attachment")
 
 
@@ -215,17 +215,17 @@ def _source(source: dict[str, Any]) -> Iterator[Message]:
     if kind == "content":
         yield from _content(source.get("content"))
     elif kind == "base64":
-        yield from_base64(str(source.get("data") or ""), media_type)
+        yield base64_part(str(source.get("data") or ""), media_type)
     elif kind == "text":
         yield attachment_part(media_type or "text/plain", None, str(source.get("data") or "").encode())
     else:
-        yield from_url(str(source.get("url") or source.get("file_id") or ""), media_type)
+        yield url_part(str(source.get("url") or source.get("file_id") or ""), media_type)
 
 
 def _schema(body: dict[str, Any]) -> dict[str, Any] | None:
     config = body.get("output_config")
     asked = (config.get("format") if isinstance(config, dict) else None) or body.get("output_format")
-    return titled(asked.get("schema"), asked.get("name")) if isinstance(asked, dict) else None
+    return add_schema_title(asked.get("schema"), asked.get("name")) if isinstance(asked, dict) else None
 
 
 def _choice(choice: Any) -> str | None:

@@ -9,24 +9,24 @@ from collections.abc import Iterator
 from typing import Any
 
 from llm_mock.boundaries.http.body_types import GEMINI
+from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext, ToolCallCollector
 from llm_mock.boundaries.http.error_formats import GOOGLE
 from llm_mock.boundaries.http.errors import WireError
-from llm_mock.boundaries.http.pieces import Exchange, ToolCallsInPieces, Whole
 from llm_mock.boundaries.http.protocols.protocol import (
-    checked,
-    from_base64,
-    from_url,
-    json_or_text,
-    rest,
+    add_schema_title,
+    base64_part,
+    extract_options,
+    parse_json_or_text,
     text_part,
-    titled,
+    url_part,
+    validate_body,
 )
 from llm_mock.boundaries.http.request import (
     HTTPRequest,
     Message,
     Tool,
-    described_call,
-    described_tool_result,
+    tool_call_part,
+    tool_result_part,
 )
 from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
 from llm_mock.core.events import Wait
@@ -44,9 +44,9 @@ class Gemini:
 
     errors = GOOGLE
 
-    def read(self, sent: WireRequest) -> HTTPRequest:
+    def parse_request(self, sent: WireRequest) -> HTTPRequest:
         """What is asked."""
-        body = checked(camel_case(sent.json()), GEMINI, self.errors, "contents")
+        body = validate_body(camel_case(sent.json()), GEMINI, self.errors, "contents")
         model, _, method = sent.path.rpartition("/")[2].partition(":")
         config = body.get("generationConfig") or {}
         declared = [
@@ -59,15 +59,15 @@ class Gemini:
             api="generate_content",
             system="\n".join(part["text"] for part in _parts(body.get("systemInstruction")) if part["type"] == "text"),
             tools=[_tool(declaration) for declaration in declared],
-            schema=titled(schema, None),
-            options=rest(config, "responseSchema", "responseJsonSchema"),
+            schema=add_schema_title(schema, None),
+            options=extract_options(config, "responseSchema", "responseJsonSchema"),
             stream=method == "streamGenerateContent",
             tool_choice=_choice(body.get("toolConfig")),
             sent=sent,
             body=body,
         )
 
-    def whole(self, exchange: Exchange, whole: Whole) -> dict[str, Any]:
+    def build_body(self, context: ResponseContext, whole: CompleteReply) -> dict[str, Any]:
         """The body of an answer in one piece."""
         parts: list[dict[str, Any]] = []
         if whole.reasoning:
@@ -75,31 +75,31 @@ class Gemini:
         if whole.text or not whole.tool_calls:
             parts.append({"text": whole.text})
         parts += [_function_call(*call) for call in whole.tool_calls]
-        return _response(exchange, parts, ended=True)
+        return _response(context, parts, ended=True)
 
-    def stream(self, exchange: Exchange) -> Iterator[bytes | Wait]:
+    def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """The body of a streamed answer: each piece a response of its own, a tool call whole."""
-        calls = ToolCallsInPieces()
-        for piece in exchange.pieces(stream=True):
+        calls = ToolCallCollector()
+        for piece in context.chunks(stream=True):
             if isinstance(piece, Wait):
                 yield piece
             elif isinstance(piece, str):
-                yield server_sent_event(_response(exchange, [{"text": piece}]))
+                yield server_sent_event(_response(context, [{"text": piece}]))
             elif piece.type == "reasoning":
-                yield server_sent_event(_response(exchange, [{"text": piece.chunk, "thought": True}]))
+                yield server_sent_event(_response(context, [{"text": piece.chunk, "thought": True}]))
             else:
-                calls.take(piece)
-        parts = [_function_call(*call) for call in calls.texts()]
-        yield server_sent_event(_response(exchange, parts or [{"text": ""}], ended=True))
+                calls.add(piece)
+        parts = [_function_call(*call) for call in calls.finish()]
+        yield server_sent_event(_response(context, parts or [{"text": ""}], ended=True))
 
-    def unknown_model(self, model_id: str) -> WireError:
+    def unknown_model_error(self, model_id: str) -> WireError:
         """What is answered where there is no such model."""
         message = f"models/{model_id} is not found for API version v1beta, or is not supported for generateContent. "
         return WireError(
             404, f"{message}Call ListModels to see the list of available models and their supported methods."
         )
 
-    def error_event(self, error: WireError, number: int) -> bytes:
+    def encode_error_event(self, error: WireError, number: int) -> bytes:
         """An error within a stream."""
         return server_sent_event(self.errors.body(error))
 
@@ -142,25 +142,25 @@ def json_schema(schema: Any) -> Any:
     return made
 
 
-def _response(exchange: Exchange, parts: list[dict[str, Any]], ended: bool = False) -> dict[str, Any]:
+def _response(context: ResponseContext, parts: list[dict[str, Any]], ended: bool = False) -> dict[str, Any]:
     candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}
     response: dict[str, Any] = {"candidates": [candidate]}
     if ended:
-        reason = exchange.finish_reason()
+        reason = context.finish_reason()
         candidate["finishReason"] = FINISH_REASONS.get(reason, reason)
-    response["usageMetadata"] = _usage(exchange) if ended else {"promptTokenCount": exchange.input_tokens}
-    return {**response, "modelVersion": exchange.model, "responseId": f"mock-{exchange.number}"}
+    response["usageMetadata"] = _usage(context) if ended else {"promptTokenCount": context.input_tokens}
+    return {**response, "modelVersion": context.model, "responseId": f"mock-{context.number}"}
 
 
-def _usage(exchange: Exchange) -> dict[str, int]:
-    asked, answered = exchange.input_tokens, exchange.output_tokens
-    details = exchange.answer.reply.usage_details() or {}
+def _usage(context: ResponseContext) -> dict[str, int]:
+    asked, answered = context.input_tokens, context.output_tokens
+    details = context.answer.reply.usage_details() or {}
     counted = {"promptTokenCount": asked, "candidatesTokenCount": answered, "totalTokenCount": asked + answered}
     return {**counted, **{name: details[name] for name in ("thoughtsTokenCount",) if name in details}}
 
 
 def _function_call(call_id: str, name: str, arguments: str) -> dict[str, Any]:
-    given = json_or_text(arguments)
+    given = parse_json_or_text(arguments)
     args = given if isinstance(given, dict) else {"_raw": arguments}
     return {"functionCall": {"id": call_id, "name": name, "args": args}}
 
@@ -189,13 +189,13 @@ def _part(part: dict[str, Any]) -> Message | None:
     if isinstance(text := part.get("text"), str):
         return {"type": "reasoning", "text": text} if part.get("thought") else text_part(text)
     if call := part.get("functionCall"):
-        return described_call(str(call.get("name")), call.get("args") or {}, call.get("id"))
+        return tool_call_part(str(call.get("name")), call.get("args") or {}, call.get("id"))
     if result := part.get("functionResponse"):
-        return described_tool_result(_output(result.get("response")), result.get("id"), result.get("name"))
+        return tool_result_part(_output(result.get("response")), result.get("id"), result.get("name"))
     if data := part.get("inlineData"):
-        return from_base64(str(data.get("data") or ""), data.get("mimeType"))
+        return base64_part(str(data.get("data") or ""), data.get("mimeType"))
     if file := part.get("fileData"):
-        return from_url(str(file.get("fileUri") or ""), file.get("mimeType"))
+        return url_part(str(file.get("fileUri") or ""), file.get("mimeType"))
     return None
 
 

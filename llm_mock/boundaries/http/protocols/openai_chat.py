@@ -9,26 +9,26 @@ from collections.abc import Iterator
 from typing import Any
 
 from llm_mock.boundaries.http.body_types import CHAT
+from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext, ToolCallText
 from llm_mock.boundaries.http.error_formats import OPENAI, ErrorFormat
 from llm_mock.boundaries.http.errors import WireError
-from llm_mock.boundaries.http.pieces import Exchange, ToolCallText, Whole
 from llm_mock.boundaries.http.protocols.protocol import (
+    add_schema_title,
     attachment_part,
-    checked,
-    from_base64,
-    from_url,
-    json_or_text,
-    parts_of,
-    rest,
+    base64_part,
+    extract_options,
+    parse_json_or_text,
+    parse_parts,
     text_part,
-    titled,
+    url_part,
+    validate_body,
 )
 from llm_mock.boundaries.http.request import (
     HTTPRequest,
     Message,
     Tool,
-    described_call,
-    described_tool_result,
+    tool_call_part,
+    tool_result_part,
 )
 from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
 from llm_mock.core.events import Wait
@@ -49,14 +49,14 @@ class OpenAIChat:
     reasoning = "reasoning_content"
     """The name under which reasoning comes. OpenAI has none; most others who speak its protocol have this."""
 
-    def head(self, exchange: Exchange, kind: str) -> dict[str, Any]:
+    def head(self, context: ResponseContext, kind: str) -> dict[str, Any]:
         """What every body of an answer begins with."""
-        number = f"chatcmpl-mock-{exchange.number}"
-        return {"id": number, "object": kind, "created": exchange.created, "model": exchange.model}
+        number = f"chatcmpl-mock-{context.number}"
+        return {"id": number, "object": kind, "created": context.created, "model": context.model}
 
-    def read(self, sent: WireRequest) -> HTTPRequest:
+    def parse_request(self, sent: WireRequest) -> HTTPRequest:
         """What is asked."""
-        body = checked(sent.json(), CHAT, self.errors, "model", "messages")
+        body = validate_body(sent.json(), CHAT, self.errors, "model", "messages")
         said: list[dict[str, Any]] = body["messages"]
         if not said:
             raise WireError(400, "Invalid 'messages': empty array. Expected an array with minimum length 1.")
@@ -69,14 +69,14 @@ class OpenAIChat:
             system="\n".join(system),
             tools=[tool for offered in _offered(body) if (tool := _tool(offered))],
             schema=_schema(body.get("response_format")),
-            options=rest(body, *known, "stream_options"),
+            options=extract_options(body, *known, "stream_options"),
             stream=bool(body.get("stream")),
             tool_choice=_choice(body.get("tool_choice") or body.get("function_call")),
             sent=sent,
             body=body,
         )
 
-    def whole(self, exchange: Exchange, whole: Whole) -> dict[str, Any]:
+    def build_body(self, context: ResponseContext, whole: CompleteReply) -> dict[str, Any]:
         """The body of an answer in one piece."""
         message: dict[str, Any] = {"role": "assistant", "content": whole.text or None, "refusal": None}
         message["annotations"] = []
@@ -86,18 +86,18 @@ class OpenAIChat:
             message["tool_calls"] = [_tool_call(call) for call in whole.tool_calls]
         if whole.reasoning:
             message[self.reasoning] = whole.reasoning
-        count = exchange.request.options.get("n")
+        count = context.request.options.get("n")
         choices = [
-            {"index": index, "message": message, "logprobs": None, "finish_reason": _finish_reason(exchange)}
+            {"index": index, "message": message, "logprobs": None, "finish_reason": _finish_reason(context)}
             for index in range(count if isinstance(count, int) and count > 0 else 1)
         ]
-        head = {**self.head(exchange, "chat.completion"), "choices": choices}
-        return {**head, "usage": usage_of(exchange), "service_tier": "default", "system_fingerprint": None}
+        head = {**self.head(context, "chat.completion"), "choices": choices}
+        return {**head, "usage": build_usage(context), "service_tier": "default", "system_fingerprint": None}
 
-    def stream(self, exchange: Exchange) -> Iterator[bytes | Wait]:
+    def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """The body of a streamed answer."""
-        head = {**self.head(exchange, "chat.completion.chunk"), "service_tier": "default", "system_fingerprint": None}
-        options = exchange.request.body.get("stream_options")
+        head = {**self.head(context, "chat.completion.chunk"), "service_tier": "default", "system_fingerprint": None}
+        options = context.request.body.get("stream_options")
         with_usage = isinstance(options, dict) and bool(options.get("include_usage"))
         usage = {"usage": None} if with_usage else {}
 
@@ -107,7 +107,7 @@ class OpenAIChat:
 
         yield chunk({"role": "assistant", "content": "", "refusal": None})
         positions: dict[str, int] = {}
-        for piece in exchange.pieces(stream=True):
+        for piece in context.chunks(stream=True):
             if isinstance(piece, Wait):
                 yield piece
             elif isinstance(piece, str):
@@ -122,17 +122,17 @@ class OpenAIChat:
                     called = {"index": position, "id": call_id, "type": "function"}
                     called["function"] = {"name": piece.chunk, "arguments": ""}
                 yield chunk({"tool_calls": [called]})
-        yield chunk({}, _finish_reason(exchange))
+        yield chunk({}, _finish_reason(context))
         if with_usage:
-            yield server_sent_event({**head, "choices": [], "usage": usage_of(exchange)})
+            yield server_sent_event({**head, "choices": [], "usage": build_usage(context)})
         yield server_sent_event("[DONE]")
 
-    def unknown_model(self, model_id: str) -> WireError:
+    def unknown_model_error(self, model_id: str) -> WireError:
         """What is answered where there is no such model."""
         message = f"The model `{model_id}` does not exist or you do not have access to it."
         return WireError(404, message, code="model_not_found")
 
-    def error_event(self, error: WireError, number: int) -> bytes:
+    def encode_error_event(self, error: WireError, number: int) -> bytes:
         """An error within a stream."""
         return server_sent_event(self.errors.body(error))
 
@@ -140,10 +140,10 @@ class OpenAIChat:
 PROTOCOL = OpenAIChat()
 
 
-def usage_of(exchange: Exchange) -> dict[str, Any]:
+def build_usage(context: ResponseContext) -> dict[str, Any]:
     """The tokens of a call as Chat Completions has them."""
-    details = exchange.answer.reply.usage_details() or {}
-    asked, answered = exchange.input_tokens, exchange.output_tokens
+    details = context.answer.reply.usage_details() or {}
+    asked, answered = context.input_tokens, context.output_tokens
     return {
         "prompt_tokens": asked,
         "completion_tokens": answered,
@@ -153,8 +153,8 @@ def usage_of(exchange: Exchange) -> dict[str, Any]:
     }
 
 
-def _finish_reason(exchange: Exchange) -> str:
-    return exchange.finish_reason()
+def _finish_reason(context: ResponseContext) -> str:
+    return context.finish_reason()
 
 
 def _tool_call(call: ToolCallText) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def _tool_call(call: ToolCallText) -> dict[str, Any]:
 
 
 def _text(message: dict[str, Any]) -> str:
-    return "\n".join(part["text"] for part in parts_of(message.get("content"), _part) if part["type"] == "text")
+    return "\n".join(part["text"] for part in parse_parts(message.get("content"), _part) if part["type"] == "text")
 
 
 def _part(part: dict[str, Any]) -> Message | None:
@@ -171,7 +171,7 @@ def _part(part: dict[str, Any]) -> Message | None:
     if kind in ("text", "refusal"):
         return text_part(str(part.get(kind) or ""))
     if kind in ("image_url", "document_url"):
-        return from_url(_named_url(part.get(kind)))
+        return url_part(_named_url(part.get(kind)))
     if kind == "input_audio":
         return _audio(part.get("input_audio"))
     if kind == "file":
@@ -188,29 +188,31 @@ def _named_url(value: Any) -> str:
 def _audio(audio: Any) -> Message:
     """Parse audio: OpenAI has `{"data", "format"}`, Mistral also takes a URL or bare base64."""
     if isinstance(audio, str):
-        return from_url(audio) if ":" in audio else from_base64(audio, None)
+        return url_part(audio) if ":" in audio else base64_part(audio, None)
     given = audio or {}
-    return from_base64(str(given.get("data") or ""), f"audio/{given.get('format')}")
+    return base64_part(str(given.get("data") or ""), f"audio/{given.get('format')}")
 
 
 def _file(file: dict[str, Any]) -> Message:
     """Parse a file: its data, or the id of one that was uploaded before."""
     if data := file.get("file_data"):
-        return from_url(str(data), "application/pdf")
+        return url_part(str(data), "application/pdf")
     return attachment_part(None, str(file.get("file_id") or ""))
 
 
 def _message(message: dict[str, Any]) -> Message:
     role = message.get("role")
     if role in ("tool", "function"):
-        part = described_tool_result(_text(message), message.get("tool_call_id"), message.get("name"))
+        part = tool_result_part(_text(message), message.get("tool_call_id"), message.get("name"))
         return {"role": "tool", "parts": [part]}
-    parts = parts_of(message.get("content"), _part)
+    parts = parse_parts(message.get("content"), _part)
     if reasoning := message.get("reasoning_content") or message.get("reasoning"):
         parts.insert(0, {"type": "reasoning", "text": str(reasoning)})
     for call in message.get("tool_calls") or ():
         function = call.get("function") or {}
-        parts.append(described_call(str(function.get("name")), json_or_text(function.get("arguments")), call.get("id")))
+        parts.append(
+            tool_call_part(str(function.get("name")), parse_json_or_text(function.get("arguments")), call.get("id"))
+        )
     return {"role": str(role), "parts": parts}
 
 
@@ -231,7 +233,7 @@ def _tool(tool: dict[str, Any]) -> Tool | None:
 
 def _schema(response_format: Any) -> dict[str, Any] | None:
     asked = response_format.get("json_schema") if isinstance(response_format, dict) else None
-    return titled(asked.get("schema"), asked.get("name")) if isinstance(asked, dict) else None
+    return add_schema_title(asked.get("schema"), asked.get("name")) if isinstance(asked, dict) else None
 
 
 def _choice(choice: Any) -> str | None:

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from llm_mock.boundaries.http.body_types import RESPONSES
+from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
 from llm_mock.boundaries.http.error_formats import OPENAI
 from llm_mock.boundaries.http.errors import WireError
-from llm_mock.boundaries.http.pieces import Exchange, Whole
-from llm_mock.boundaries.http.protocols.protocol import checked, rest, titled
+from llm_mock.boundaries.http.protocols.protocol import add_schema_title, extract_options, validate_body
 from llm_mock.boundaries.http.protocols.responses_items import (
-    earlier_messages,
-    ended_response,
+    finish_response,
     function_call_item,
-    item_text,
+    get_item_text,
+    load_conversation,
     message_item,
-    read_items,
+    parse_items,
     reasoning_item,
 )
 from llm_mock.boundaries.http.protocols.responses_stream import ResponsesStream
@@ -33,9 +33,9 @@ class OpenAIResponses:
 
     errors = OPENAI
 
-    def read(self, sent: WireRequest) -> HTTPRequest:
+    def parse_request(self, sent: WireRequest) -> HTTPRequest:
         """What is asked."""
-        body = checked(sent.json(), RESPONSES, self.errors, "model", "input")
+        body = validate_body(sent.json(), RESPONSES, self.errors, "model", "input")
         given = body["input"]
         known = [{"role": "user", "content": given}] if isinstance(given, str) else given
         said = [item for item in known if item.get("role") in ("system", "developer")]
@@ -44,49 +44,49 @@ class OpenAIResponses:
         asked = config.get("format") if isinstance(config, dict) else None
         return HTTPRequest(
             body["model"],
-            [*earlier_messages(body.get("previous_response_id")), *read_items([i for i in known if i not in said])],
+            [*load_conversation(body.get("previous_response_id")), *parse_items([i for i in known if i not in said])],
             api="responses",
-            system="\n".join(system + [item_text(item) for item in said]),
+            system="\n".join(system + [get_item_text(item) for item in said]),
             tools=[
                 Tool(str(tool["name"]), tool.get("description"), tool.get("parameters"))
                 for tool in body.get("tools") or ()
                 if isinstance(tool, dict) and tool.get("type") in ("function", "custom") and tool.get("name")
             ],
-            schema=titled(asked.get("schema"), asked.get("name")) if isinstance(asked, dict) else None,
-            options=rest(body, *KNOWN),
+            schema=add_schema_title(asked.get("schema"), asked.get("name")) if isinstance(asked, dict) else None,
+            options=extract_options(body, *KNOWN),
             stream=bool(body.get("stream")),
             tool_choice=_choice(body.get("tool_choice")),
             sent=sent,
             body=body,
         )
 
-    def whole(self, exchange: Exchange, whole: Whole) -> dict[str, Any]:
+    def build_body(self, context: ResponseContext, whole: CompleteReply) -> dict[str, Any]:
         """The body of an answer in one piece."""
         output: list[dict[str, Any]] = []
         if whole.reasoning:
-            output.append(reasoning_item(exchange, whole.reasoning))
+            output.append(reasoning_item(context, whole.reasoning))
         if whole.text or not whole.tool_calls:
-            output.append(message_item(exchange, whole.text))
+            output.append(message_item(context, whole.text))
         output += [function_call_item(call) for call in whole.tool_calls]
-        return ended_response(exchange, output)
+        return finish_response(context, output)
 
-    def stream(self, exchange: Exchange) -> Iterator[bytes | Wait]:
+    def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """The body of a streamed answer."""
         numbers = itertools.count()
-        for event in ResponsesStream(exchange).events():
+        for event in ResponsesStream(context).events():
             if isinstance(event, Wait):
                 yield event
             else:
                 kind, fields = event
                 yield server_sent_event({"type": kind, "sequence_number": next(numbers), **fields}, kind)
 
-    def unknown_model(self, model_id: str) -> WireError:
+    def unknown_model_error(self, model_id: str) -> WireError:
         """What is answered where there is no such model: not what Chat Completions answers."""
         message = f"The requested model '{model_id}' does not exist."
         said = {"message": message, "type": "invalid_request_error", "param": "model", "code": "model_not_found"}
         return WireError(400, message, body={"error": said})
 
-    def error_event(self, error: WireError, number: int) -> bytes:
+    def encode_error_event(self, error: WireError, number: int) -> bytes:
         """An error within a stream; not as the reference has it, but with an `error`, as it is sent."""
         return server_sent_event({"type": "error", **self.errors.body(error), "sequence_number": number}, "error")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from llm_mock.boundaries.http.chunks import ResponseContext
 from llm_mock.boundaries.http.errors import WireError
-from llm_mock.boundaries.http.pieces import Exchange
 from llm_mock.boundaries.http.protocols.openai_chat import OpenAIChat
 
 
@@ -14,11 +14,11 @@ class OpenRouterChat(OpenAIChat):
 
     reasoning = "reasoning"
 
-    def head(self, exchange: Exchange, kind: str) -> dict[str, Any]:
+    def head(self, context: ResponseContext, kind: str) -> dict[str, Any]:
         """What every body of an answer begins with."""
-        return {**super().head(exchange, kind), "provider": "llm-mock"}
+        return {**super().head(context, kind), "provider": "llm-mock"}
 
-    def unknown_model(self, model_id: str) -> WireError:
+    def unknown_model_error(self, model_id: str) -> WireError:
         """What is answered where there is no such model."""
         message = f"{model_id} is not a valid model ID"
         return WireError(400, message, body={"error": {"message": message, "code": 400}})

@@ -6,41 +6,40 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
-from typing import Protocol as TypingProtocol
+from typing import Any, Protocol
 
 from llm_mock.boundaries.http.body_types import Shape, find_mismatch
+from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
 from llm_mock.boundaries.http.error_formats import ErrorFormat
 from llm_mock.boundaries.http.errors import WireError
-from llm_mock.boundaries.http.pieces import Exchange, Whole
 from llm_mock.boundaries.http.request import Attachment, HTTPRequest, Message
 from llm_mock.boundaries.http.wire import WireRequest
 from llm_mock.core.events import Wait
 
 
-class Protocol(TypingProtocol):
+class WireProtocol(Protocol):
     """One API of the providers. A module of this package has an instance of it named `PROTOCOL`."""
 
     errors: ErrorFormat
     """How the provider tells what went wrong."""
 
-    def read(self, sent: WireRequest) -> HTTPRequest:
+    def parse_request(self, sent: WireRequest) -> HTTPRequest:
         """What is asked.
 
         Raises:
             WireError: the body is not one of this API.
         """
 
-    def whole(self, exchange: Exchange, whole: Whole) -> Any:
+    def build_body(self, context: ResponseContext, whole: CompleteReply) -> Any:
         """The body of an answer in one piece, as JSON values."""
 
-    def stream(self, exchange: Exchange) -> Iterator[bytes | Wait]:
+    def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """The body of a streamed answer. Raises the error of the reply where it comes."""
 
-    def unknown_model(self, model_id: str) -> WireError:
+    def unknown_model_error(self, model_id: str) -> WireError:
         """What is answered where there is no such model."""
 
-    def error_event(self, error: WireError, number: int) -> bytes:
+    def encode_error_event(self, error: WireError, number: int) -> bytes:
         """An error within a stream, behind so many events."""
 
 
@@ -49,7 +48,7 @@ def text_part(text: str) -> Message:
     return {"type": "text", "text": text}
 
 
-def parts_of(content: Any, read: Callable[[dict[str, Any]], Message | None]) -> list[Message]:
+def parse_parts(content: Any, read: Callable[[dict[str, Any]], Message | None]) -> list[Message]:
     """The parts of a message's content, which is a text or a list; what `read` does not know is left out."""
     if isinstance(content, str):
         return [text_part(content)] if content else []
@@ -61,15 +60,15 @@ def attachment_part(type: str | None, url: str | None = None, content: bytes | N
     return {"type": "attachment", "attachment": Attachment(type, url, content)}
 
 
-def from_url(url: str, type: str | None = None) -> Message:
+def url_part(url: str, type: str | None = None) -> Message:
     """The part for a URL; one that holds its data (`data:image/png;base64,…`) is read."""
     if not url.startswith("data:"):
         return attachment_part(type, url)
     head, _, data = url[5:].partition(",")
-    return from_base64(data, head.split(";")[0] or type)
+    return base64_part(data, head.split(";")[0] or type)
 
 
-def from_base64(data: str, type: str | None) -> Message:
+def base64_part(data: str, type: str | None) -> Message:
     """The part for data in base64, in either alphabet.
 
     Raises:
@@ -82,7 +81,7 @@ def from_base64(data: str, type: str | None) -> Message:
     return attachment_part(type, None, content)
 
 
-def checked(body: dict[str, Any], shape: Shape, errors: ErrorFormat, *required: str) -> dict[str, Any]:
+def validate_body(body: dict[str, Any], shape: Shape, errors: ErrorFormat, *required: str) -> dict[str, Any]:
     """Return a body whose values have the types that the API wants, and which has the fields that are required.
 
     Raises:
@@ -93,16 +92,16 @@ def checked(body: dict[str, Any], shape: Shape, errors: ErrorFormat, *required: 
         raise errors.invalid_type(mismatch)
     for name in required:
         if body.get(name) is None:
-            raise errors.missing(name)
+            raise errors.missing_field(name)
     return body
 
 
-def rest(body: dict[str, Any], *known: str) -> dict[str, Any]:
+def extract_options(body: dict[str, Any], *known: str) -> dict[str, Any]:
     """The fields of a body that are options: all but those named, and those that say nothing."""
     return {name: value for name, value in body.items() if name not in known and value is not None}
 
 
-def json_or_text(text: Any) -> Any:
+def parse_json_or_text(text: Any) -> Any:
     """The JSON value that a text is; a text that is none stays one."""
     try:
         return json.loads(text)
@@ -110,6 +109,6 @@ def json_or_text(text: Any) -> Any:
         return text
 
 
-def titled(schema: Any, name: Any) -> dict[str, Any] | None:
+def add_schema_title(schema: Any, name: Any) -> dict[str, Any] | None:
     """A schema with a title, by which replies name it: its own, or the name that the request gives it."""
     return ({"title": name, **schema} if name else schema) if isinstance(schema, dict) else None

@@ -7,10 +7,16 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
+from llm_mock.boundaries.http.chunks import ResponseContext, ToolCallText
 from llm_mock.boundaries.http.errors import WireError
-from llm_mock.boundaries.http.pieces import Exchange, ToolCallText
-from llm_mock.boundaries.http.protocols.protocol import from_base64, from_url, json_or_text, parts_of, text_part
-from llm_mock.boundaries.http.request import HTTPRequest, Message, described_call, described_tool_result
+from llm_mock.boundaries.http.protocols.protocol import (
+    base64_part,
+    parse_json_or_text,
+    parse_parts,
+    text_part,
+    url_part,
+)
+from llm_mock.boundaries.http.request import HTTPRequest, Message, tool_call_part, tool_result_part
 from llm_mock.core.context import current_mock
 
 INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
@@ -22,7 +28,7 @@ _stored = weakref.WeakKeyDictionary()
 """Of each mock: the conversation before each response, and its output, for `previous_response_id`."""
 
 
-def earlier_messages(response_id: Any) -> list[Message]:
+def load_conversation(response_id: Any) -> list[Message]:
     """The conversation up to a response.
 
     Raises:
@@ -35,12 +41,12 @@ def earlier_messages(response_id: Any) -> list[Message]:
         message = f"Previous response with id '{response_id}' not found."
         raise WireError(400, message, code="previous_response_not_found")
     messages, output = kept
-    return [*messages, *read_items(output)]
+    return [*messages, *parse_items(output)]
 
 
-def keep(exchange: Exchange, output: list[dict[str, Any]]) -> None:
+def store_response(context: ResponseContext, output: list[dict[str, Any]]) -> None:
     """Keep the conversation up to a response."""
-    _store(response_id(exchange), exchange.request.conversation(), output)
+    _store(response_id(context), context.request.conversation(), output)
 
 
 def _store(response: str, conversation: list[Message], output: list[dict[str, Any]]) -> None:
@@ -52,7 +58,7 @@ def _store(response: str, conversation: list[Message], output: list[dict[str, An
         stored.pop(next(iter(stored)), None)
 
 
-def remember(request: HTTPRequest, answered: Any) -> None:
+def store_provider_response(request: HTTPRequest, answered: Any) -> None:
     """Keep the conversation up to a response that the provider gave: its body, or one or all events of its stream.
 
     The texts of these are taken out afterwards.
@@ -64,12 +70,12 @@ def remember(request: HTTPRequest, answered: Any) -> None:
             _store(str(response.get("id")), request.conversation(), items)
 
 
-def response_id(exchange: Exchange) -> str:
+def response_id(context: ResponseContext) -> str:
     """The id of a response."""
-    return f"resp_mock_{exchange.number}"
+    return f"resp_mock_{context.number}"
 
 
-def read_items(items: list[dict[str, Any]]) -> list[Message]:
+def parse_items(items: list[dict[str, Any]]) -> list[Message]:
     """The messages that items of a conversation are; what is not known is not seen."""
     return [message for item in items for message in _read_item(item)]
 
@@ -77,25 +83,25 @@ def read_items(items: list[dict[str, Any]]) -> list[Message]:
 def _read_item(item: dict[str, Any]) -> Iterator[Message]:
     kind = item.get("type") or "message"
     if kind == "message":
-        yield {"role": str(item.get("role")), "parts": parts_of(item.get("content"), _part)}
+        yield {"role": str(item.get("role")), "parts": parse_parts(item.get("content"), _part)}
     elif kind in ("function_call", "custom_tool_call"):
-        arguments = json_or_text(item.get("arguments", item.get("input")))
-        call = described_call(str(item.get("name")), arguments, item.get("call_id"))
+        arguments = parse_json_or_text(item.get("arguments", item.get("input")))
+        call = tool_call_part(str(item.get("name")), arguments, item.get("call_id"))
         yield {"role": "assistant", "parts": [call]}
     elif kind in ("function_call_output", "custom_tool_call_output"):
         output = item.get("output")
-        text = output if isinstance(output, str) else text_of(parts_of(output, _part))
-        yield {"role": "tool", "parts": [described_tool_result(text, item.get("call_id"))]}
+        text = output if isinstance(output, str) else join_text(parse_parts(output, _part))
+        yield {"role": "tool", "parts": [tool_result_part(text, item.get("call_id"))]}
 
 
-def text_of(parts: list[Message]) -> str:
+def join_text(parts: list[Message]) -> str:
     """The text in the parts of a message."""
     return "\n".join(part["text"] for part in parts if part["type"] == "text")
 
 
-def item_text(item: dict[str, Any]) -> str:
+def get_item_text(item: dict[str, Any]) -> str:
     """The text of a message."""
-    return text_of(parts_of(item.get("content"), _part))
+    return join_text(parse_parts(item.get("content"), _part))
 
 
 def _part(part: dict[str, Any]) -> Message | None:
@@ -103,31 +109,31 @@ def _part(part: dict[str, Any]) -> Message | None:
     if kind in ("input_text", "output_text", "text", "refusal"):
         return text_part(str(part.get("refusal" if kind == "refusal" else "text") or ""))
     if kind == "input_image":
-        return from_url(str(part.get("image_url") or part.get("file_id") or ""))
+        return url_part(str(part.get("image_url") or part.get("file_id") or ""))
     if kind == "input_file":
-        return from_url(str(part.get("file_data") or part.get("file_url") or part.get("file_id") or ""))
+        return url_part(str(part.get("file_data") or part.get("file_url") or part.get("file_id") or ""))
     if kind == "input_audio":
         audio = part.get("input_audio") or {}
-        return from_base64(str(audio.get("data") or ""), f"audio/{audio.get('format')}")
+        return base64_part(str(audio.get("data") or ""), f"audio/{audio.get('format')}")
     return None
 
 
-def message_item(exchange: Exchange, text: str) -> dict[str, Any]:
+def message_item(context: ResponseContext, text: str) -> dict[str, Any]:
     """The message of an answer."""
     content = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
-    return {**begun_message(exchange), "status": "completed", "content": [content]}
+    return {**empty_message_item(context), "status": "completed", "content": [content]}
 
 
-def begun_message(exchange: Exchange) -> dict[str, Any]:
+def empty_message_item(context: ResponseContext) -> dict[str, Any]:
     """The same before its text."""
-    head = {"id": f"msg_mock_{exchange.number}", "type": "message", "role": "assistant"}
+    head = {"id": f"msg_mock_{context.number}", "type": "message", "role": "assistant"}
     return {**head, "status": "in_progress", "content": []}
 
 
-def reasoning_item(exchange: Exchange, text: str) -> dict[str, Any]:
+def reasoning_item(context: ResponseContext, text: str) -> dict[str, Any]:
     """The reasoning of an answer."""
     summary = [{"type": "summary_text", "text": text}] if text else []
-    return {"id": f"rs_mock_{exchange.number}", "type": "reasoning", "summary": summary}
+    return {"id": f"rs_mock_{context.number}", "type": "reasoning", "summary": summary}
 
 
 def function_call_item(call: ToolCallText, status: str = "completed") -> dict[str, Any]:
@@ -136,19 +142,19 @@ def function_call_item(call: ToolCallText, status: str = "completed") -> dict[st
     return {**head, "call_id": call.id, "name": call.name, "arguments": call.arguments}
 
 
-def response_body(exchange: Exchange, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:
+def response_body(context: ResponseContext, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:
     """A response, under way (`in_progress`) or at its end."""
-    body = exchange.request.body
+    body = context.request.body
     return {
-        "id": response_id(exchange),
+        "id": response_id(context),
         "object": "response",
-        "created_at": exchange.created,
+        "created_at": context.created,
         "status": status,
         "error": None,
         "incomplete_details": None,
         "instructions": body.get("instructions"),
         "metadata": body.get("metadata") or {},
-        "model": exchange.model,
+        "model": context.model,
         "output": output,
         "parallel_tool_calls": body.get("parallel_tool_calls", True),
         "previous_response_id": body.get("previous_response_id"),
@@ -164,15 +170,15 @@ def response_body(exchange: Exchange, status: str, output: list[dict[str, Any]])
     }
 
 
-def ended_response(exchange: Exchange, output: list[dict[str, Any]]) -> dict[str, Any]:
+def finish_response(context: ResponseContext, output: list[dict[str, Any]]) -> dict[str, Any]:
     """A response at its end, which is kept for the next one of its conversation."""
-    keep(exchange, output)
-    reason = exchange.finish_reason()
-    body = response_body(exchange, "incomplete" if reason in INCOMPLETE else "completed", output)
+    store_response(context, output)
+    reason = context.finish_reason()
+    body = response_body(context, "incomplete" if reason in INCOMPLETE else "completed", output)
     if reason in INCOMPLETE:
         body["incomplete_details"] = {"reason": INCOMPLETE[reason]}
-    details = exchange.answer.reply.usage_details() or {}
-    asked, answered = exchange.input_tokens, exchange.output_tokens
+    details = context.answer.reply.usage_details() or {}
+    asked, answered = context.input_tokens, context.output_tokens
     body["usage"] = {
         "input_tokens": asked,
         "input_tokens_details": {**NO_TOKENS_OF_THE_CACHE, **(details.get("input_tokens_details") or {})},

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from llm_mock.boundaries.http.pieces import Exchange, ToolCallText
+from llm_mock.boundaries.http.chunks import ResponseContext, ToolCallText
 from llm_mock.boundaries.http.protocols.responses_items import (
-    begun_message,
-    ended_response,
+    empty_message_item,
+    finish_response,
     function_call_item,
     message_item,
     reasoning_item,
@@ -29,11 +29,11 @@ class ResponsesStream:
     """One streamed response: an item after the other, each opened, filled and closed.
 
     Args:
-        exchange: the call and its answer.
+        context: the call and its answer.
     """
 
-    def __init__(self, exchange: Exchange) -> None:
-        self._exchange = exchange
+    def __init__(self, context: ResponseContext) -> None:
+        self._context = context
         self._output: list[dict[str, Any]] = []
         self._open: tuple[str, str] | None = None
         """What kind of item is open, and of which tool call."""
@@ -41,10 +41,10 @@ class ResponsesStream:
 
     def events(self) -> Iterator[tuple[str, Fields] | Wait]:
         """The events: their types and their fields; and waits."""
-        begun = response_body(self._exchange, "in_progress", [])
+        begun = response_body(self._context, "in_progress", [])
         yield "response.created", {"response": begun}
         yield "response.in_progress", {"response": begun}
-        for piece in self._exchange.pieces(stream=True):
+        for piece in self._context.chunks(stream=True):
             if isinstance(piece, Wait):
                 yield piece
             else:
@@ -52,7 +52,7 @@ class ResponsesStream:
         if self._open is None and not self._output:
             yield from self._begin("message", "")
         yield from self._end()
-        ended = ended_response(self._exchange, self._output)
+        ended = finish_response(self._context, self._output)
         yield f"response.{ended['status']}", {"response": ended}
 
     def _take(self, piece: str | Event) -> Iterator[tuple[str, Fields]]:
@@ -80,7 +80,7 @@ class ResponsesStream:
 
     def _begin(self, kind: str, call_id: str) -> Iterator[tuple[str, Fields]]:
         self._open, self._text = (kind, call_id), ""
-        item = begun_message(self._exchange) if kind == "message" else self._item("in_progress")
+        item = empty_message_item(self._context) if kind == "message" else self._item("in_progress")
         yield "response.output_item.added", {"output_index": len(self._output), "item": item}
         if kind != "function_call":
             yield self._part("added")
@@ -105,9 +105,9 @@ class ResponsesStream:
         """The item that is open, as far as it came."""
         kind, call_id = self._open or ("message", "")
         if kind == "message":
-            return message_item(self._exchange, self._text)
+            return message_item(self._context, self._text)
         if kind == "reasoning":
-            return reasoning_item(self._exchange, self._text)
+            return reasoning_item(self._context, self._text)
         return function_call_item(ToolCallText(call_id, self._name, self._text), status)
 
     def _place(self) -> Fields:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from llm_mock.boundaries.http.readers.reader import Place, Reader, dicts, inner
+from llm_mock.boundaries.http.readers.reader import ResponseReader, TextSlot, nested_dict, only_dicts
 
 FINISH_REASONS = {"max_tokens": "length", "refusal": "content_filter"}
 USUAL = ("end_turn", "stop_sequence", "tool_use")
@@ -18,35 +18,35 @@ DELTAS = {
 }
 
 
-class MessagesReader(Reader):
+class MessagesReader(ResponseReader):
     """Reads `message` and the events that stream one."""
 
     def __init__(self) -> None:
         super().__init__()
         self._call_ids: dict[Any, str | None] = {}
 
-    def places(self, body: Any) -> Iterator[Place]:
+    def find_slots(self, body: Any) -> Iterator[TextSlot]:
         """The texts of its content blocks."""
         if not isinstance(body, dict):
             return
         kind, index = body.get("type"), body.get("index")
         if kind in ("message", "message_start"):
-            message = body if kind == "message" else inner(body, "message")
+            message = body if kind == "message" else nested_dict(body, "message")
             self._head(message, message.get("stop_reason"))
-            for block in dicts(message.get("content")):
+            for block in only_dicts(message.get("content")):
                 yield from self._block(block)
         elif kind == "content_block_start":
-            block = inner(body, "content_block")
+            block = nested_dict(body, "content_block")
             self._call_ids[index] = block.get("id") if block.get("type") == "tool_use" else None
             yield from self._block(block)
         elif kind == "content_block_delta":
-            delta = inner(body, "delta")
+            delta = nested_dict(body, "delta")
             name, event = DELTAS.get(str(delta.get("type")), ("", ""))
             call_id = self._call_ids.get(index)
             if event and (call_id or event != "tool_call_args"):  # others are calls of the provider's own tools
-                yield Place(delta, name, event, call_id)
+                yield TextSlot(delta, name, event, call_id)
         elif kind == "message_delta":
-            self._head(body, inner(body, "delta").get("stop_reason"))
+            self._head(body, nested_dict(body, "delta").get("stop_reason"))
         elif kind in ("message_stop", "error"):
             self.has_ended = True
 
@@ -56,12 +56,12 @@ class MessagesReader(Reader):
         if reason and reason not in USUAL:
             self.finish_reason = FINISH_REASONS.get(reason, reason)
 
-    def _block(self, block: dict[str, Any]) -> Iterator[Place]:
+    def _block(self, block: dict[str, Any]) -> Iterator[TextSlot]:
         if block.get("type") == "tool_use":
-            yield Place(block, "name", "tool_call_name", block.get("id"))
-            yield Place(block, "input", "tool_call_args", block.get("id"))
+            yield TextSlot(block, "name", "tool_call_name", block.get("id"))
+            yield TextSlot(block, "input", "tool_call_args", block.get("id"))
         elif block.get("type") in TEXTS:
-            yield Place(block, *TEXTS[block["type"]])
+            yield TextSlot(block, *TEXTS[block["type"]])
 
 
 READER = MessagesReader

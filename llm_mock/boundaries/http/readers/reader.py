@@ -10,13 +10,13 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-TAKEN = "…"
+PLACEHOLDER = "…"
 """What stands in a body for a text that was taken out."""
-TAKEN_JSON = {TAKEN: TAKEN}
+JSON_PLACEHOLDER = {PLACEHOLDER: PLACEHOLDER}
 """The same for a text that stands there as a JSON value."""
 
 
-class Place(NamedTuple):
+class TextSlot(NamedTuple):
     """Where in a body a piece of the answer is: `container[key]`, a text or, of a tool call, JSON."""
 
     container: dict[str, Any]
@@ -40,15 +40,15 @@ class Place(NamedTuple):
     @property
     def is_taken(self) -> bool:
         """Whether its text was taken out."""
-        return self.container.get(self.key) in (TAKEN, TAKEN_JSON)
+        return self.container.get(self.key) in (PLACEHOLDER, JSON_PLACEHOLDER)
 
     def take(self) -> None:
         """Take its text out."""
-        self.container[self.key] = TAKEN if isinstance(self.container[self.key], str) else dict(TAKEN_JSON)
+        self.container[self.key] = PLACEHOLDER if isinstance(self.container[self.key], str) else dict(JSON_PLACEHOLDER)
 
     def put(self, text: str) -> None:
         """Put a text in."""
-        if self.container[self.key] == TAKEN:
+        if self.container[self.key] == PLACEHOLDER:
             self.container[self.key] = text
             return
         try:
@@ -57,7 +57,7 @@ class Place(NamedTuple):
             self.container[self.key] = {"_raw": text}
 
 
-class Reader:
+class ResponseReader:
     """Reads one answer. Each API has a subclass.
 
     What it has read so far says the fields.
@@ -73,7 +73,7 @@ class Reader:
         self.has_ended = False
         """Whether a stream said that it is at its end."""
 
-    def places(self, body: Any) -> Iterator[Place]:
+    def find_slots(self, body: Any) -> Iterator[TextSlot]:
         """The places of texts in a body, or in the data of the next event of a stream, in order."""
         raise NotImplementedError
 
@@ -101,12 +101,12 @@ def _said(value: Any) -> Any:
     return {name: item for name, item in kept.items() if item not in (0, None) and item != {}}
 
 
-def dicts(value: Any) -> list[dict[str, Any]]:
+def only_dicts(value: Any) -> list[dict[str, Any]]:
     """The objects in what should be a list of them."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def inner(value: Any, *names: str) -> dict[str, Any]:
+def nested_dict(value: Any, *names: str) -> dict[str, Any]:
     """The object inside of objects; empty where there is none."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None

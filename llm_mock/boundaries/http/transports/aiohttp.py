@@ -19,7 +19,7 @@ from llm_mock.boundaries.patching import replace
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.client_clock import ClientClock
-    from llm_mock.boundaries.http.errors import ConnectionFails
+    from llm_mock.boundaries.http.errors import ConnectionFailure
 
 TIMEOUTS = ("timeout", "total timeout")
 NAMES = {
@@ -74,24 +74,24 @@ async def _connect(
     sent = await _sent(request)
     if provider == UNDECIDED and (provider := identify_provider(sent)) is None:
         return await original(connector, request, *args, **kwargs)
-    from llm_mock.boundaries.http.asking import response_to_async
     from llm_mock.boundaries.http.client_clock import ClientClock
-    from llm_mock.boundaries.http.errors import ConnectionFails
+    from llm_mock.boundaries.http.dispatch import dispatch_request_async
+    from llm_mock.boundaries.http.errors import ConnectionFailure
 
     timeout = kwargs["timeout"] if "timeout" in kwargs else args[1]
     clock = ClientClock(timeout.sock_read, timeout.total)
     response: Any = None
     failure = None
     try:
-        response = await response_to_async(sent, provider, clock)
-    except ConnectionFails as error:
+        response = await dispatch_request_async(sent, provider, clock)
+    except ConnectionFailure as error:
         if error.kind not in TIMEOUTS:
             raise _exception(request, error) from None
         failure = error  # or aiohttp would take it for one of connecting
     if failure is None and not isinstance(response, tuple):
         recording: Any = response or nullcontext()
         if response is not None:
-            request.headers.update(response.further_headers())
+            request.headers.update(response.header_overrides())
             recording = response.sending()
         with for_real(), recording:
             connection = await original(connector, request, *args, **kwargs)
@@ -245,13 +245,13 @@ class _Connection(asyncio.Transport):
             self._loop.call_soon(self._protocol.connection_lost, error)
 
     async def _send(self) -> None:
-        from llm_mock.boundaries.http.errors import ConnectionFails
+        from llm_mock.boundaries.http.errors import ConnectionFailure
 
         try:
-            if isinstance(self._response, ConnectionFails):
+            if isinstance(self._response, ConnectionFailure):
                 raise self._response
             await self._send_response()
-        except ConnectionFails as error:
+        except ConnectionFailure as error:
             if error.kind in TIMEOUTS:
                 self._time_out(error)
             else:
@@ -284,7 +284,7 @@ class _Connection(asyncio.Transport):
             self._protocol.data_received(data)
             await asyncio.sleep(0)
 
-    def _time_out(self, error: ConnectionFails) -> None:
+    def _time_out(self, error: ConnectionFailure) -> None:
         """Fail as aiohttp's own timers do, which count real time."""
         aiohttp: Any = sys.modules["aiohttp"]
         of_socket = getattr(aiohttp, "SocketTimeoutError", aiohttp.ServerTimeoutError)  # since 3.10

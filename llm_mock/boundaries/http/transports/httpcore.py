@@ -115,7 +115,7 @@ def _sending(request: Any, recording: Any) -> AbstractContextManager[None]:
     """Within it a request is sent that is recorded, or is not."""
     if recording is None:
         return nullcontext()
-    accepted = {name.encode(): value.encode() for name, value in recording.further_headers().items()}
+    accepted = {name.encode(): value.encode() for name, value in recording.header_overrides().items()}
     request.headers = [(name, accepted.get(name.lower(), value)) for name, value in request.headers]
     sending: AbstractContextManager[None] = recording.sending()
     return sending

@@ -7,9 +7,9 @@ import time
 from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.boundaries.http.asking import response_to, response_to_async
 from llm_mock.boundaries.http.client_clock import ClientClock
-from llm_mock.boundaries.http.errors import ConnectionFails
+from llm_mock.boundaries.http.dispatch import dispatch_request, dispatch_request_async
+from llm_mock.boundaries.http.errors import ConnectionFailure
 from llm_mock.boundaries.http.interception import sleep
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     Answered = tuple[WireResponse | WireRecording | None, ClientClock]
 
 EXCEPTIONS = {"connect": "ConnectError", "dropped": "RemoteProtocolError", "timeout": "ReadTimeout"}
-"""The exceptions of httpcore, and of httpx, by the kind of a `ConnectionFails`."""
+"""The exceptions of httpcore, and of httpx, by the kind of a `ConnectionFailure`."""
 
 
 def answered(library: Any, request: Any, sent: WireRequest, provider: str) -> Answered:
-    """What `response_to` gives for a request, and the clock of its client.
+    """What `dispatch_request` gives for a request, and the clock of its client.
 
     Args:
         library: the module, `httpcore` or `httpx`, whose exception is raised for a connection that fails.
@@ -34,8 +34,8 @@ def answered(library: Any, request: Any, sent: WireRequest, provider: str) -> An
     __tracebackhide__ = True
     clock = ClientClock(request.extensions.get("timeout", {}).get("read"))
     try:
-        return response_to(sent, provider, clock), clock
-    except ConnectionFails as error:
+        return dispatch_request(sent, provider, clock), clock
+    except ConnectionFailure as error:
         raise _exception(library, error) from None
 
 
@@ -44,8 +44,8 @@ async def answered_async(library: Any, request: Any, sent: WireRequest, provider
     __tracebackhide__ = True
     clock = ClientClock(request.extensions.get("timeout", {}).get("read"))
     try:
-        return await response_to_async(sent, provider, clock), clock
-    except ConnectionFails as error:
+        return await dispatch_request_async(sent, provider, clock), clock
+    except ConnectionFailure as error:
         raise _exception(library, error) from None
 
 
@@ -78,7 +78,7 @@ def pieces(library: Any, body: Iterable[Any]) -> Iterator[bytes]:
                 yield piece
             else:
                 time.sleep(piece)
-    except ConnectionFails as error:
+    except ConnectionFailure as error:
         raise _exception(library, error) from None
 
 
@@ -90,10 +90,10 @@ async def pieces_async(library: Any, body: Iterable[Any]) -> AsyncIterator[bytes
                 yield piece
             else:
                 await sleep(piece)
-    except ConnectionFails as error:
+    except ConnectionFailure as error:
         raise _exception(library, error) from None
 
 
-def _exception(library: Any, error: ConnectionFails) -> Exception:
+def _exception(library: Any, error: ConnectionFailure) -> Exception:
     exception: Exception = getattr(library, EXCEPTIONS[error.kind])(str(error))
     return exception

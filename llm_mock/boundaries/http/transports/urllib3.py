@@ -43,8 +43,8 @@ def _urlopen(
     provider = _provider(pool, host, port, method, url, headers)
     if provider is None or pool.ConnectionCls.__module__.startswith("vcr."):
         return original(pool, method, url, body, headers, retries, *args, **kwargs)
-    from llm_mock.boundaries.http.asking import response_to
-    from llm_mock.boundaries.http.errors import ConnectionFails
+    from llm_mock.boundaries.http.dispatch import dispatch_request
+    from llm_mock.boundaries.http.errors import ConnectionFailure
 
     content = _bytes(body)
     sent = _sent(pool, host, method, url, content, headers)
@@ -53,8 +53,8 @@ def _urlopen(
     wanted = urllib3.Retry.from_int(retries, default=pool.retries)
     clock = _clock(urllib3, pool, args[2] if len(args) > 2 else kwargs.get("timeout", pool.timeout))
     try:
-        response = response_to(sent, provider, clock)
-    except ConnectionFails as error:
+        response = dispatch_request(sent, provider, clock)
+    except ConnectionFailure as error:
         wanted = wanted.increment(method, url, error=_exception(urllib3, pool, url, error), _pool=pool)
         wanted.sleep()
         return pool.urlopen(method, url, content, headers, wanted, *args, **kwargs)
@@ -94,8 +94,8 @@ async def _urlopen_async(
     provider = _provider(pool, host, port, method, url, headers)
     if provider is None:
         return await original(pool, method, url, body, headers, retries, *args, **kwargs)
-    from llm_mock.boundaries.http.asking import response_to_async
-    from llm_mock.boundaries.http.errors import ConnectionFails
+    from llm_mock.boundaries.http.dispatch import dispatch_request_async
+    from llm_mock.boundaries.http.errors import ConnectionFailure
 
     content = b"".join([_bytes(piece) async for piece in body]) if hasattr(body, "__aiter__") else _bytes(body)
     sent = _sent(pool, host, method, url, content, headers)
@@ -104,8 +104,8 @@ async def _urlopen_async(
     wanted = urllib3.Retry.from_int(retries, default=pool.retries)
     clock = _clock(urllib3, pool, args[2] if len(args) > 2 else kwargs.get("timeout", pool.timeout))
     try:
-        response = await response_to_async(sent, provider, clock)
-    except ConnectionFails as error:
+        response = await dispatch_request_async(sent, provider, clock)
+    except ConnectionFailure as error:
         wanted = wanted.increment(method, url, error=_exception(urllib3, pool, url, error), _pool=pool)
         await wanted.async_sleep()
         return await pool.urlopen(method, url, content, headers, wanted, *args, **kwargs)
@@ -141,7 +141,7 @@ def _next_try(urllib3: Any, wanted: Any, pool: Any, method: str, url: str, answe
 
 
 def _recorded_headers(pool: Any, headers: Any, recording: Any) -> dict[str, str]:
-    return {**(headers if headers is not None else pool.headers), **recording.further_headers()}
+    return {**(headers if headers is not None else pool.headers), **recording.header_overrides()}
 
 
 def _recorded(received: Any, recording: Any, pieces: Iterator[bytes]) -> Any:
@@ -289,7 +289,7 @@ class _Body(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Give what there is of the next piece."""
-        from llm_mock.boundaries.http.errors import ConnectionFails
+        from llm_mock.boundaries.http.errors import ConnectionFailure
 
         try:
             while not self._rest:
@@ -300,7 +300,7 @@ class _Body(io.RawIOBase):
                     self._rest = piece
                 else:
                     time.sleep(piece)
-        except ConnectionFails as error:
+        except ConnectionFailure as error:
             raise _exception(self._urllib3, self._pool, self._url, error) from None
         size = min(len(buffer), len(self._rest))
         buffer[:size], self._rest = self._rest[:size], self._rest[size:]

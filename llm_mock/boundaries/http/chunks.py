@@ -13,7 +13,7 @@ from llm_mock.core.events import Event, MadeToolCall, Wait
 from llm_mock.core.reply import UNSET, Reply
 
 
-class Exchange:
+class ResponseContext:
     """A call and its answer, for a protocol to write down.
 
     Args:
@@ -56,7 +56,7 @@ class Exchange:
         """The tokens of the answer."""
         return self.answer.record["output_tokens"] or 0
 
-    def pieces(self, stream: bool) -> Iterator[str | Event | Wait]:
+    def chunks(self, stream: bool) -> Iterator[str | Event | Wait]:
         """The answer: text as `str`, `Event`s (`reasoning`, `tool_call_name`, `tool_call_args`), and waits.
 
         Args:
@@ -101,24 +101,24 @@ class ToolCallText(NamedTuple):
     """Its arguments in JSON; of a broken call another text."""
 
 
-class ToolCallsInPieces:
+class ToolCallCollector:
     """The tool calls of an answer, gathered from its pieces, in order."""
 
     def __init__(self) -> None:
         self._calls: dict[str, list[str]] = {}
 
-    def take(self, piece: Event) -> None:
+    def add(self, piece: Event) -> None:
         """Add a piece; one that is of no tool call adds nothing."""
         if piece.type in ("tool_call_name", "tool_call_args"):
             name_and_arguments = self._calls.setdefault(piece.tool_call_id or "", ["", ""])
             name_and_arguments[piece.type == "tool_call_args"] += piece.chunk
 
-    def texts(self) -> list[ToolCallText]:
+    def finish(self) -> list[ToolCallText]:
         """The calls, as far as they came."""
         return [ToolCallText(call_id, name, arguments) for call_id, (name, arguments) in self._calls.items()]
 
 
-class Whole(NamedTuple):
+class CompleteReply(NamedTuple):
     """An answer that is not streamed."""
 
     text: str
@@ -128,17 +128,17 @@ class Whole(NamedTuple):
     """How long it takes."""
 
 
-def collected(exchange: Exchange) -> Whole:
+def collect_reply(context: ResponseContext) -> CompleteReply:
     """The answer in one piece.
 
     Raises:
         Exception: the error of the reply.
     """
-    if exchange.is_text:
-        return Whole(exchange.answer.reply.content, "", [], 0.0)
+    if context.is_text:
+        return CompleteReply(context.answer.reply.content, "", [], 0.0)
     text, reasoning, seconds = [], [], 0.0
-    calls = ToolCallsInPieces()
-    for piece in exchange.pieces(stream=False):
+    calls = ToolCallCollector()
+    for piece in context.chunks(stream=False):
         if isinstance(piece, str):
             text.append(piece)
         elif isinstance(piece, Wait):
@@ -146,8 +146,8 @@ def collected(exchange: Exchange) -> Whole:
         elif piece.type == "reasoning":
             reasoning.append(piece.chunk)
         else:
-            calls.take(piece)
-    return Whole("".join(text), "".join(reasoning), calls.texts(), seconds)
+            calls.add(piece)
+    return CompleteReply("".join(text), "".join(reasoning), calls.finish(), seconds)
 
 
 def _tool_for(reply: Reply, request: HTTPRequest) -> str | None:

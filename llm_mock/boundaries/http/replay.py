@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from llm_mock.boundaries.http.pieces import Exchange
-from llm_mock.boundaries.http.protocols.responses_items import remember
-from llm_mock.boundaries.http.readers.texts import Pieces, Texts
-from llm_mock.boundaries.http.routing import reader_of
+from llm_mock.boundaries.http.chunks import ResponseContext
+from llm_mock.boundaries.http.protocols.responses_items import store_provider_response
+from llm_mock.boundaries.http.readers.text_slots import RecordedChunks, TextSlots
+from llm_mock.boundaries.http.routing import create_reader
 from llm_mock.boundaries.http.wire import WireResponse, server_sent_event
 from llm_mock.core.reply import Received, Reply
 
@@ -18,13 +18,13 @@ NAMED_EVENTS = ("messages", "responses")
 """The APIs whose events are named by their type."""
 
 
-def as_it_came(exchange: Exchange) -> WireResponse | None:
+def replay_response(context: ResponseContext) -> WireResponse | None:
     """The response that was recorded; None where the answer came in another way, and is to be written anew.
 
     Raises:
         Exception: it is that there is none.
     """
-    reply, request = exchange.answer.reply, exchange.request
+    reply, request = context.answer.reply, context.request
     received = reply.over_http()
     if received is not None and received.api is None:
         return _response(received, received.body.encode())
@@ -34,33 +34,33 @@ def as_it_came(exchange: Exchange) -> WireResponse | None:
         return None
     if not received.streamed and request.stream and not isinstance(received.body, list):
         return None
-    exchange.finish_reason()
+    context.finish_reason()
     if request.api == "responses":
-        remember(request, body_of(reply))
+        store_provider_response(request, restore_body(reply))
     if not received.streamed:
-        return _response(received, to_json(body_of(reply)))
+        return _response(received, to_json(restore_body(reply)))
     headers = {"content-type": "text/event-stream; charset=utf-8", **received.headers}
     return WireResponse(200, list(headers.items()), _events(reply, received))
 
 
-def body_of(reply: Reply) -> Any:
+def restore_body(reply: Reply) -> Any:
     """The body of a recorded answer, with its texts in it; None where it did not come over HTTP."""
     received = reply.over_http()
     if received is None or received.api is None:
         return None
-    texts, pieces = Texts(reader_of(received.api)), Pieces(reply.chunks or ())
+    texts, pieces = TextSlots(create_reader(received.api)), RecordedChunks(reply.chunks or ())
     if not received.streamed:
-        return texts.put_in(received.body, pieces)
-    return [texts.put_in(event, pieces) for event in received.body]
+        return texts.restore(received.body, pieces)
+    return [texts.restore(event, pieces) for event in received.body]
 
 
-def finish_reason_of(reply: Reply) -> str | None:
+def read_finish_reason(reply: Reply) -> str | None:
     """Why a recorded answer ended, in the words of Chat Completions, where that is not as usual."""
     received = reply.over_http()
     if received is not None and received.api is not None:
-        reader = reader_of(received.api)
+        reader = create_reader(received.api)
         for body in received.body if received.streamed else [received.body]:
-            for _ in reader.places(body):
+            for _ in reader.find_slots(body):
                 pass
         return reader.finish_reason
     body = reply.response_json
@@ -76,7 +76,7 @@ def _response(received: Received, content: bytes) -> WireResponse:
 
 
 def _events(reply: Reply, received: Received) -> Iterator[bytes]:
-    for event in body_of(reply):
+    for event in restore_body(reply):
         named = received.api in NAMED_EVENTS and isinstance(event, dict)
         yield server_sent_event(event, event.get("type") if named else None)
     if received.unfinished:

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from llm_mock.boundaries.http.readers.reader import Place, Reader
+from llm_mock.boundaries.http.readers.reader import ResponseReader, TextSlot
 from llm_mock.core.events import Event
 
 
-class Texts:
+class TextSlots:
     """The texts of one answer.
 
     Args:
         reader: reads it.
     """
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: ResponseReader) -> None:
         self._reader = reader
         self._said: dict[Any, str] = {}
         """The parts of the answer as far as they came."""
 
-    def take_out(self, body: Any) -> Iterator[str | Event]:
+    def extract(self, body: Any) -> Iterator[str | Event]:
         """The pieces of a body, or of an event of a stream; in the body `…` is left of each."""
-        for place in self._reader.places(body):
+        for place in self._reader.find_slots(body):
             text = place.text
             if not text:
                 continue
@@ -34,9 +34,9 @@ class Texts:
             elif text == self._said[place.part]:
                 place.take()
 
-    def put_in(self, body: Any, pieces: Pieces) -> Any:
+    def restore(self, body: Any, pieces: RecordedChunks) -> Any:
         """The body with its texts in it again."""
-        for place in self._reader.places(body):
+        for place in self._reader.find_slots(body):
             if not place.text or not place.is_taken:
                 continue
             if not self._came_before(place):
@@ -47,15 +47,15 @@ class Texts:
                 place.put(self._said[place.part])
         return body
 
-    def _came_before(self, place: Place) -> bool:
+    def _came_before(self, place: TextSlot) -> bool:
         return place.is_whole and place.part in self._said
 
-    def _note(self, place: Place, text: str) -> None:
+    def _note(self, place: TextSlot, text: str) -> None:
         if place.part is not None:
             self._said[place.part] = self._said.get(place.part, "") + text
 
 
-class Pieces:
+class RecordedChunks:
     """The recorded pieces of an answer, each given once; where somebody edited them, and there are fewer, nothing more.
 
     Args:
@@ -71,7 +71,7 @@ class Pieces:
         for pieces in self._left.values():
             pieces.reverse()
 
-    def next(self, place: Place) -> str:
+    def next(self, place: TextSlot) -> str:
         """The text for the next place of its kind."""
         left = self._left.get((place.type, place.tool_call_id))
         return left.pop() if left else ""

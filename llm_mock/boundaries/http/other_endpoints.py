@@ -12,11 +12,11 @@ from urllib.parse import unquote
 
 from llm_mock.behaviour.provider_errors import raised_for
 from llm_mock.boundaries.http.body_types import EMBEDDINGS, GEMINI_EMBEDDINGS
-from llm_mock.boundaries.http.error_formats import GOOGLE, MISTRAL, OPENAI, format_of
+from llm_mock.boundaries.http.error_formats import GOOGLE, MISTRAL, OPENAI, get_error_format
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.gemini import camel_case
-from llm_mock.boundaries.http.protocols.protocol import checked
-from llm_mock.boundaries.http.routing import failed, identified, protocol_module
+from llm_mock.boundaries.http.protocols.protocol import validate_body
+from llm_mock.boundaries.http.routing import add_request_id, exception_response, load_protocol
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.mock import Mock
@@ -29,17 +29,17 @@ CREATED = 1_700_000_000
 """When models were made, in seconds, where an API says so."""
 GEMINI_EMBEDDING_PATH = re.compile(r":(embedContent|batchEmbedContents)$")
 MODEL_OF_PATH = re.compile(r"/models/([^/:]+)")
-MODEL_THAT_IS_ASKED_FOR = re.compile(r"/models/(.+)$")
+MODEL_ID_OF_PATH = re.compile(r"/models/(.+)$")
 """Ids have slashes and colons in them: `ft:gpt-4o:acme::9f`, `meta-llama/llama-4:free`."""
 
 
-def embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
+def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     """`POST …/embeddings` of OpenAI and Mistral."""
     errors = MISTRAL if provider == "mistral" else OPENAI
-    body = checked(sent.json(), EMBEDDINGS, errors, "model")
+    body = validate_body(sent.json(), EMBEDDINGS, errors, "model")
     given = body.get("inputs") if body.get("input") is None else body["input"]
     if not given:
-        raise errors.missing("input")
+        raise errors.missing_field("input")
     items = given if isinstance(given, list) and not _is_tokens(given) else [given]
     model = body["model"]
     size = _dimensions(body.get("dimensions"), "dimensions")
@@ -54,16 +54,16 @@ def embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     return json_response({"id": f"embd_mock_{model}", **listed} if provider == "mistral" else listed)
 
 
-def embedding_model(sent: WireRequest) -> str | None:
+def find_embedding_model(sent: WireRequest) -> str | None:
     """Return the model that a request asks for embeddings; None if it asks for none."""
     if sent.path.endswith("/embeddings"):
         return str(sent.json().get("model"))
     return _model_in(sent.path) if GEMINI_EMBEDDING_PATH.search(sent.path) else None
 
 
-def gemini_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
+def answer_gemini_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     """`POST …/models/MODEL:embedContent` and `:batchEmbedContents` of Google."""
-    body = checked(camel_case(sent.json()), GEMINI_EMBEDDINGS, GOOGLE)
+    body = validate_body(camel_case(sent.json()), GEMINI_EMBEDDINGS, GOOGLE)
     batch = body.get("requests")
     requests = [body] if batch is None else batch
     model = _model_in(sent.path)
@@ -132,26 +132,26 @@ def _model_in(path: str) -> str:
     return found[1] if found else ""
 
 
-def count_tokens(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
+def answer_token_count(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     """Count the tokens that a call would take, as OpenAI, Anthropic and Google do."""
     if sent.path.endswith(":countTokens"):
-        return json_response({"totalTokens": input_tokens(protocol_module("gemini").read(sent))})
+        return json_response({"totalTokens": input_tokens(load_protocol("gemini").parse_request(sent))})
     if sent.path.endswith("/input_tokens"):
-        tokens = input_tokens(protocol_module("openai_responses").read(sent))
+        tokens = input_tokens(load_protocol("openai_responses").parse_request(sent))
         return json_response({"object": "response.input_tokens", "input_tokens": tokens})
-    return json_response({"input_tokens": input_tokens(protocol_module("anthropic_messages").read(sent))})
+    return json_response({"input_tokens": input_tokens(load_protocol("anthropic_messages").parse_request(sent))})
 
 
-def accepted(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
+def acknowledge(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     """Accept and drop what asks for nothing: traces, and requests that only warm up a connection."""
     return json_response({})
 
 
-def models(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
+def answer_models(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     """`GET …/models` and `GET …/models/MODEL`: those that replies are configured for, and those that were asked."""
     named = {name for name in mock.named() if not is_glob(name)}
     known = sorted({*named, *(call["model_id"] for call in mock.calls)})
-    if found := MODEL_THAT_IS_ASKED_FOR.search(sent.path):
+    if found := MODEL_ID_OF_PATH.search(sent.path):
         return json_response(_model(provider, unquote(found[1])))
     listed = [_model(provider, model) for model in known]
     if provider == "google":
@@ -174,27 +174,27 @@ def _model(provider: str, model: str) -> dict[str, Any]:
     return described
 
 
-LOOKUPS: tuple[tuple[str, re.Pattern[str], Callable[[WireRequest, str, Mock], WireResponse]], ...] = (
-    ("POST", re.compile(r"/embeddings$"), embeddings),
-    ("POST", GEMINI_EMBEDDING_PATH, gemini_embeddings),
-    ("POST", re.compile(r"(/messages/count_tokens|:countTokens|/responses/input_tokens)$"), count_tokens),
-    ("POST", re.compile(r"/v1/traces/ingest$"), accepted),
-    ("GET", re.compile(r"/v1/tcp_warming$"), accepted),
-    ("GET", re.compile(r"/models(/.+)?$"), models),
+ENDPOINTS: tuple[tuple[str, re.Pattern[str], Callable[[WireRequest, str, Mock], WireResponse]], ...] = (
+    ("POST", re.compile(r"/embeddings$"), answer_embeddings),
+    ("POST", GEMINI_EMBEDDING_PATH, answer_gemini_embeddings),
+    ("POST", re.compile(r"(/messages/count_tokens|:countTokens|/responses/input_tokens)$"), answer_token_count),
+    ("POST", re.compile(r"/v1/traces/ingest$"), acknowledge),
+    ("GET", re.compile(r"/v1/tcp_warming$"), acknowledge),
+    ("GET", re.compile(r"/models(/.+)?$"), answer_models),
 )
 """The method and the path of each."""
 
 
-def look_up(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None:
+def answer_other_endpoint(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None:
     """The response to such a request; None where it is another one.
 
     Raises:
-        ConnectionFails: the reply is that the connection fails.
+        ConnectionFailure: the reply is that the connection fails.
     """
-    for method, path, function in LOOKUPS:
+    for method, path, function in ENDPOINTS:
         if sent.method == method and path.search(sent.path):
             try:
-                return identified(function(sent, provider, mock), format_of(provider))
+                return add_request_id(function(sent, provider, mock), get_error_format(provider))
             except Exception as error:
-                return failed(format_of(provider), error)
+                return exception_response(get_error_format(provider), error)
     return None

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from llm_mock.behaviour.pacing import SlowStart
 from llm_mock.behaviour.provider_errors import StreamEnds, StreamStalls
 from llm_mock.boundaries import NO_KEY
-from llm_mock.boundaries.http.error_formats import ErrorFormat, format_of
+from llm_mock.boundaries.http.chunks import ResponseContext, collect_reply
+from llm_mock.boundaries.http.error_formats import ErrorFormat, get_error_format
 from llm_mock.boundaries.http.errors import (
-    NOT_TO_BE_RETRIED,
-    ConnectionFails,
+    NO_RETRY_HEADERS,
+    ConnectionFailure,
     ReplyFunctionError,
     WireError,
-    on_the_wire,
+    to_wire_error,
 )
-from llm_mock.boundaries.http.pieces import Exchange, collected
 from llm_mock.boundaries.http.providers import provider_of
-from llm_mock.boundaries.http.routing import error_response, failed, identified, protocol_of
-from llm_mock.boundaries.http.wire import WireRequest, WireResponse, event_stream, json_response
+from llm_mock.boundaries.http.routing import add_request_id, error_response, exception_response, find_protocol
+from llm_mock.boundaries.http.wire import WireRequest, WireResponse, event_stream_response, json_response
 from llm_mock.core.answer import Answer
 from llm_mock.core.events import RealWait, Silence, Wait
 from llm_mock.core.protocols import PassthroughCall
@@ -29,21 +29,21 @@ from llm_mock.core.source_location import find_project_line
 from llm_mock.errors import LLMMockError, RealModelCall
 
 if TYPE_CHECKING:
-    from llm_mock.boundaries.http.protocols.protocol import Protocol
+    from llm_mock.boundaries.http.protocols.protocol import WireProtocol
     from llm_mock.boundaries.http.recording import WireRecording
     from llm_mock.boundaries.http.request import HTTPRequest
     from llm_mock.core.mock import Mock
 
 
-class Asked(NamedTuple):
+class ModelRequest(NamedTuple):
     """A request that asks a model for an answer."""
 
-    protocol: Protocol
+    protocol: WireProtocol
     request: HTTPRequest
     sent: WireRequest
 
 
-def read(sent: WireRequest, provider: str, mock: Mock, served: bool = False) -> Asked | WireResponse:
+def parse_request(sent: WireRequest, provider: str, mock: Mock, served: bool = False) -> ModelRequest | WireResponse:
     """What a model is asked; or the response at once, where none is to be asked for an answer.
 
     Args:
@@ -52,25 +52,25 @@ def read(sent: WireRequest, provider: str, mock: Mock, served: bool = False) -> 
         mock: what answers.
         served: whether it was sent to the server, and not to the provider.
     """
-    protocol = protocol_of(sent, provider)
+    protocol = find_protocol(sent, provider)
     if protocol is None:
-        from llm_mock.boundaries.http.lookups import look_up
+        from llm_mock.boundaries.http.other_endpoints import answer_other_endpoint
 
-        return look_up(sent, provider, mock) or _unknown_path(sent, provider, mock, served)
+        return answer_other_endpoint(sent, provider, mock) or _unknown_path(sent, provider, mock, served)
     try:
-        return Asked(protocol, protocol.read(sent), sent)
+        return ModelRequest(protocol, protocol.parse_request(sent), sent)
     except WireError as error:
         return error_response(protocol.errors, error)
 
 
-def respond(asked: Asked, mock: Mock) -> WireResponse | WireRecording:
+def respond(asked: ModelRequest, mock: Mock) -> WireResponse | WireRecording:
     """Have a mock answer. What cannot be an answer is an error in the provider's words.
 
     Returns:
         The response; or, where the request is to be sent for real, what takes in the provider's.
 
     Raises:
-        ConnectionFails: the reply is that the connection fails.
+        ConnectionFailure: the reply is that the connection fails.
     """
     try:
         _check_is_known(asked, mock)
@@ -79,7 +79,7 @@ def respond(asked: Asked, mock: Mock) -> WireResponse | WireRecording:
         return _failed(asked, error, mock)
 
 
-async def respond_async(asked: Asked, mock: Mock) -> WireResponse | WireRecording:
+async def respond_async(asked: ModelRequest, mock: Mock) -> WireResponse | WireRecording:
     """The asynchronous twin of `respond`: a reply function may be a coroutine function."""
     try:
         _check_is_known(asked, mock)
@@ -88,21 +88,21 @@ async def respond_async(asked: Asked, mock: Mock) -> WireResponse | WireRecordin
         return _failed(asked, error, mock)
 
 
-def _failed(asked: Asked, error: Exception, mock: Mock) -> WireResponse:
+def _failed(asked: ModelRequest, error: Exception, mock: Mock) -> WireResponse:
     """Return the response that an exception is; a bug in a reply function fails the test, which the SDK would hide."""
-    wire_error = on_the_wire(error)
+    wire_error = to_wire_error(error)
     if isinstance(wire_error, ReplyFunctionError):
         mock.note_problem(wire_error.explanation)
-    return failed(asked.protocol.errors, wire_error, asked.request.provider)
+    return exception_response(asked.protocol.errors, wire_error, asked.request.provider)
 
 
-def _check_is_known(asked: Asked, mock: Mock) -> None:
+def _check_is_known(asked: ModelRequest, mock: Mock) -> None:
     """Raise what the provider answers for a model that `set_unknown` made unknown."""
     if mock.is_unknown(asked.request.model_id):
-        raise asked.protocol.unknown_model(asked.request.model_id)
+        raise asked.protocol.unknown_model_error(asked.request.model_id)
 
 
-def refuse(sent: WireRequest, model: str, errors: ErrorFormat, mock: Mock) -> WireResponse:
+def refuse_model_call(sent: WireRequest, model: str, errors: ErrorFormat, mock: Mock) -> WireResponse:
     """Refuse a call of a provider, where the project wants that, and note it for the test to fail with.
 
     Args:
@@ -117,16 +117,16 @@ def refuse(sent: WireRequest, model: str, errors: ErrorFormat, mock: Mock) -> Wi
         "@pytest.mark.llm_live."
     )
     mock.note_problem(message)
-    return error_response(errors, cast("WireError", on_the_wire(RealModelCall(message))))
+    return error_response(errors, cast("WireError", to_wire_error(RealModelCall(message))))
 
 
-def refuse_version(message: str, provider: str, mock: Mock) -> WireResponse:
+def refuse_client_version(message: str, provider: str, mock: Mock) -> WireResponse:
     """Refuse a request of a library that is too old, and note it for the test to fail with."""
     mock.note_problem(message)
-    return error_response(format_of(provider), WireError(400, message, headers=NOT_TO_BE_RETRIED))
+    return error_response(get_error_format(provider), WireError(400, message, headers=NO_RETRY_HEADERS))
 
 
-def drop(sent: WireRequest) -> WireResponse:
+def drop_telemetry(sent: WireRequest) -> WireResponse:
     """Answer a report of a framework that it is used: it is accepted, and goes nowhere."""
     return json_response({}) if sent.method == "POST" else json_response({}, 404)
 
@@ -144,7 +144,7 @@ def _unknown_path(sent: WireRequest, provider: str, mock: Mock, served: bool) ->
             f"{sent.host} is none, add !{sent.host} to ini llm_mock_hosts."
         )
     mock.note_refusal(message)
-    return error_response(format_of(provider), WireError(404, message, headers=NOT_TO_BE_RETRIED))
+    return error_response(get_error_format(provider), WireError(404, message, headers=NO_RETRY_HEADERS))
 
 
 def _where() -> str:
@@ -153,24 +153,24 @@ def _where() -> str:
     return f"Asked at {place}. " if place else ""
 
 
-def _response(asked: Asked, answered: Answer | PassthroughCall) -> WireResponse | WireRecording:
+def _response(asked: ModelRequest, answered: Answer | PassthroughCall) -> WireResponse | WireRecording:
     if not isinstance(answered, Answer):
         return _recording(asked, answered)
-    exchange = Exchange(asked.request, answered)
+    context = ResponseContext(asked.request, answered)
     if answered.reply.is_recorded:
-        from llm_mock.boundaries.http.replaying import as_it_came, finish_reason_of
+        from llm_mock.boundaries.http.replay import read_finish_reason, replay_response
 
-        exchange.recorded_reason = finish_reason_of(answered.reply)
-        if response := as_it_came(exchange):
+        context.recorded_reason = read_finish_reason(answered.reply)
+        if response := replay_response(context):
             if isinstance(response.body, bytes):
                 return response
-            return response._replace(body=_streamed(asked.protocol, exchange, response.body))
+            return response._replace(body=_streamed(asked.protocol, context, response.body))
     errors = asked.protocol.errors
     if asked.request.stream:
-        response = _begun(answered, _streamed(asked.protocol, exchange, asked.protocol.stream(exchange)))
-        return identified(response, errors)
-    whole = collected(exchange)
-    response = identified(json_response(asked.protocol.whole(exchange, whole)), errors)
+        response = _begun(answered, _streamed(asked.protocol, context, asked.protocol.stream(context)))
+        return add_request_id(response, errors)
+    whole = collect_reply(context)
+    response = add_request_id(json_response(asked.protocol.build_body(context, whole)), errors)
     return response._replace(delay=_kind_of_wait(answered)(whole.seconds)) if whole.seconds else response
 
 
@@ -183,16 +183,16 @@ def _kind_of_wait(answered: Answer) -> type[Wait]:
 def _begun(answered: Answer, pieces: Iterator[bytes | Wait]) -> WireResponse:
     """A streamed response; it begins when its first piece comes, as the providers have it."""
     if not (answered.waits and answered.waits[0]):
-        return event_stream(pieces)
+        return event_stream_response(pieces)
     before: list[bytes | Wait] = []
     for piece in pieces:
         if isinstance(piece, Wait):
-            return event_stream(itertools.chain(before, pieces))._replace(delay=piece)
+            return event_stream_response(itertools.chain(before, pieces))._replace(delay=piece)
         before.append(piece)
-    return event_stream(before)
+    return event_stream_response(before)
 
 
-def _recording(asked: Asked, call: PassthroughCall) -> WireRecording:
+def _recording(asked: ModelRequest, call: PassthroughCall) -> WireRecording:
     from llm_mock.boundaries.http.recording import WireRecording
 
     if any(NO_KEY in secret for secret in asked.sent.secrets()) and provider_of(asked.sent.host, None):
@@ -205,9 +205,11 @@ def _recording(asked: Asked, call: PassthroughCall) -> WireRecording:
     return WireRecording(call, asked.request, asked.sent)
 
 
-def _streamed(protocol: Protocol, exchange: Exchange, pieces: Iterable[bytes | Wait]) -> Iterator[bytes | Wait]:
+def _streamed(
+    protocol: WireProtocol, context: ResponseContext, pieces: Iterable[bytes | Wait]
+) -> Iterator[bytes | Wait]:
     """The stream; an error within it is an event of it, or the end of the connection, or of the stream."""
-    wait = _kind_of_wait(exchange.answer)
+    wait = _kind_of_wait(context.answer)
     event, events = b"", 0
     try:
         for piece in pieces:
@@ -223,7 +225,7 @@ def _streamed(protocol: Protocol, exchange: Exchange, pieces: Iterable[bytes | W
         if end.malformed:
             yield event[: len(event) // 2].rstrip() + b"\n\n"
     except Exception as error:
-        wire_error = on_the_wire(error)
-        if isinstance(wire_error, ConnectionFails):
+        wire_error = to_wire_error(error)
+        if isinstance(wire_error, ConnectionFailure):
             raise wire_error from None
-        yield protocol.error_event(wire_error, events)
+        yield protocol.encode_error_event(wire_error, events)
