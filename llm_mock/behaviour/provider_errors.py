@@ -1,7 +1,7 @@
 """The errors of the providers, as their own SDKs raise them.
 
-Where the `openai` or `anthropic` package is installed these are its exceptions, with status, headers and body, so
-that code under test catches what it would catch in production.
+Where the `openai` or `anthropic` package is installed these are its exceptions, with status,
+headers and body, so that code under test catches what it would catch in production.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ STATUS_CLASSES = {
     **{400: "BadRequestError", 401: "AuthenticationError", 429: "RateLimitError"},
     **{503: "InternalServerError", 529: "OverloadedError"},
 }
-STREAM_BROKEN = "peer closed connection without sending complete message body (incomplete chunked read)"
+STREAM_BROKEN = (
+    "peer closed connection without sending complete message body (incomplete chunked read)"
+)
 DISCONNECTED = "Server disconnected without sending a response."
 TIMED_OUT = "Request timed out."
 READ_TIMED_OUT = "The read operation timed out"
@@ -48,7 +50,8 @@ KINDS = (*REFUSALS["openai"], "timeout", "no_connection", "broken_stream")
 
 
 class ProviderFailure(Exception):
-    """A provider's refusal as it comes over HTTP, for the client's own SDK to make its exception of.
+    """A provider's refusal as it comes over HTTP, for the client's own SDK to make its exception
+    of.
 
     Args:
         status: the HTTP status.
@@ -57,7 +60,9 @@ class ProviderFailure(Exception):
         seconds: the header `Retry-After`; None without one.
     """
 
-    def __init__(self, status: int, body: dict[str, Any], message: str, seconds: float | None = None) -> None:
+    def __init__(
+        self, status: int, body: dict[str, Any], message: str, seconds: float | None = None
+    ) -> None:
         super().__init__(status, body, message, seconds)
         self.status, self.body, self.message = status, body, message
         self.headers = {} if seconds is None else {"retry-after": f"{seconds:g}"}
@@ -74,14 +79,26 @@ class ReceivedError(Exception):
         headers: the headers, with names in lower case.
         content: the body.
         url: what was asked, without query.
-        kind: the exception that the client's SDK makes of it, as `module:name`; None where that is not known.
+        kind: the exception that the client's SDK makes of it, as `module:name`; None where that is
+            not known.
     """
 
     def __init__(
-        self, status: int, headers: dict[str, str], content: str, url: str | None = None, kind: str | None = None
+        self,
+        status: int,
+        headers: dict[str, str],
+        content: str,
+        url: str | None = None,
+        kind: str | None = None,
     ) -> None:
         super().__init__(f"Error code: {status} - {content}")
-        self.status, self.headers, self.content, self.url, self.kind = status, headers, content, url, kind
+        self.status, self.headers, self.content, self.url, self.kind = (
+            status,
+            headers,
+            content,
+            url,
+            kind,
+        )
 
 
 class StreamEnds(Exception):
@@ -92,7 +109,9 @@ class StreamEnds(Exception):
     """
 
     def __init__(self, malformed: bool = False) -> None:
-        super().__init__("The stream ended within an event." if malformed else "The stream ended before its end.")
+        super().__init__(
+            "The stream ended within an event." if malformed else "The stream ended before its end."
+        )
         self.malformed = malformed
 
 
@@ -108,14 +127,15 @@ def provider_error(
 ) -> Exception:
     """The exception that a call of a model fails with.
 
-    OpenAI's and Anthropic's models are known by how their ids begin, others by the SDK that the plugin which registers
-    them uses. Where that is not installed, or is another one, it is an `llm.ModelError` with the provider's message, a
-    `TimeoutError` or a `ConnectionError`.
+    OpenAI's and Anthropic's models are known by how their ids begin, others by the SDK that the
+    plugin which registers them uses. Where that is not installed, or is another one, it is an
+    `llm.ModelError` with the provider's message, a `TimeoutError` or a `ConnectionError`.
 
     Args:
-        kind: one of `KINDS`; `broken_stream` is a connection that is closed within an answer, `no_connection` one that
-            could not be made.
-        provider: over HTTP, whose API is called: `openai`, `anthropic`, `google` or `mistral`. No SDK is needed then.
+        kind: one of `KINDS`; `broken_stream` is a connection that is closed within an answer,
+            `no_connection` one that could not be made.
+        provider: over HTTP, whose API is called: `openai`, `anthropic`, `google` or `mistral`. No
+            SDK is needed then.
         retry_after: seconds for the header `Retry-After`. A rate limit always has one.
     """
     if kind not in KINDS:
@@ -124,7 +144,11 @@ def provider_error(
     provider = provider or _provider_of(model_id)
     sdk = None if over_http else _installed(provider)
     if kind == "timeout":
-        return TimeoutError(READ_TIMED_OUT if over_http else TIMED_OUT) if sdk is None else sdk.timeout()
+        return (
+            TimeoutError(READ_TIMED_OUT if over_http else TIMED_OUT)
+            if sdk is None
+            else sdk.timeout()
+        )
     if kind == "no_connection":
         return ConnectionRefusedError(NO_CONNECTION) if sdk is None else sdk.no_connection()
     if kind == "broken_stream":
@@ -146,12 +170,15 @@ def provider_error(
 def failing(reply: Reply, error: ProviderError, record: CallRecord) -> Reply:
     """The reply to a call in which the error of the provider that is asked stands for `error`."""
     changed = copy.copy(reply)
-    changed.__dict__["error"] = raised_for(error, record["model_id"], record.get("provider"))  # around `__setattr__`
+    changed.__dict__["error"] = raised_for(
+        error, record["model_id"], record.get("provider")
+    )  # around `__setattr__`
     return changed
 
 
 def raised_for(error: Exception, model_id: str, provider: str | None = None) -> Exception:
-    """What is raised for an error: that of the provider that is asked, where it is a `ProviderError`; else itself."""
+    """What is raised for an error: that of the provider that is asked, where it is a
+    `ProviderError`; else itself."""
     if not isinstance(error, ProviderError):
         return error
     return provider_error(model_id, error.kind, provider=provider, retry_after=error.retry_after)
@@ -169,7 +196,11 @@ def _sdk_used_by(model: type) -> str | None:
     """The SDK that the module of a model's class, or of one that it derives from, imports."""
     for base in model.__mro__:
         for value in list(vars(sys.modules.get(base.__module__, builtins)).values()):
-            name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+            name = (
+                value.__name__
+                if isinstance(value, ModuleType)
+                else getattr(value, "__module__", None)
+            )
             package = name.split(".")[0] if isinstance(name, str) else ""
             if package in PREFIXES:
                 return package
@@ -184,11 +215,14 @@ def _installed(provider: str | None) -> _SDK | None:
 
 
 class _SDK:
-    """The exceptions of one SDK, and the HTTP library that they are made with: `httpx`, in newer versions `httpx2`."""
+    """The exceptions of one SDK, and the HTTP library that they are made with: `httpx`, in newer
+    versions `httpx2`."""
 
     def __init__(self, package: Any) -> None:
         self._is_anthropic = package.__name__ == "anthropic"
-        self._says_the_message_only = not self._is_anthropic and not package.__version__.startswith(("1.", "2."))
+        self._says_the_message_only = not self._is_anthropic and not package.__version__.startswith(
+            ("1.", "2.")
+        )
         self._names: dict[str, Any] = vars(package.APIStatusError)["__init__"].__globals__
         self._http: Any = self._names.get("httpx2") or self._names["httpx"]
         self._request = self._http.Request("POST", ENDPOINTS[package.__name__])
@@ -200,8 +234,11 @@ class _SDK:
         return cast("Exception", self._names["APIConnectionError"](request=self._request))
 
     def broken_stream(self) -> Exception:
-        """The connection was closed within an answer; the SDKs pass on what the HTTP library raises."""
-        return cast("Exception", self._http.RemoteProtocolError(STREAM_BROKEN, request=self._request))
+        """The connection was closed within an answer; the SDKs pass on what the HTTP library
+        raises."""
+        return cast(
+            "Exception", self._http.RemoteProtocolError(STREAM_BROKEN, request=self._request)
+        )
 
     def status_error(self, status: int, body: dict[str, Any], seconds: float | None) -> Exception:
         headers = {"request-id" if self._is_anthropic else "x-request-id": "req_mock"}
@@ -210,4 +247,6 @@ class _SDK:
         response = self._http.Response(status, headers=headers, json=body, request=self._request)
         said = body["error"]["message"] if self._says_the_message_only else body
         shown = body if self._is_anthropic else body["error"]
-        return cast("Exception", error(f"Error code: {status} - {said}", response=response, body=shown))
+        return cast(
+            "Exception", error(f"Error code: {status} - {said}", response=response, body=shown)
+        )

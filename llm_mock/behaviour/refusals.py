@@ -10,7 +10,8 @@ FREE_REQUESTS = "generativelanguage.googleapis.com/generate_content_free_tier_re
 
 
 class Refusal(NamedTuple):
-    """What a provider says when it refuses a request; `{model}` and `{seconds}` stand for those of the call."""
+    """What a provider says when it refuses a request; `{model}` and `{seconds}` stand for those of
+    the call."""
 
     status: int
     type: str
@@ -26,20 +27,24 @@ REFUSALS = {
         "rate_limit": Refusal(
             429,
             "requests",
-            "Rate limit reached for {model} in organization org-mock on requests per min (RPM): Limit 500, Used 500, "
-            "Requested 1. Please try again in {seconds}s.",
+            "Rate limit reached for {model} in organization org-mock on requests per min (RPM): "
+            "Limit 500, Used 500, Requested 1. Please try again in {seconds}s.",
             "rate_limit_exceeded",
         ),
-        "overloaded": Refusal(503, "server_error", "The engine is currently overloaded, please try again later"),
+        "overloaded": Refusal(
+            503, "server_error", "The engine is currently overloaded, please try again later"
+        ),
         "context_overflow": Refusal(
             400,
             "invalid_request_error",
-            "This model's maximum context length is 128000 tokens. However, your messages resulted in 150000 tokens. "
-            "Please reduce the length of the messages.",
+            "This model's maximum context length is 128000 tokens. However, your messages resulted "
+            "in 150000 tokens. Please reduce the length of the messages.",
             "context_length_exceeded",
             "messages",
         ),
-        "invalid_key": Refusal(401, "invalid_request_error", "Incorrect API key provided: sk-mock.", "invalid_api_key"),
+        "invalid_key": Refusal(
+            401, "invalid_request_error", "Incorrect API key provided: sk-mock.", "invalid_api_key"
+        ),
     },
     "anthropic": {
         "rate_limit": Refusal(
@@ -48,7 +53,9 @@ REFUSALS = {
             "This request would exceed your organization's rate limit of 50 requests per minute.",
         ),
         "overloaded": Refusal(529, "overloaded_error", "Overloaded"),
-        "context_overflow": Refusal(400, "invalid_request_error", "prompt is too long: 250000 tokens > 200000 maximum"),
+        "context_overflow": Refusal(
+            400, "invalid_request_error", "prompt is too long: 250000 tokens > 200000 maximum"
+        ),
         "invalid_key": Refusal(401, "authentication_error", "invalid x-api-key"),
     },
     "google": {
@@ -56,7 +63,8 @@ REFUSALS = {
             429,
             "RESOURCE_EXHAUSTED",
             "You exceeded your current quota, please check your plan and billing details.\n"
-            f"* Quota exceeded for metric: {FREE_REQUESTS}, limit: 20, model: {{model}}\nPlease retry in {{seconds}}s.",
+            f"* Quota exceeded for metric: {FREE_REQUESTS}, limit: 20, model: {{model}}\nPlease "
+            f"retry in {{seconds}}s.",
             details=(
                 {
                     "@type": DOMAIN + "QuotaFailure",
@@ -75,13 +83,14 @@ REFUSALS = {
         "overloaded": Refusal(
             503,
             "UNAVAILABLE",
-            "This model is currently experiencing high demand. Spikes in demand are usually temporary. Please try "
-            "again later.",
+            "This model is currently experiencing high demand. Spikes in demand are usually "
+            "temporary. Please try again later.",
         ),
         "context_overflow": Refusal(
             400,
             "INVALID_ARGUMENT",
-            "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+            "The input token count (1200000) exceeds the maximum number of tokens allowed "
+            "(1048576).",
         ),
         "invalid_key": Refusal(
             400,
@@ -123,14 +132,26 @@ def body_of(provider: str | None, refusal: Refusal, message: str, **call: str) -
         call: `model` and `seconds` of the call.
     """
     if provider == "anthropic":
-        return {"type": "error", "error": {"type": refusal.type, "message": message}, "request_id": "req_mock"}
+        return {
+            "type": "error",
+            "error": {"type": refusal.type, "message": message},
+            "request_id": "req_mock",
+        }
     if provider == "google":
         said: dict[str, Any] = {"code": refusal.status, "message": message, "status": refusal.type}
-        return {"error": {**said, "details": _filled(refusal.details, call)} if refusal.details else said}
+        return {
+            "error": {**said, "details": _filled(refusal.details, call)}
+            if refusal.details
+            else said
+        }
     if provider == "mistral" and refusal.status == 401:  # the gateway says so, not the API
         return {"detail": message}
     said = {"message": message, "type": refusal.type, "param": refusal.param, "code": refusal.code}
-    return {"object": "error", **said, "raw_status_code": refusal.status} if provider == "mistral" else {"error": said}
+    return (
+        {"object": "error", **said, "raw_status_code": refusal.status}
+        if provider == "mistral"
+        else {"error": said}
+    )
 
 
 def _filled(value: Any, call: dict[str, str]) -> Any:

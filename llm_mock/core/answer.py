@@ -1,4 +1,4 @@
-"""An answer on its way: the events that a boundary plays, once, and their times."""
+"""Answers: the events that a boundary plays into its library's response, with their times."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 
 class Answer:
-    """What a call is answered with.
+    """The answer to a call, as a stream of events that can be played once.
 
     Args:
-        reply: what was configured, generated or recorded; what it says of the answer as a whole counts at the end.
-        record: the record of the call, complete, with the tokens of the answer.
-        waits: the seconds before each piece; None where it comes at once.
-        real_time: whether these are really waited for.
-        raw_json: whether the provider's payload is wanted beside it; see `Settings.raw_json`.
+        reply: the configured, generated or recorded reply. A boundary also reads from it what
+            belongs to the answer as a whole, such as its usage.
+        record: the complete record of the call, with the tokens of the answer.
+        waits: the seconds before each event; None if they come at once.
+        real_time: whether to really wait for these seconds.
+        raw_json: whether `response.json()` gives the provider's payload; see `Settings.raw_json`.
     """
 
     __slots__ = ("raw_json", "real_time", "record", "reply", "waits")
@@ -43,18 +44,20 @@ class Answer:
         self.raw_json = raw_json
 
     def events(self, stream: bool) -> Iterator[Any]:
-        """The pieces in order: `str`, `Event` (or a library's own), `MadeToolCall` and `Wait`.
+        """Yield the events in order: `str`, `Event` (or a library's own), `MadeToolCall`, `Wait`.
 
         Args:
-            stream: whether the text comes in pieces.
+            stream: whether to stream the text in chunks.
 
         Raises:
-            Exception: the error of the reply, where it comes.
+            Exception: the error of the reply, after the events that come before it.
         """
         __tracebackhide__ = True
+        events = self._events(stream)
         if self.waits is None:
-            return self._events(stream)
-        return _timed(self._events(stream), self.waits if stream else [sum(self.waits)])
+            return events
+        waits = self.waits if stream else [sum(self.waits)]
+        return _add_waits(events, waits)
 
     def _events(self, stream: bool) -> Iterator[Any]:
         __tracebackhide__ = True
@@ -62,43 +65,57 @@ class Answer:
         error = None if reply.error is None else reply.exception()
         if reply.reasoning is not None:
             yield Event("reasoning", reply.reasoning)
+        # A recorded reply fails only after all that was recorded of it.
+        early_error = None if reply.is_recorded else error
         for position, chunk in enumerate(reply.stream(stream)):
-            if error is not None and not reply.is_recorded and (not stream or position == reply.error_after):
-                raise error
+            if early_error is not None and (not stream or position == reply.error_after):
+                raise early_error
             yield chunk
-        if reply.tool_calls and (error is None or reply.is_recorded):
-            yield from _tool_calls(reply, self.record["number"])
+        if reply.tool_calls and early_error is None:
+            yield from _tool_call_events(reply, self.record["number"])
         if error is not None:
             raise error
 
 
-def _tool_calls(reply: Reply, number: int) -> Iterator[Any]:
-    """The calls, each streamed as the providers do, unless the script did so itself; recorded ones as they were."""
-    scripted = reply.is_recorded or any(getattr(chunk, "tool_call_id", None) for chunk in reply.chunks or ())
+def _tool_call_events(reply: Reply, call_number: int) -> Iterator[Any]:
+    """Yield the tool calls of a reply, each after the stream events that providers send for it."""
+    has_stream_events = reply.is_recorded
+    for chunk in reply.chunks or ():
+        if getattr(chunk, "tool_call_id", None):
+            has_stream_events = True
     for position, call in enumerate(reply.tool_calls, start=1):
-        call_id = call.tool_call_id if reply.is_recorded else call.tool_call_id or f"call_{number}_{position}"
-        if not scripted:
+        call_id = call.tool_call_id
+        # A recorded call keeps a missing id, as the provider gave none.
+        if not call_id and not reply.is_recorded:
+            call_id = f"call_{call_number}_{position}"
+        if not has_stream_events:
+            # A `BrokenToolCall` has a text that may not be JSON.
+            arguments = getattr(call, "text", None) or json.dumps(call.arguments)
             yield Event("tool_call_name", call.name, tool_call_id=call_id)
-            text = getattr(call, "text", None) or json.dumps(call.arguments)
-            yield Event("tool_call_args", text, tool_call_id=call_id)
-        yield MadeToolCall(call.name, copy.deepcopy(call.arguments), call_id, further_attributes(call))
+            yield Event("tool_call_args", arguments, tool_call_id=call_id)
+        arguments_copy = copy.deepcopy(call.arguments)
+        yield MadeToolCall(call.name, arguments_copy, call_id, further_attributes(call))
 
 
-def _timed(events: Iterator[Any], waits: Sequence[float]) -> Iterator[Any]:
-    """The events with the wait before each piece; what is left of the waits comes before the end, or the error."""
+def _add_waits(events: Iterator[Any], waits: Sequence[float]) -> Iterator[Any]:
+    """Yield the events, each after its wait; the remaining waits come before the end or error."""
     __tracebackhide__ = True
     remaining = iter(waits)
-    error = None
-    while error is None:
-        event = None
+    while True:
         try:
             event = next(events)
-        except Exception as problem:  # at the end StopIteration
-            error = problem
-        seconds = 0.0 if type(event) is MadeToolCall else next(remaining, 0.0) if error is None else sum(remaining)
+        except StopIteration:
+            rest = sum(remaining)
+            if rest:
+                yield Wait(rest)
+            return
+        except Exception:
+            rest = sum(remaining)
+            if rest:
+                yield Wait(rest)
+            raise
+        # A tool call is complete with its last event, which had a wait.
+        seconds = 0.0 if type(event) is MadeToolCall else next(remaining, 0.0)
         if seconds:
             yield Wait(seconds)
-        if error is None:
-            yield event
-    if not isinstance(error, StopIteration):
-        raise error
+        yield event

@@ -1,4 +1,4 @@
-"""Assertions about what was called."""
+"""Assertions about the calls of a mock."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class CallAssertions:
     """Assertions about the calls of one model, or of all models of a mock.
 
     Args:
-        whose: how messages name them, such as `model 'gpt-4o-mini'`.
+        owner: the owner of the calls in messages, such as `model 'gpt-4o-mini'`.
         calls: the calls, in order.
-        none: what a message says where there are no calls.
+        no_calls: the message for the case that there are no calls.
     """
 
-    def __init__(self, whose: str, calls: Sequence[CallRecord], none: str) -> None:
-        self._whose = whose
+    def __init__(self, owner: str, calls: Sequence[CallRecord], no_calls: str) -> None:
+        self._owner = owner
         self._calls = calls
-        self._none = none
+        self._no_calls = no_calls
 
     @property
     def last_call(self) -> CallRecord:
@@ -42,60 +42,68 @@ class CallAssertions:
         return self._calls[-1]
 
     def assert_not_called(self) -> None:
-        """Assert that there was no call. A failed one is a call, too.
+        """Assert that there was no call; a failed call counts, too.
 
         Raises:
-            AssertionError: there was one. The message shows the calls.
+            AssertionError: there was a call. The message shows the calls.
         """
         __tracebackhide__ = True
         if self._calls:
-            raise AssertionError(self._got("no call"))
+            raise AssertionError(self._format_count("no call"))
 
     def assert_called_once(self) -> None:
-        """Assert that there was one call, and no other. A failed one is a call, too.
+        """Assert that there was exactly one call; a failed call counts, too.
 
         Raises:
-            AssertionError: there was none, or there were more. The message shows the calls.
+            AssertionError: there were none or more. The message shows the calls.
         """
         __tracebackhide__ = True
         self._assert_called()
         if len(self._calls) > 1:
-            raise AssertionError(self._got("1 call"))
+            raise AssertionError(self._format_count("1 call"))
 
-    def assert_resilient(self, *, attempts: int = 5, gave_up: bool = False, waits: bool = True) -> None:
-        """Assert that the client coped well with what it met over HTTP, as far as the wire shows.
+    def assert_resilient(
+        self, *, attempts: int = 5, gave_up: bool = False, waits: bool = True
+    ) -> None:
+        """Assert that the client handled errors well, as far as its HTTP requests show.
 
-        It must not try again sooner than `Retry-After` said, send unchanged what was refused with status 400, 401, 403,
-        404 or 422, send one request more than `attempts` times, or take a stream for whole that ended in the middle.
-        What is sent unchanged (path, body and key) after it failed counts as the same request.
+        It must not try again sooner than `Retry-After` said, send unchanged what was refused with
+        status 400, 401, 403, 404 or 422, send one request more than `attempts` times, or take a
+        stream that ended in the middle for a complete answer. What is sent unchanged (path, body
+        and key) after it failed counts as the same request.
 
         Example:
             `mock_llm_calls.assert_resilient()`, at the end of a test in which a model misbehaved.
 
         Args:
             attempts: how often one request may be sent. An SDK tries three times by itself.
-            gave_up: the application failed with an error, which the test saw: then a stream that ended in the middle
-                need not be asked for again. (Whether somebody saw an error, the wire does not show.)
-            waits: judge how long the client waited. That is not known where `time.sleep` or `asyncio.sleep` is
-                replaced, so it is not judged then; give False where the test replaces something else that waits.
+            gave_up: the application failed with an error, which the test saw: then a stream that
+                ended in the middle need not be asked for again. (Whether somebody saw an error,
+                the wire does not show.)
+            waits: judge how long the client waited. That is not known where `time.sleep` or
+                `asyncio.sleep` is replaced, so it is not judged then; give False where the test
+                replaces something else that waits.
 
         Raises:
             AssertionError: the client did not. The message says what, and lists all that was sent.
-            ValueError: `attempts` is no such number.
+            ValueError: `attempts` is not a whole number from 1.
         """
         from llm_mock.core import resilience
 
         __tracebackhide__ = True
         if not is_whole(attempts, 1):
             raise ValueError(f"attempts is {described(attempts)}; give a whole number from 1.")
-        if not resilience.requests_of(self._calls):
+        # Only requests over HTTP show the attempts of a client.
+        if not resilience.group_attempts(self._calls):
             raise AssertionError(
-                f"No call of {self._whose} came over HTTP, and only there it shows how a client copes: calls through "
-                f"llm's own models do not.\n{calls_made(self._calls)}"
+                f"No call of {self._owner} came over HTTP, and only there it shows how a client "
+                f"copes: calls through llm's own models do not.\n{calls_made(self._calls)}"
             )
-        if found := resilience.problems(self._calls, attempts, gave_up, waits):
-            said = "\n".join(f"- {problem}" for problem in found)
-            raise AssertionError(f"The client did not cope.\n{said}\n{resilience.attempts_made(self._calls)}")
+        problems = resilience.find_problems(self._calls, attempts, gave_up, waits)
+        if problems:
+            listed_problems = "\n".join(f"- {problem}" for problem in problems)
+            listed_attempts = resilience.format_attempts(self._calls)
+            raise AssertionError(f"The client did not cope.\n{listed_problems}\n{listed_attempts}")
 
     def assert_called_with(
         self,
@@ -109,15 +117,17 @@ class CallAssertions:
         attachments: Iterable[str] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        """Assert that there was a call in which all that is given held.
+        """Assert that at least one call matches all arguments.
 
         Example:
-            `mock_llm_calls.get_model("gpt-4o-mini").assert_called_with("report", system="Be brief")`
+            `mock_llm_calls.get_model("gpt-4o-mini").assert_called_with("report", system="Be
+            brief")`
 
         Args:
-            prompt_contains: a text that the prompt contains, a compiled pattern that is found in it, or a function of
-                the text that says whether it fits.
-            schema: the schema that was asked for: a pydantic class, a JSON-schema dict, or the name of one.
+            prompt_contains: a text that the prompt contains, a compiled pattern that is found in
+                it, or a function of the text that says whether it fits.
+            schema: the schema that was asked for: a pydantic class, a JSON-schema dict, or the
+                name of one.
             prompt_equals: the whole text of the prompt.
             system: the same as `prompt_contains`, of the system prompt.
             tools: names of tools that were offered, among others perhaps.
@@ -126,12 +136,13 @@ class CallAssertions:
             options: options and their values, among others perhaps.
 
         Raises:
-            AssertionError: there was no such call. The message shows the calls, and which came nearest.
-            InvalidReply: what the call was to be like makes no sense.
+            AssertionError: there was no such call. The message shows the calls, and which came
+                nearest.
+            InvalidReply: an argument is not a valid condition.
         """
         __tracebackhide__ = True
         matchers = Matchers(prompt_contains, system, tools, turn, attachments, options)
-        self._assert_fits(_Wanted(prompt_equals, schema_name(schema), matchers))
+        self._assert_match(_ExpectedCall(prompt_equals, schema_name(schema), matchers))
 
     def assert_called_once_with(
         self,
@@ -145,64 +156,77 @@ class CallAssertions:
         attachments: Iterable[str] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        """Assert that there was one call, no other, and that all that is given held in it.
+        """Assert that there was exactly one call, and that it matches all arguments.
 
         The arguments are those of `assert_called_with`.
 
         Raises:
-            AssertionError: there was none, there were more, or it was another one. The message shows the calls.
-            InvalidReply: what the call was to be like makes no sense.
+            AssertionError: there was none, there were more, or it was another one. The message
+                shows the calls.
+            InvalidReply: an argument is not a valid condition.
         """
         __tracebackhide__ = True
         matchers = Matchers(prompt_contains, system, tools, turn, attachments, options)
-        wanted = _Wanted(prompt_equals, schema_name(schema), matchers)
+        expected = _ExpectedCall(prompt_equals, schema_name(schema), matchers)
         self.assert_called_once()
-        self._assert_fits(wanted)
+        self._assert_match(expected)
 
-    def _got(self, expected: str) -> str:
-        return f"Expected {expected} of {self._whose}, got {len(self._calls)}.\n{calls_made(self._calls)}"
+    def _format_count(self, expected: str) -> str:
+        """Return the message about another number of calls than was expected."""
+        number = len(self._calls)
+        return f"Expected {expected} of {self._owner}, got {number}.\n{calls_made(self._calls)}"
 
     def _assert_called(self) -> None:
         __tracebackhide__ = True
         if not self._calls:
-            raise AssertionError(self._none)
+            raise AssertionError(self._no_calls)
 
-    def _assert_fits(self, wanted: _Wanted) -> None:
+    def _assert_match(self, expected: _ExpectedCall) -> None:
+        """Raise an AssertionError with the nearest call unless a call matches."""
         __tracebackhide__ = True
         self._assert_called()
-        misses = [list(wanted.misses(call)) for call in self._calls]
-        if [] in misses:
+        misses_of_calls = [list(expected.misses(call)) for call in self._calls]
+        if [] in misses_of_calls:
             return
-        nearest = min(misses, key=len)
+        fewest_misses = min(misses_of_calls, key=len)
+        number = misses_of_calls.index(fewest_misses) + 1
         raise AssertionError(
-            f"No call of {self._whose} fits: {wanted}.\n"
-            f"Nearest is call {misses.index(nearest) + 1}, but {' and '.join(nearest)}.\n{calls_made(self._calls)}"
+            f"No call of {self._owner} fits: {expected}.\n"
+            f"Nearest is call {number}, but {' and '.join(fewest_misses)}.\n"
+            f"{calls_made(self._calls)}"
         )
 
 
-class _Wanted(NamedTuple):
-    """What a call is to have been like."""
+class _ExpectedCall(NamedTuple):
+    """The conditions of an assertion about a call; None is no condition."""
 
     prompt: str | None
     schema: str | None
     matchers: Matchers
 
     def misses(self, call: CallRecord) -> Iterator[str]:
-        """Why a call was another one."""
-        if self.prompt is not None and self.prompt != call["prompt"]:
-            yield f"the prompt is {shorten(call['prompt'])}, not {shorten(self.prompt)}"
-        if self.schema is not None and self.schema != (asked := call["kwargs"]["schema"]):
-            yield f"the schema is {schema_text(asked)}, not {schema_text(self.schema)}"
+        """Yield a phrase for each condition that a call does not meet."""
+        prompt = call["prompt"]
+        if self.prompt is not None and self.prompt != prompt:
+            yield f"the prompt is {shorten(prompt)}, not {shorten(self.prompt)}"
+        schema = call["kwargs"]["schema"]
+        if self.schema is not None and self.schema != schema:
+            yield f"the schema is {schema_text(schema)}, not {schema_text(self.schema)}"
         yield from self.matchers.misses(call)
 
     def __str__(self) -> str:
-        parts = [f"prompt {shorten(self.prompt)}"] if self.prompt is not None else []
-        parts += [f"schema {schema_text(self.schema)}"] if self.schema else []
-        return ", ".join([*parts, *([str(self.matchers)] if self.matchers else [])])
+        parts = []
+        if self.prompt is not None:
+            parts.append(f"prompt {shorten(self.prompt)}")
+        if self.schema:
+            parts.append(f"schema {schema_text(self.schema)}")
+        if self.matchers:
+            parts.append(str(self.matchers))
+        return ", ".join(parts)
 
 
 def assert_llm_called_times(mock_llm_calls: Mock, model_name: str, times: int) -> None:
-    """Assert how often a model was called.
+    """Assert the number of calls of a model.
 
     Args:
         mock_llm_calls: the fixture of that name, or what `create_mock_get_model` returned.
@@ -211,8 +235,8 @@ def assert_llm_called_times(mock_llm_calls: Mock, model_name: str, times: int) -
 
     Raises:
         AssertionError: it was called more or less often. The message shows the prompts there were.
-        InvalidMock: what was passed is no mock.
-        ValueError: `times` is no such number.
+        InvalidMock: `mock_llm_calls` is not a mock of this package.
+        ValueError: `times` is not a whole number from 0.
     """
     __tracebackhide__ = True
     _check_mock(mock_llm_calls)
@@ -220,8 +244,10 @@ def assert_llm_called_times(mock_llm_calls: Mock, model_name: str, times: int) -
         raise ValueError(f"times is {described(times)}; give a whole number from 0.")
     calls = mock_llm_calls.calls_of(model_name)
     if len(calls) != times:
-        made = calls_made(calls) if calls else _other_models(model_name, mock_llm_calls.calls)
-        raise AssertionError(f"Expected {times} calls, got {len(calls)} of model {model_name!r}.\n{made}")
+        made = _format_calls(mock_llm_calls, model_name, calls)
+        raise AssertionError(
+            f"Expected {times} calls, got {len(calls)} of model {model_name!r}.\n{made}"
+        )
 
 
 def assert_prompt_contains(mock_llm_calls: Mock, model_name: str, text: str) -> None:
@@ -234,26 +260,32 @@ def assert_prompt_contains(mock_llm_calls: Mock, model_name: str, text: str) -> 
 
     Raises:
         AssertionError: no prompt contains it. The message shows the prompts there were.
-        InvalidMock: what was passed is no mock.
+        InvalidMock: `mock_llm_calls` is not a mock of this package.
     """
     __tracebackhide__ = True
     _check_mock(mock_llm_calls)
     calls = mock_llm_calls.calls_of(model_name)
     if not any(text in call["prompt"] for call in calls):
-        made = calls_made(calls) if calls else _other_models(model_name, mock_llm_calls.calls)
+        made = _format_calls(mock_llm_calls, model_name, calls)
         raise AssertionError(f"No prompt contained {text!r}.\n{made}")
 
 
 def _check_mock(mock: object) -> None:
+    """Raise an InvalidMock unless the object is a mock of this package."""
     __tracebackhide__ = True
+    # By an attribute, because the classes of mocks belong to higher layers.
     if not hasattr(mock, "calls_of"):
         raise InvalidMock(
-            f"This is no mock of llm_mock, but {described(mock)}. Where the project has a fixture mock_llm_calls of "
-            "its own, that hides the one of llm_mock: rename it, or pass mock_llm_responses, which is the same mock."
+            f"This is no mock of llm_mock, but {described(mock)}. Where the project has a fixture "
+            "mock_llm_calls of its own, that hides the one of llm_mock: rename it, or pass "
+            "mock_llm_responses, which is the same mock."
         )
 
 
-def _other_models(model: str, all_calls: Sequence[CallRecord]) -> str:
-    others = sorted({call["model_id"] for call in all_calls})
+def _format_calls(mock: Mock, model: str, calls: Sequence[CallRecord]) -> str:
+    """Return the calls of a model, or the other models that were called if there are none."""
+    if calls:
+        return calls_made(calls)
+    others = sorted({call["model_id"] for call in mock.calls})
     named = ", ".join(map(shorten_name, others)) if others else "none"
     return f"Model {model!r} was never called. Models that were called: {named}."

@@ -1,15 +1,25 @@
-"""Whether a scripted reply is one that a model could have given to the call."""
+"""Checks of scripted replies: a reply must be one that a model could have given to the call."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.records import schema_text
 from llm_mock.core.reply import Reply
-from llm_mock.core.source_location import SourceLocation, format_location, format_notes, warn_caller
+from llm_mock.core.source_location import (
+    SourceLocation,
+    format_location,
+    format_notes,
+    warn_caller,
+)
 from llm_mock.core.tool_calls import BrokenToolCall
-from llm_mock.errors import InvalidToolCall, LLMMockError, SchemaViolation, SchemaViolationWarning
+from llm_mock.errors import (
+    InvalidToolCall,
+    LLMMockError,
+    SchemaViolation,
+    SchemaViolationWarning,
+)
 from llm_mock.support.redaction import redacted
 from llm_mock.support.schemas import text_violations, violations
 from llm_mock.support.text import shorten_name
@@ -19,71 +29,94 @@ if TYPE_CHECKING:
     from llm_mock.core.request import Request
     from llm_mock.core.settings import Settings
 
+SHOWN_VIOLATIONS = 10
+"""The maximum number of schema violations in a message."""
+_TOOL_CALL_ADVICE = (
+    "Correct the reply, or use BrokenToolCall where the model is to be wrong on purpose."
+)
+
 
 def check_reply(
-    record: CallRecord, reply: Reply, request: Request, settings: Settings, place: SourceLocation | None
+    record: CallRecord,
+    reply: Reply,
+    request: Request,
+    settings: Settings,
+    location: SourceLocation | None,
 ) -> LLMMockError | None:
-    """What is wrong with a scripted reply: a tool call that was not possible, or a broken schema.
+    """Check a scripted reply for impossible tool calls and schema violations.
+
+    Warns of a schema violation, if the settings say so.
 
     Args:
         record: the call.
-        reply: what is to be answered.
-        request: what the call asks.
-        settings: what is checked, and how strictly.
-        place: where the reply was configured, if that is known.
+        reply: the reply.
+        request: the request of the call.
+        settings: says how strictly schemas are checked.
+        location: the location where the reply was configured, if it is known.
 
     Returns:
-        The error to raise. A broken schema that is only to be warned of is warned of here.
+        The error to raise, or None.
     """
     for call in reply.tool_calls:
-        if not isinstance(call, BrokenToolCall) and (problem := _check_tool_call(call, request, place)):
+        if isinstance(call, BrokenToolCall):
+            continue
+        problem = _check_tool_call(call, request, location)
+        if problem is not None:
             return problem
-    if not request.schema or settings.schema == "off" or reply.invalid or not _is_final(reply):
+    if not request.schema or settings.schema == "off" or reply.invalid:
+        return None
+    # A turn of tool calls without text is not the final answer, which alone follows the schema.
+    is_final = reply.error is None and (reply.content or not reply.tool_calls)
+    if not is_final:
         return None
     problems = text_violations(request.schema, reply.content)
     if not problems:
         return None
-    message = _schema_text(record, problems, reply.content, place)
+    message = _format_schema_violations(record, problems, reply.content, location)
     if settings.schema == "error":
         return SchemaViolation(message)
     warn_caller(SchemaViolationWarning(redacted(message)))
     return None
 
 
-def _is_final(reply: Reply) -> bool:
-    return reply.error is None and not (reply.tool_calls and not reply.content)
+def _check_tool_call(
+    call: Any, request: Request, location: SourceLocation | None
+) -> InvalidToolCall | None:
+    """Return the error for a tool call of an unknown tool or with wrong arguments, or None."""
+    offered: dict[str, Any] = {tool.name: tool for tool in request.tools}
+    beginning = f"The reply{_format_origin(location)} calls the tool {call.name!r}"
+    if call.name not in offered:
+        names = ", ".join(sorted(offered))
+        offer = f"Offered were: {names}." if offered else "No tools were offered."
+        return InvalidToolCall(
+            f"{beginning}, which the call does not offer. {offer} {_TOOL_CALL_ADVICE}"
+        )
+    schema = offered[call.name].input_schema or {}
+    problems = list(violations(schema, call.arguments, "the arguments"))
+    if not problems:
+        return None
+    return InvalidToolCall(
+        f"{beginning} with arguments that it does not take:\n{_format_list(problems)}\n"
+        f"{_TOOL_CALL_ADVICE}"
+    )
 
 
-def _schema_text(call: CallRecord, problems: Sequence[str], text: str, place: SourceLocation | None) -> str:
-    lines = "\n".join(f"  - {problem}" for problem in problems[:10])
+def _format_schema_violations(
+    call: CallRecord, problems: Sequence[str], text: str, location: SourceLocation | None
+) -> str:
     return (
-        f"The reply scripted for {call['model_id']!r}{_at(place)} breaks the schema "
-        f"{schema_text(call['kwargs']['schema'])} that the call asked for:\n{lines}\n"
+        f"The reply scripted for {call['model_id']!r}{_format_origin(location)} breaks the schema "
+        f"{schema_text(call['kwargs']['schema'])} that the call asked for:\n"
+        f"{_format_list(problems[:SHOWN_VIOLATIONS])}\n"
         f"The reply: {shorten_name(text, 300)}\n"
         "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose."
     )
 
 
-def _at(place: SourceLocation | None) -> str:
-    return format_notes(format_location(place))[1:]
+def _format_origin(location: SourceLocation | None) -> str:
+    """Return a location in brackets after one space, for the middle of a sentence."""
+    return format_notes(format_location(location))[1:]
 
 
-_BROKEN_ON_PURPOSE = "Correct the reply, or use BrokenToolCall where the model is to be wrong on purpose."
-
-
-def _check_tool_call(call: Any, request: Request, place: SourceLocation | None) -> InvalidToolCall | None:
-    offered: dict[str, Any] = {tool.name: tool for tool in request.tools}
-    if call.name not in offered:
-        there = f"Offered were: {', '.join(sorted(offered))}." if offered else "No tools were offered."
-        return InvalidToolCall(
-            f"The reply{_at(place)} calls the tool {call.name!r}, which the call does not offer. {there} "
-            f"{_BROKEN_ON_PURPOSE}"
-        )
-    problems = list(violations(offered[call.name].input_schema or {}, call.arguments, "the arguments"))
-    if not problems:
-        return None
-    lines = "\n".join(f"  - {problem}" for problem in problems)
-    return InvalidToolCall(
-        f"The reply{_at(place)} calls the tool {call.name!r} with arguments that it does not take:\n{lines}\n"
-        f"{_BROKEN_ON_PURPOSE}"
-    )
+def _format_list(problems: Iterable[str]) -> str:
+    return "\n".join(f"  - {problem}" for problem in problems)

@@ -1,4 +1,4 @@
-"""Says what the models of a mock answer."""
+"""The configurator of replies: the methods by which tests set the answers of models."""
 
 from __future__ import annotations
 
@@ -20,73 +20,81 @@ if TYPE_CHECKING:
 
 
 class PlainNames:
-    """The names of models where there are no aliases: each is an id."""
+    """A resolver of model names without aliases: each name is an id."""
 
     def model_id(self, name: str) -> str:
-        """The name itself."""
+        """Return the name itself."""
         return name
 
     def every_id(self, name: str) -> set[str]:
-        """The name itself."""
+        """Return the name itself."""
         return {name}
 
     def provider_class(self, model_id: str) -> type | None:
-        """None: no real model is known."""
+        """Return None, because no real model is known."""
         return None
 
 
 def checked_name(name: str) -> str:
-    """A name of a model, which must be text that is not blank."""
+    """Return the name of a model as it is.
+
+    Raises:
+        InvalidReply: it is not text, or blank.
+    """
     __tracebackhide__ = True
     if not isinstance(name, str) or not name.strip():
         raise InvalidReply(
-            f"This is not the name of a model: {described(name)}. The model comes first, then what it answers."
+            f"This is not the name of a model: {described(name)}. The model comes first, then what "
+            "it answers."
         )
     return name
 
 
 class ResponseConfigurator:
-    """Says what the models of a mock answer.
+    """The methods of a mock that configure replies.
 
-    Everywhere a model is named by its id, an alias that an installed plugin gives it, a glob of ids such as
-    `"gpt-*"`, or `"*"`, which is any model. A reply is text, a dict or a list, a pydantic instance, an exception or its
-    class, a function of the `llm.Prompt` (sync or async) that returns one of these, or a `Reply`.
+    Every `model` argument takes an id, an alias of an installed plugin, a glob of ids such as
+    `"gpt-*"`, or `"*"` for any model. A reply is text, a dict or a list, a pydantic instance, an
+    exception or its class, a `Reply`, or a function of the `llm.Prompt` (sync or async) that
+    returns one of these.
 
-    A call is answered by the first queued reply that matches, else by the error of the model, else by the standing
-    answer that fits best, and else by the model's `default_response`. Of standing answers those that want more than
-    model and schema go first, then those for the schema; then an id goes before a glob, that before `"*"`, and what was
-    set last before what was set first.
+    A call is answered by the first queued reply that matches, else by the error of the model, else
+    by the most specific standing reply, and else by the model's `default_response`. Of standing
+    replies, those with conditions beyond model and schema go first, then those for the schema. Of
+    equal ones, an id goes before a glob, a glob before `"*"`, and the latest before earlier ones.
+
+    Args:
+        names: resolves the names of models.
+        changed: called after each change of the configuration.
+        standing_only: whether to refuse queued replies.
     """
 
-    def __init__(self, names: NameResolver, changed: Callable[[], None], *, standing_only: bool = False) -> None:
-        """
-        Args:
-            names: resolves the names of models.
-            changed: is called when something else was configured.
-            standing_only: refuse queued replies.
-        """
+    def __init__(
+        self, names: NameResolver, changed: Callable[[], None], *, standing_only: bool = False
+    ) -> None:
         self.script = Script()
         self._names = names
         self._changed = changed
         self._standing_only = standing_only
 
     def model_id_of(self, name: str) -> str:
-        """The model id that a name stands for.
+        """Return the model id of a name.
 
         Raises:
-            InvalidReply: it is no name.
+            InvalidReply: the name is not text, or blank.
         """
         __tracebackhide__ = True
         return self._names.model_id(checked_name(name))
 
     def named_id(self, model: str) -> str:
-        """The model id that a name stands for; it is no unknown model from now on.
+        """Return the model id of a name, and treat the model as known from now on.
 
         Raises:
-            InvalidReply: it is no name.
+            InvalidReply: the name is not text, or blank.
         """
         __tracebackhide__ = True
         model_id = self.model_id_of(model)
+        # A name that a test configures is no typing error, so it exists in every mode.
         self.script.named.add(model_id)
         return model_id
 
@@ -105,38 +113,41 @@ class ResponseConfigurator:
         options: Mapping[str, Any] | None = None,
         **unknown: NoReturn,
     ) -> None:
-        """Set a standing answer: to every call of a model, or to those that fit all that is given here.
+        """Set a standing reply to every call of a model that matches all arguments.
 
-        It replaces the one that was set for the same calls. One that wants more of a call than model and schema goes
-        before the others, the one that was set last first.
+        It replaces the standing reply to the same calls. One with conditions beyond model and
+        schema goes before the others, and of those the latest first.
 
         Example:
-            `mock.set("gpt-4o-mini", "mail-sorter")`, `mock.set("gpt-*", {"found": True}, schema=Discovery)`,
-            `mock.set("*", ConnectionError("no route"), prompt="weather")`
+            `mock.set("gpt-4o-mini", "mail-sorter")`, `mock.set("gpt-*", {"found": True},
+            schema=Discovery)`, `mock.set("*", ConnectionError("no route"), prompt="weather")`
 
         Args:
             model: id, alias, a glob of ids such as `"gpt-*"`, or `"*"` for any model.
-            response: a reply: a str, a dict or a list (data), a pydantic instance, an exception or its class, a
-                function of the prompt that returns one of these, or a `Reply`.
-            schema: the schema that is asked for: a pydantic class, a JSON-schema dict, or the name of one (class name
-                or `title`).
-            prompt: a text that the prompt contains, a compiled pattern that is found in it, or a function of the
-                text that says whether it fits.
+            response: a reply: a str, a dict or a list (data), a pydantic instance, an exception or
+                its class, a function of the prompt that returns one of these, or a `Reply`.
+            schema: the schema that is asked for: a pydantic class, a JSON-schema dict, or the name
+                of one (class name or `title`).
+            prompt: a text that the prompt contains, a compiled pattern that is found in it, or a
+                function of the text that says whether it fits.
             system: the same for the system prompt.
             tools: names of tools that are offered, among others perhaps.
-            turn: which answer of its conversation it is, from 1; the answer to a tool's result is one too.
+            turn: which answer of its conversation it is, from 1; the answer to a tool's result is
+                one too.
             attachments: the types of all attachments, in order.
             options: options and their values, among others perhaps.
 
         Raises:
-            InvalidReply: the response can be no reply, or what the call must be like makes no sense.
+            InvalidReply: the response is not a reply, or a condition is invalid.
         """
         __tracebackhide__ = True
         if unknown:
-            raise InvalidReply(_not_of_set(next(iter(unknown))))
+            raise InvalidReply(_explain_unknown_argument(next(iter(unknown))))
         matchers = Matchers(prompt, system, tools, turn, attachments, options)
-        name, answer = schema_name(schema), _checked_answer(model, response, schema)
-        self.script.stand(StandingReply(self.named_id(model), name, answer, find_caller(), matchers))
+        name = schema_name(schema)
+        answer = _check_reply(model, response, schema)
+        reply = StandingReply(self.named_id(model), name, answer, find_caller(), matchers)
+        self.script.stand(reply)
         self._changed()
 
     def add(
@@ -154,10 +165,11 @@ class ResponseConfigurator:
         attachments: Iterable[str] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        """Queue a reply that is used once (or `times`), before any standing answer, in the order of the `add` calls.
+        """Queue a reply that is used once (or `times`), before any standing answer, in the order
+        of the `add` calls.
 
-        It is used for the first call that fits all that is given here. A test that ends before the reply is used up
-        fails, unless the reply is optional.
+        It is used for the first call that fits all that is given here. A test that ends before the
+        reply is used up fails, unless the reply is optional.
 
         Args:
             model: id, alias, a glob of ids such as `"gpt-*"`, or `"*"` for any model.
@@ -173,25 +185,33 @@ class ResponseConfigurator:
             options: see `set`.
 
         Raises:
-            InvalidReply: the response can be no reply, or what the call must be like makes no sense.
+            InvalidReply: the response is not a reply, or a condition is invalid.
             QueuedReplyNotAllowed: this mock serves the whole run.
         """
         __tracebackhide__ = True
         if self._standing_only:
             raise QueuedReplyNotAllowed(
-                f"add({model!r}, …) in pytest_llm_mock_configure: a queued reply is used up by one test, so which one "
-                "would depend on their order. Use set() here, and add() in the test."
+                f"add({model!r}, …) in pytest_llm_mock_configure: a queued reply is used up by one "
+                "test, so which one would depend on their order. Use set() here, and add() in the "
+                "test."
             )
         if not is_whole(times, 1):
-            raise InvalidReply(f"times={times!r}: a queued reply is used at least once; give a whole number from 1.")
+            raise InvalidReply(
+                f"times={times!r}: a queued reply is used at least once; give a whole number from "
+                "1."
+            )
         matchers = Matchers(prompt, system, tools, turn, attachments, options)
-        model_id, schema = self.named_id(model), schema_name(schema)
-        answer = _checked_answer(model, response, schema)
-        self.script.queue(QueuedReply(model_id, schema, answer, find_caller(), times, matchers, optional))
+        model_id = self.named_id(model)
+        name = schema_name(schema)
+        answer = _check_reply(model, response, name)
+        # The location is for messages about replies that were not used.
+        location = find_caller()
+        reply = QueuedReply(model_id, name, answer, location, times, matchers, optional)
+        self.script.queue(reply)
         self._changed()
 
     def add_all(self, /, model: str, responses: Iterable[Any], **details: Any) -> None:
-        """Queue several replies: the first call gets the first, the next call the second, and so on.
+        """Queue several replies, one for each call, in order.
 
         Example:
             `mock.add_all("gpt-4o-mini", [ConnectionError("try again"), "at last"])`
@@ -199,30 +219,33 @@ class ResponseConfigurator:
         Args:
             model: id, alias, a glob of ids, or `"*"` for any model.
             responses: replies, in order.
-            details: what else `add` takes, for each of them.
+            details: further arguments of `add`, for each of them.
 
         Raises:
-            InvalidReply: one can be no reply, or they are no list.
+            InvalidReply: one of them is not a reply, or `responses` is not a list.
             QueuedReplyNotAllowed: this mock serves the whole run.
         """
         __tracebackhide__ = True
         if isinstance(responses, (str, bytes, Mapping)) or not isinstance(responses, Iterable):
             raise InvalidReply(
-                f"add_all() takes a list of replies, one for each call, not {described(responses)}. "
-                f"For one reply write add({model!r}, …)."
+                "add_all() takes a list of replies, one for each call, not "
+                f"{described(responses)}. For one reply write add({model!r}, …)."
             )
         for response in responses:
             self.add(model, response, **details)
 
-    def set_error(self, model: str, exception: BaseException | type[BaseException] | Reply | None) -> None:
-        """Have every call of a model raise; goes before its standing answers, after queued replies.
+    def set_error(
+        self, model: str, exception: BaseException | type[BaseException] | Reply | None
+    ) -> None:
+        """Raise an error in every call of a model, before standing and after queued replies.
 
         Args:
             model: id, alias, a glob of ids, or `"*"` for any model.
-            exception: an instance or a class, or a reply with an error such as `templates.rate_limit()`. None ends it.
+            exception: an instance or a class, or a reply with an error such as
+                `templates.rate_limit()`. None ends it.
 
         Raises:
-            InvalidReply: it is no exception.
+            InvalidReply: `exception` is not an exception.
         """
         __tracebackhide__ = True
         model_id = self.named_id(model)
@@ -235,7 +258,7 @@ class ResponseConfigurator:
         self._changed()
 
     def set_unknown(self, model: str) -> None:
-        """Have `llm.get_model` and its twins for async and embedding models raise `llm.UnknownModelError` for a name.
+        """Raise `llm.UnknownModelError` in `llm.get_model` and its twins for a name.
 
         Args:
             model: id, alias, a glob of ids, or `"*"` for every name.
@@ -244,14 +267,15 @@ class ResponseConfigurator:
         self._changed()
 
     def set_latency(self, model: str, latency: Latency | None) -> None:
-        """Have a model take its time, as `Latency` says; a reply that has a latency of its own takes that one.
+        """Set the latency of a model; a reply with a latency of its own takes that one.
 
         Args:
             model: id, alias, a glob of ids, or `"*"` for any model that has none of its own here.
-            latency: how long its replies take. None ends it; then that of the whole run counts, if there is one.
+            latency: the time that its replies take. None removes it; then that of the whole run
+                counts, if there is one.
 
         Raises:
-            InvalidLatency: it is none.
+            InvalidLatency: `latency` is not a `Latency`.
         """
         from llm_mock.core.latency import checked_latency
 
@@ -264,42 +288,59 @@ class ResponseConfigurator:
         self._changed()
 
     def set_response(self, model: str, response: Any, *more: Any, schema: Any = None) -> None:
-        """The same as `set` without a schema.
+        """Set a standing reply, as `set` without a schema.
 
         Raises:
-            InvalidReply: a schema was given, as to mocks that take (model, schema, response); or it can be no reply.
+            InvalidReply: a schema is given, as to mocks that take (model, schema, response), or
+                the response is not a reply.
         """
         __tracebackhide__ = True
+        # `more` catches the third argument of older mocks, whose second one is the schema.
         if more or schema is not None:
             given = getattr(schema or response, "__name__", "…")
             raise InvalidReply(
-                "set_response() takes a model and a reply. For a reply to calls with a schema write "
-                f"set({model!r}, reply, schema={given})."
+                "set_response() takes a model and a reply. For a reply to calls with a schema "
+                f"write set({model!r}, reply, schema={given})."
             )
         self.set(model, response)
 
 
-def _checked_answer(model: str, response: Any, schema: Any) -> ReplyOrFunction:
-    """A reply; a list of texts, which may be meant as a reply for each call, is warned of."""
+def _check_reply(model: str, response: Any, schema: Any) -> ReplyOrFunction:
+    """Return a response as a reply, or as the function that returns it.
+
+    Warns of a list of texts without a schema, which may be meant as one reply for each call.
+
+    Raises:
+        InvalidReply: the response is not a reply.
+    """
     __tracebackhide__ = True
     is_list = isinstance(response, list) and bool(response) and schema is None
     if is_list and all(isinstance(item, str) for item in response):
         message = (
-            f"This list of texts is data: each call of {model!r} is answered {shorten(response)}. For one reply after "
-            f"the other write add_all({model!r}, [...]); a list that is meant says so: Reply(data=[...])."
+            f"This list of texts is data: each call of {model!r} is answered {shorten(response)}. "
+            f"For one reply after the other write add_all({model!r}, [...]); a list that is meant "
+            "says so: Reply(data=[...])."
         )
         warn_caller(ListReplyWarning(message))
     try:
         return to_reply(response)
     except InvalidReply as error:
         if is_list:
-            raise InvalidReply(f"{error} For one reply after the other write add_all({model!r}, [...]).") from None
+            raise InvalidReply(
+                f"{error} For one reply after the other write add_all({model!r}, [...])."
+            ) from None
         raise
 
 
-def _not_of_set(keyword: str) -> str:
-    """What to say of an argument that `set` does not take."""
-    takes = f"set() takes no {shorten_name(keyword)}=."
+def _explain_unknown_argument(keyword: str) -> str:
+    """Return a message about an argument that `set` does not take."""
+    problem = f"set() takes no {shorten_name(keyword)}=."
     if keyword in ("times", "optional"):
-        return f"{takes} A standing answer is for every call; a reply that is used once is queued: add(…, {keyword}=…)."
-    return f"{takes} What a call must be like is said by schema, prompt, system, tools, turn, attachments and options."
+        return (
+            f"{problem} A standing answer is for every call; a reply that is used once is queued: "
+            f"add(…, {keyword}=…)."
+        )
+    return (
+        f"{problem} What a call must be like is said by schema, prompt, system, tools, turn, "
+        "attachments and options."
+    )

@@ -1,4 +1,4 @@
-"""The mock that answers at this moment: a pointer, one a process, that every boundary asks."""
+"""The current mock: the one that answers the calls of this process at this moment."""
 
 from __future__ import annotations
 
@@ -16,82 +16,100 @@ from llm_mock.errors import LLMMockError, RealModelCall
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
 
+# The functions below return `Any`, because each boundary knows its own subclass of `Mock`.
+
 
 class LazyMock:
-    """A mock that is made when it is first asked for: most tests of most projects call no model."""
+    """A mock that is created on first use: most tests of most projects call no model.
 
-    __slots__ = ("_lock", "_make", "created")
+    Args:
+        create: returns the new mock.
+    """
 
-    def __init__(self, make: Callable[[], Mock]) -> None:
+    __slots__ = ("_create", "_lock", "created")
+
+    def __init__(self, create: Callable[[], Mock]) -> None:
         self.created: Any = None
-        """The mock, a `Mock`; None as long as nobody asked."""
-        self._make = make
-        self._lock = threading.RLock()  # what makes it may import code that asks for it, and signals may come
+        """The mock, or None until its first use."""
+        self._create = create
+        # Reentrant: creating a mock may import code that asks for it, and signal handlers may too.
+        self._lock = threading.RLock()
 
     def get(self) -> Any:
-        """The mock, a `Mock`, always the same one."""
+        """Return the mock, creating it on the first call."""
         if self.created is None:
             with self._lock:
-                mock = self.created or self._make()
+                mock = self.created or self._create()
+                # The second test is for a nested call during `_create`, which may have set it.
                 self.created = self.created or mock
         return self.created
 
 
 class ContextMocks(LazyMock):
-    """Several mocks that answer at once, each in its own context: a thread, or a task, that goes on from `answering`.
+    """Several mocks at once, each for the threads and tasks that inherit the context of `use`.
 
-    A thread that somebody else started has no context of its own; as long as there is one mock alone, that answers.
+    A thread that was started elsewhere inherits no context. It gets the mock only if there is
+    exactly one.
 
     Args:
-        alone: what to do so that there is one alone, for the message where that is not so.
+        advice: how to run one case at a time, for the error message.
     """
 
-    __slots__ = ("_alone", "_answering")
+    __slots__ = ("_advice", "_in_use")
 
-    def __init__(self, alone: str) -> None:
-        self._alone = alone
-        self._answering: list[Any] = []
+    def __init__(self, advice: str) -> None:
+        self._advice = advice
+        self._in_use: list[Any] = []
 
     @property
     def created(self) -> Any:
-        """The mock that answers here; None where that is not known."""
-        mock = _here.get()
-        return self._answering[0] if mock is None and len(self._answering) == 1 else mock
-
-    def get(self) -> Any:
-        """The mock that answers here.
-
-        Raises:
-            LLMMockError: it is not known which does.
-        """
-        if (mock := self.created) is None:
-            name = threading.current_thread().name
-            number = len(self._answering)
-            raise LLMMockError(
-                f"The thread {name!r} asks for a model, and it is not known for which of {number} cases that run at "
-                f"once. {self._alone}"
-                if number
-                else f"The thread {name!r} asks for a model, and no case runs any more. Have the case wait for it."
-            )
+        """The mock of this context, or None if it cannot be determined."""
+        mock = _context_mock.get()
+        if mock is None and len(self._in_use) == 1:
+            return self._in_use[0]
         return mock
 
+    def get(self) -> Any:
+        """Return the mock of this context.
+
+        Raises:
+            LLMMockError: the mock cannot be determined.
+        """
+        mock = self.created
+        if mock is None:
+            raise LLMMockError(self._explain_unknown_thread())
+        return mock
+
+    def _explain_unknown_thread(self) -> str:
+        name = threading.current_thread().name
+        number = len(self._in_use)
+        if number == 0:
+            return (
+                f"The thread {name!r} asks for a model, and no case runs any more. "
+                "Have the case wait for it."
+            )
+        return (
+            f"The thread {name!r} asks for a model, and it is not known for which of {number} "
+            f"cases that run at once. {self._advice}"
+        )
+
     @contextmanager
-    def answering(self, mock: Mock) -> Iterator[None]:
-        """Let a mock answer in this context."""
-        token = _here.set(mock)
-        self._answering.append(mock)
+    def use(self, mock: Mock) -> Iterator[None]:
+        """Answer the calls of this context with a mock."""
+        token = _context_mock.set(mock)
+        self._in_use.append(mock)
         try:
             yield
         finally:
-            self._answering.remove(mock)
-            _here.reset(token)
+            self._in_use.remove(mock)
+            _context_mock.reset(token)
 
 
-_here: ContextVar[Any] = ContextVar("llm_mock_of_this_context", default=None)
+_context_mock: ContextVar[Any] = ContextVar("llm_mock_of_this_context", default=None)
 
 
 class _State:
-    """The activated mock, and the models that run for real beside it."""
+    """The activated mock, and the settings for real models of this process."""
 
     mock: Any = None
     live = False
@@ -100,35 +118,35 @@ class _State:
 
 
 def current_mock() -> Any:
-    """The mock that answers at this moment, a `Mock`; None when real models are left alone.
+    """Return the mock that answers at this moment, a `Mock`; None if real models are used.
 
     Raises:
-        RealModelCall: they are left alone for a live test, and this thread is of another one.
+        RealModelCall: real models are used for a live test, and this thread is of another test.
     """
     __tracebackhide__ = True
     other = other_test()
     if other is not None:
-        return _mock_of(other)
+        return _mock_of_other_test(other)
     if _State.live:
         return None
     mock = _State.mock
     return mock.get() if isinstance(mock, LazyMock) else mock
 
 
-def _mock_of(other: RunningTest) -> Any:
-    """Return the mock of a test that this thread belongs to, and that is not the running one."""
+def _mock_of_other_test(other: RunningTest) -> Any:
+    """Return the mock of the test that this thread belongs to, which is not the running one."""
     __tracebackhide__ = True
     if not _State.live:
         return other.mock()
     raise RealModelCall(
-        f"The thread {threading.current_thread().name!r} was started in {other.name}, which is mocked, and asks for a "
-        "model in a later test that is marked llm_live: it would reach a real one. Have the first test wait for its "
-        "threads and tasks to end."
+        f"The thread {threading.current_thread().name!r} was started in {other.name}, which is "
+        "mocked, and asks for a model in a later test that is marked llm_live: it would reach a "
+        "real one. Have the first test wait for its threads and tasks to end."
     )
 
 
 def current_mock_if_created() -> Any:
-    """The same, but None where nobody has asked for the mock yet."""
+    """Return the current mock, or None if nothing has used it yet."""
     other = other_test()
     if other is not None and not _State.live:
         return other.mock()
@@ -137,64 +155,85 @@ def current_mock_if_created() -> Any:
 
 
 def get_activated() -> Any:
-    """What answers at this moment as it stands: a `Mock`, a `LazyMock` or None; to put another mock on top of it."""
+    """Return what `activate` was given last: a `Mock`, a `LazyMock` or None."""
     return _State.mock
 
 
 def is_mocked() -> bool:
-    """Whether a mock answers at this moment."""
+    """Return whether a mock answers at this moment."""
     return not _State.live and (_State.mock is not None or other_test() is not None)
 
 
 def activate(mock: Mock | LazyMock | None) -> Any:
-    """Let a mock answer from now on, or none. Returns the one that did before, to be put back."""
+    """Answer all calls of this process with a mock, or with none.
+
+    Returns:
+        The previous one, to be activated again later.
+    """
     previous, _State.mock = _State.mock, mock
     return previous
 
 
 def set_live(live: bool) -> None:
-    """Leave real models alone for a while, whatever mock is activated in that time."""
+    """Use real models, even if a mock is activated, until this is called with False."""
     _State.live = live
 
 
 def is_live() -> bool:
-    """Whether real models are left alone for a while."""
+    """Return whether real models are used, even if a mock is activated."""
     return _State.live
 
 
 def set_refusal(refuse: bool) -> bool:
-    """Refuse to execute real models, instead of answering for them. Returns what was set before."""
+    """Refuse to execute real models that bypass the mock, instead of answering for them.
+
+    Returns:
+        The previous setting.
+    """
     previous, _State.refuse_real_models = _State.refuse_real_models, refuse
     return previous
 
 
 def set_passthrough(model_ids: Sequence[str]) -> Sequence[str]:
-    """Name the models that run for real, as globs of model ids. Returns those named before, to be put back."""
+    """Let some models run for real beside the mock.
+
+    Args:
+        model_ids: globs of model ids.
+
+    Returns:
+        The previous globs.
+    """
     previous, _State.passthrough = _State.passthrough, model_ids
     return previous
 
 
 def has_passthrough() -> bool:
-    """Whether some model runs for real beside the mock."""
+    """Return whether some model runs for real beside the mock."""
     return bool(_State.passthrough)
 
 
 def passes_through(model_id: str) -> bool:
-    """Whether a model runs for real beside the mock."""
+    """Return whether a model runs for real beside the mock."""
     patterns = _State.passthrough
     return bool(patterns) and any(fnmatch.fnmatchcase(model_id, pattern) for pattern in patterns)
 
 
 def refuse_real_model(model_id: str, mock: Mock) -> None:
-    """Note and raise that a real model was about to execute, where the project wants that refused."""
+    """Report and refuse the execution of a real model, if the project wants that.
+
+    Raises:
+        RealModelCall: the project refuses real models.
+    """
     __tracebackhide__ = True
     if not _State.refuse_real_models:
         return
+    # pytest appends the phase, which says nothing here: only tests call models.
     test = os.environ.get("PYTEST_CURRENT_TEST", "code outside of tests").removesuffix(" (call)")
     message = (
-        f"The real model {model_id!r} was about to execute in {test}. It was made by hand, or obtained before the "
-        "mock was there. Ask llm.get_model for it, or mark the test with @pytest.mark.llm_live, or name the model in "
-        "ini llm_mock_passthrough; with ini llm_mock_real_models = answer the mock answers for it."
+        f"The real model {model_id!r} was about to execute in {test}. It was made by hand, or "
+        "obtained before the mock was there. Ask llm.get_model for it, or mark the test with "
+        "@pytest.mark.llm_live, or name the model in ini llm_mock_passthrough; with ini "
+        "llm_mock_real_models = answer the mock answers for it."
     )
     mock.note_problem(message)
     raise RealModelCall(message)

@@ -1,4 +1,4 @@
-"""What messages say of calls and of the replies that were configured: which met, and what kept the others apart."""
+"""Messages about unmatched calls and unused replies: which came nearest, and what was missing."""
 
 from __future__ import annotations
 
@@ -13,26 +13,36 @@ if TYPE_CHECKING:
     from llm_mock.core.script import QueuedReply, StandingReply
 
 SHOWN_REPLIES = 20
-"""How many configured replies a message lists."""
+"""The maximum number of configured replies in a message."""
 
 
 def explain_unused(unused: Sequence[QueuedReply], calls: Sequence[CallRecord], advice: str) -> str:
-    """Explain which queued replies were not asked for: each with the call that came nearest, and how to fix it."""
-    lines = []
-    for reply in unused:
-        lines += [f"  - {reply.text()}", *_nearest_call(reply, calls)]
+    """Return a message that lists unused queued replies, each with the nearest call.
+
+    Args:
+        unused: the replies, at least one.
+        calls: the calls that were made.
+        advice: how to fix it, for the end of the message.
+    """
     count = "One queued reply was" if len(unused) == 1 else f"{len(unused)} queued replies were"
-    return f"{count} not asked for:\n" + "\n".join(lines) + f"\n{advice}"
+    lines = [f"{count} not asked for:"]
+    for reply in unused:
+        lines.append(f"  - {reply.text()}")
+        lines += _format_nearest_call(reply, calls)
+    lines.append(advice)
+    return "\n".join(lines)
 
 
 def explain_unexpected_call(mock: Any, call: CallRecord) -> str:
-    """What to say of a call that no configured reply fits: what was configured, the nearest miss first."""
+    """Return a message that shows an unmatched call and the configured replies, nearest first."""
     replies = sorted(_all_configured(mock), key=lambda reply: _distance(reply, call))
     lines = [f"No reply was configured for this call:\n  {call_head(call)}"]
     if replies:
-        nearest = f"    the nearest miss: {' and '.join(_misses(replies[0], call))}"
-        first, *others = (f"  - {reply.text()}" for reply in replies[:SHOWN_REPLIES])
-        lines += ["Configured replies:", first, nearest, *others]
+        nearest, *others = replies[:SHOWN_REPLIES]
+        lines.append("Configured replies:")
+        lines.append(f"  - {nearest.text()}")
+        lines.append(f"    the nearest miss: {' and '.join(_misses(nearest, call))}")
+        lines += [f"  - {reply.text()}" for reply in others]
     else:
         lines.append("No reply was configured before this call.")
     lines.append(mock.settings.missing_reply_advice)
@@ -40,82 +50,108 @@ def explain_unexpected_call(mock: Any, call: CallRecord) -> str:
 
 
 def explain_unexpected_embedding(model_id: str, item: str | bytes) -> str:
-    """Explain that an embedding model has no vector for an item."""
-    shown = shorten(item) if isinstance(item, str) else f"{len(item)} bytes"
+    """Return a message about an item for which an embedding model has no vector."""
+    shown_item = shorten(item) if isinstance(item, str) else f"{len(item)} bytes"
     return (
-        f"No vector was configured for what the embedding model {model_id!r} was asked to embed: {shown}. Set it by "
-        f"get_embedding_model({model_id!r}).set(…, [0.1, …]), or assign to the model's dimensions to have vectors made "
-        "of what it embeds."
+        f"No vector was configured for what the embedding model {model_id!r} was asked to embed: "
+        f"{shown_item}. Set it by get_embedding_model({model_id!r}).set(…, [0.1, …]), or assign to "
+        "the model's dimensions to have vectors made of what it embeds."
     )
 
 
 def explain_replies(mock: Any, calls: Sequence[CallRecord]) -> str:
-    """What to say, beside the calls of a failed test, of its replies; nothing where every call and reply was met.
+    """Return what a failed test shows of its replies; empty if each call and reply has a match.
 
     Args:
-        mock: that of the test.
+        mock: the mock of the test.
         calls: its calls.
     """
-    own, unused = mock.responses.script.configured(), find_unused_replies(mock, calls)
-    near: dict[int, list[str]] = {}
-    shown = list(own)
+    replies = mock.responses.script.configured()
+    unused = find_unused_replies(mock, calls)
+    # An unmatched call is shown below the reply that is nearest to it, which may be a parent's.
+    calls_below: dict[int, list[str]] = {}
     for number, call in enumerate(calls, start=1):
-        if not call["configured"] and (known := _all_configured(mock)):
-            reply = min(known, key=lambda reply: _distance(reply, call))
-            near.setdefault(id(reply), _near(number, call, reply))
-            shown += [] if reply in shown else [reply]
-    if not near and not unused:
+        candidates = [] if call["configured"] else _all_configured(mock)
+        if not candidates:
+            continue
+        nearest = min(candidates, key=lambda reply: _distance(reply, call))
+        calls_below[id(nearest)] = _format_near_call(number, call, nearest)
+        if nearest not in replies:
+            replies.append(nearest)
+    if not calls_below and not unused:
         return ""
-    lines = ["Configured replies:" if calls else "No model was called, but replies were configured:"]
-    for reply in shown[:SHOWN_REPLIES]:
-        lines.append(f"  - {reply.text('not used' if reply in unused else '')}")
-        lines += near.get(id(reply)) or (_nearest_call(reply, calls) if reply in unused else [])
-    lines += [f"  … {len(shown) - SHOWN_REPLIES} more"] if len(shown) > SHOWN_REPLIES else []
+    lines = [
+        "Configured replies:" if calls else "No model was called, but replies were configured:"
+    ]
+    for reply in replies[:SHOWN_REPLIES]:
+        is_unused = reply in unused
+        lines.append(f"  - {reply.text('not used' if is_unused else '')}")
+        if id(reply) in calls_below:
+            lines += calls_below[id(reply)]
+        elif is_unused:
+            lines += _format_nearest_call(reply, calls)
+    if len(replies) > SHOWN_REPLIES:
+        lines.append(f"  … {len(replies) - SHOWN_REPLIES} more")
     return "\n".join(lines)
 
 
 def find_unused_replies(mock: Any, calls: Sequence[CallRecord]) -> list[StandingReply]:
-    """The replies that a mock itself has, and that answered none of its calls."""
-    return [reply for reply in mock.responses.script.configured() if not _is_used(reply, mock, calls)]
+    """Return the replies of a mock, without its parents', that answered none of its calls."""
+    replies = mock.responses.script.configured()
+    return [reply for reply in replies if not _is_used(reply, mock, calls)]
 
 
 def _all_configured(mock: Any) -> list[StandingReply]:
-    """The replies of a mock and of those below it."""
-    own: list[StandingReply] = mock.responses.script.configured()
-    return own + (_all_configured(mock.parent) if mock.parent else [])
+    """Return the replies of a mock, then those of its parents."""
+    replies: list[StandingReply] = mock.responses.script.configured()
+    if mock.parent:
+        replies += _all_configured(mock.parent)
+    return replies
 
 
 def _is_used(reply: StandingReply, mock: Any, calls: Sequence[CallRecord]) -> bool:
-    """Whether a call was answered by a reply; of those that other processes made, whether it could have been."""
-    answered = mock.history.answered_by
-    if hasattr(reply, "remaining"):  # what is queued is listed as long as it is not used up
+    """Return whether a reply answered a call, or may have answered one of another process."""
+    answered_by = mock.history.answered_by
+    # A queued reply is removed from the script when it is used up.
+    if hasattr(reply, "remaining"):
         return False
-    elsewhere = (call for call in calls if call["configured"] and call["number"] not in answered)
-    return reply in answered.values() or any(not _misses(reply, call) for call in elsewhere)
+    if reply in answered_by.values():
+        return True
+    # Which reply answered a call of another process is not known, only that one did.
+    for call in calls:
+        is_of_other_process = call["configured"] and call["number"] not in answered_by
+        if is_of_other_process and not _misses(reply, call):
+            return True
+    return False
 
 
-def _nearest_call(reply: StandingReply, calls: Sequence[CallRecord]) -> list[str]:
-    """The call that came nearest to a reply that was not used."""
-    left = [(number, call) for number, call in enumerate(calls, start=1) if _misses(reply, call)]
-    left += [(number, call) for number, call in enumerate(calls, start=1) if not call["configured"]]
-    return _near(*min(left, key=lambda call: _distance(reply, call[1])), reply) if left else []
+def _format_nearest_call(reply: StandingReply, calls: Sequence[CallRecord]) -> list[str]:
+    """Return a line about the call that is nearest to an unused reply; no line without calls."""
+    numbered = list(enumerate(calls, start=1))
+    candidates = [(number, call) for number, call in numbered if _misses(reply, call)]
+    # A call that fits came too early if it was not answered by a configured reply.
+    candidates += [(number, call) for number, call in numbered if not call["configured"]]
+    if not candidates:
+        return []
+    number, nearest = min(candidates, key=lambda candidate: _distance(reply, candidate[1]))
+    return _format_near_call(number, nearest, reply)
 
 
-def _near(number: int, call: CallRecord, reply: StandingReply) -> list[str]:
+def _format_near_call(number: int, call: CallRecord, reply: StandingReply) -> list[str]:
     misses = _misses(reply, call) or ["it was made before this was configured"]
     return [f"    nearest call: {number}, but {' and '.join(misses)}"]
 
 
 def _distance(reply: StandingReply, call: CallRecord) -> tuple[int, float]:
-    """How far a reply is from a call: by how much it misses it, then by the name of the model."""
-    from difflib import SequenceMatcher
+    """Return how far a reply is from a call: unmet conditions, then likeness of model names."""
+    from difflib import SequenceMatcher  # only messages need it
 
     likeness = SequenceMatcher(None, reply.model, call["model_id"]).ratio()
     return len(_misses(reply, call)), -likeness
 
 
 def _misses(reply: StandingReply, call: CallRecord) -> list[str]:
-    """Why a reply does not answer a call; a matcher of the project's may fail."""
+    """Return the unmet conditions of a reply; an error in a project's own matcher is one."""
     try:
         return reply.misses(call)
     except Exception as error:

@@ -55,7 +55,9 @@ class Event:
 
     def __repr__(self) -> str:
         given = ", ".join(
-            f"{name}={value!r}" for name, value in vars(self).items() if value != getattr(Event, name, "")
+            f"{name}={value!r}"
+            for name, value in vars(self).items()
+            if value != getattr(Event, name, "")
         )
         return f"Event({given})"
 
@@ -74,7 +76,11 @@ class MadeToolCall:
     __slots__ = ("arguments", "attributes", "name", "tool_call_id")
 
     def __init__(
-        self, name: str, arguments: dict[str, Any], tool_call_id: str | None, attributes: dict[str, Any]
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        tool_call_id: str | None,
+        attributes: dict[str, Any],
     ) -> None:
         self.name = name
         self.arguments = arguments
@@ -100,7 +106,8 @@ class RealWait(Wait):
 
 
 class Silence(Wait):
-    """Seconds in which a provider is at fault: on the virtual clock in this process, really where it is served."""
+    """Seconds in which a provider is at fault: on the virtual clock in this process, really where
+    it is served."""
 
     __slots__ = ()
     served = True

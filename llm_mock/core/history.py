@@ -1,4 +1,4 @@
-"""The calls that a mock saw."""
+"""The history of calls of a mock."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 class LateCall(NamedTuple):
-    """A call that was made after its test had ended."""
+    """A call made by a thread or task after its test had ended."""
 
     test: str
     model_id: str
     caller: str
-    """The thread or task that made it."""
+    """A description of the thread or task."""
     running: str
-    """The test that was running meanwhile; empty for none."""
+    """The node id of the test that was running meanwhile; empty for none."""
 
 
 class ModelState:
-    """What a mock knows of one model id; shared by all models of that id that the mock answers for."""
+    """The state of one model id, shared by all model objects of that id."""
 
     __slots__ = ("answer", "calls", "default_response")
 
@@ -42,37 +42,45 @@ class ModelState:
         self.default_response: Any = parent.default_response if parent else {"success": True}
 
     def set_default(self, reply: Any) -> None:
-        """Set what is answered where no reply fits."""
+        """Set the answer to calls that no configured reply matches."""
         self.answer = to_reply(reply)
         self.default_response = reply
 
 
 class History:
-    """The calls of a mock, in order, and of each model."""
+    """The calls of a mock, in order, and of each model.
+
+    Args:
+        parent: the history of the mock below.
+    """
 
     def __init__(self, parent: History | None = None) -> None:
         self.calls: list[CallRecord] = []
         self.totals: dict[str, Totals] = {}
-        """Of each model: the sums over the tests that ended, where the mock serves the whole run."""
+        """The sums of each model over all ended tests; only in the mock of the whole run."""
         self.answered_by_default: dict[str, int] = {}
-        """How many calls of each test that ended were answered by default, where the mock serves the whole run."""
+        """The number of calls answered by default of each ended test, by its node id; only in the
+        mock of the whole run."""
         self.late_calls: Counter[LateCall] = Counter()
-        """The calls that threads and tasks of ended tests made, where the mock serves the whole run."""
-        self.log: CallLog | None = None if parent is None or parent.log is None else parent.log.another()
-        """Every call with its details, where a report was asked for."""
+        """The calls of threads and tasks of ended tests; only in the mock of the whole run."""
+        self.log: CallLog | None = None
+        """The log of calls with details, if a report is requested."""
+        if parent is not None and parent.log is not None:
+            self.log = parent.log.another()
         self.answered_by: dict[int, StandingReply] = {}
         """The configured reply that answered a call of this process, by the number of the call."""
         self.unread: dict[int, Any] = {}
-        """What was asked and not read, as its library has it, by its id: see `llm_mock.boundaries.llm.unread`."""
+        """The unread responses by their `id()`; see `llm_mock.boundaries.llm.unread`."""
         self.limit: int | None = None
-        """How many calls are kept, the last ones; None for all."""
+        """The number of latest calls to keep; None for all."""
         self._parent = parent
         self._states: dict[str, ModelState] = {}
         self._last_number = 0
         self._lock = Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        with self._lock:  # other threads may go on to call while this is copied
+        # The lock, because other threads may make calls while this is copied.
+        with self._lock:
             states = {model_id: copy.copy(state) for model_id, state in self._states.items()}
             for state in states.values():
                 state.calls = state.calls.copy()
@@ -80,16 +88,16 @@ class History:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no model was asked for."""
+        """Whether the application has not obtained a model yet."""
         return not self._states
 
     @property
     def number_of_calls(self) -> int:
-        """How many calls there were, those that are no longer kept included."""
+        """The number of all calls, including those that are no longer kept."""
         return self._last_number
 
     def state(self, model_id: str) -> ModelState:
-        """What is known of a model id; its default response starts as that of the parent."""
+        """Return the state of a model id; a new one takes its default response from the parent."""
         known = self._states.get(model_id)
         if known is not None:
             return known
@@ -97,34 +105,51 @@ class History:
         return self._states.setdefault(model_id, ModelState(parent))
 
     def begin(self, request: Request) -> CallRecord:
-        """Record a call that is about to be answered."""
+        """Record the request of a call, and return the new record."""
         record = new_record(request)
         self._append(record, {})
         if self.log is not None:
-            self.log.asked(record, request)
+            self.log.add_request(record, request)
         return record
 
     def complete(self, record: CallRecord, reply: Reply, request: Request | None) -> None:
-        """Record what a call was answered, or a part of it before an error; see `Reply.tokens` for the request."""
+        """Record the answer to a call, or the part of it before an error.
+
+        Args:
+            record: the record of the call.
+            reply: the reply.
+            request: the request, to estimate tokens; see `Reply.tokens`.
+        """
         record["response"] = reply.outcome
         record["input_tokens"], record["output_tokens"] = reply.tokens(request)
         if self.log is not None:
-            self.log.answered(record, reply)
+            self.log.add_response(record, reply)
 
-    def fail(self, record: CallRecord, error: BaseException, told: dict[str, Any] | None = None) -> None:
-        """Record the error of a call, and what else is told of it."""
-        record["error"] = _message(error)
-        record.update(told or {})  # type: ignore[typeddict-item]
+    def fail(
+        self, record: CallRecord, error: BaseException, more: dict[str, Any] | None = None
+    ) -> None:
+        """Record the error of a call.
+
+        Args:
+            record: the record of the call.
+            error: the error.
+            more: further fields for the record; see `Request.failed`.
+        """
+        record["error"] = _error_message(error)
+        record.update(more or {})  # type: ignore[typeddict-item]
         if self.log is not None:
-            self.log.failed(record, error)
+            self.log.add_error(record, error)
 
     def receive(self, call: CallRecord) -> None:
-        """Take in a call that another process made."""
-        self._append(call, {} if self.log is None else self.log.taken_from(call))
+        """Add a call that another process made."""
+        details = {} if self.log is None else self.log.detach_details(call)
+        self._append(call, details)
 
     def _append(self, record: CallRecord, details: Details) -> None:
-        """Number a call and take it in, so that calls are in the order of their numbers, under threads too."""
+        """Number a call and add it."""
+        # The lock keeps calls in the order of their numbers when several threads make them.
         with self._lock:
+            # A look-up before the call of a method, as this runs in each call.
             state = self._states.get(record["model_id"]) or self.state(record["model_id"])
             self._last_number += 1
             record["number"] = self._last_number
@@ -136,22 +161,23 @@ class History:
                 self.log.add(record, details)
 
     def _forget_first(self) -> None:
-        """Forget the oldest call, as there are more than are kept."""
+        """Remove the oldest call, because there are more than `limit`."""
         oldest = self.calls.pop(0)
         self.answered_by.pop(oldest["number"], None)
         state = self._states[oldest["model_id"]]
         state.calls.pop(0)
-        if not state.calls and state.answer is None:  # clients may name another model each time
+        # Clients of a server may name another model each time, so states must not pile up.
+        if not state.calls and state.answer is None:
             del self._states[oldest["model_id"]]
 
     def forget(self, model_id: str) -> None:
-        """Forget the calls of one model."""
+        """Remove the calls of one model."""
         with self._lock:
             self.calls[:] = [call for call in self.calls if call["model_id"] != model_id]
             self.state(model_id).calls.clear()
 
     def clear(self) -> None:
-        """Forget all calls, and what is known of models."""
+        """Remove all calls and the states of models."""
         with self._lock:
             self.calls.clear()
             self.unread.clear()
@@ -160,32 +186,36 @@ class History:
             self._last_number = 0
 
     def note_late_call(self, test: str, model_id: str) -> None:
-        """Note, for the whole run, that a thread or task of an ended test asks a model."""
+        """Note in the mock of the whole run that code of an ended test calls a model."""
         if self._parent is not None:
             self._parent.note_late_call(test, model_id)
             return
         with self._lock:
-            self.late_calls[LateCall(test, model_id, _caller(), running_test())] += 1
+            late_call = LateCall(test, model_id, _describe_caller(), running_test())
+            self.late_calls[late_call] += 1
 
     def add_totals(self, calls: Iterable[CallRecord], test: str) -> None:
-        """Add the calls of a test to `totals`."""
+        """Add the calls of a test to the sums of the whole run."""
         for call in calls:
             add_call(self.totals, call)
             if not call["configured"]:
                 self.answered_by_default[test] = self.answered_by_default.get(test, 0) + 1
 
 
-def _caller() -> str:
-    """Return the name of the asyncio task, or of the thread, that runs here."""
+def _describe_caller() -> str:
+    """Return a description of the asyncio task or the thread that runs this code."""
+    # Not imported for this: without it there are no tasks.
     asyncio = sys.modules.get("asyncio")
     try:
         task = None if asyncio is None else asyncio.current_task()
     except RuntimeError:  # no event loop is running
         task = None
-    return f"the thread {threading.current_thread().name!r}" if task is None else f"the task {task.get_name()!r}"
+    if task is None:
+        return f"the thread {threading.current_thread().name!r}"
+    return f"the task {task.get_name()!r}"
 
 
-def _message(error: BaseException) -> str:
+def _error_message(error: BaseException) -> str:
     try:
         return str(error) or type(error).__name__
     except Exception:  # its `__str__` fails

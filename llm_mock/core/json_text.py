@@ -11,7 +11,8 @@ from llm_mock.support.text import described
 
 
 def json_text(value: Any) -> str:
-    """The JSON of a structured reply; pydantic instances, also inside it, are written as their schema has them."""
+    """The JSON of a structured reply; pydantic instances, also inside it, are written as their
+    schema has them."""
     __tracebackhide__ = True
     try:
         return json.dumps(value, ensure_ascii=False, default=_dump, allow_nan=False)
@@ -37,8 +38,9 @@ def _not_json(value: Any, error: Exception) -> str:
     for path, item in _leaves(value, "reply", 0):
         if not (item is None or isinstance(item, (str, int, float)) or hasattr(item, "model_dump")):
             return (
-                f"{path} is no JSON value: {described(item)}. A structured reply holds only what a model can send: "
-                "str, int, float, bool, None, and dicts and lists of these. Convert it first."
+                f"{path} is no JSON value: {described(item)}. A structured reply holds only what a "
+                "model can send: str, int, float, bool, None, and dicts and lists of these. "
+                "Convert it first."
             )
     return f"The structured reply has no JSON form: {error}."
 

@@ -9,7 +9,8 @@ from llm_mock.support.redaction import REDACTED
 
 
 class PassedKey(str):
-    """A key that reads `[redacted]` wherever it is shown or written, and is equal to the key that it stands for.
+    """A key that reads `[redacted]` wherever it is shown or written, and is equal to the key that
+    it stands for.
 
     It holds a hash of the key, not the key.
     """

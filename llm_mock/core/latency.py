@@ -1,4 +1,4 @@
-"""How long a model takes to answer."""
+"""Latency: the simulated time that a model takes to answer."""
 
 from __future__ import annotations
 
@@ -12,19 +12,21 @@ from llm_mock.errors import InvalidLatency
 from llm_mock.support.numbers import LONGEST, is_number, is_whole
 from llm_mock.support.text import described
 
-__tracebackhide__ = True  # of the `__init__` that `dataclass` writes, too
+# At module level, so that the `__init__` that `dataclass` generates is hidden, too.
+__tracebackhide__ = True
 
 
 @dataclass(frozen=True)
 class Latency:
-    """How long a model takes to answer.
+    """The time that a model takes to answer.
 
-    The time passes on a virtual clock: `response.duration_ms()` and the `duration_ms` that `llm` logs show it, and no
-    test waits. An application that measures time itself sees none of it; `real_time` is for that.
+    The time passes on a virtual clock: `response.duration_ms()` and the `duration_ms` that `llm`
+    logs show it, and no test waits. An application that measures time itself sees none of it;
+    `real_time` is for that.
 
-    A reply is streamed in the chunks that were scripted, else, with `chunks_per_second`, in pieces of four characters.
-    Reasoning and tool calls take the time of as many. Without streaming the answer comes when its last chunk would.
-    A reply that is an error comes at once.
+    A reply is streamed in the chunks that were scripted, else, with `chunks_per_second`, in pieces
+    of four characters. Reasoning and tool calls take the time of as many. Without streaming the
+    answer comes when its last chunk would. A reply that is an error comes at once.
 
     Raises:
         InvalidLatency: a value is out of its range.
@@ -33,55 +35,78 @@ class Latency:
     first_chunk: float = 0.0
     """Seconds until the first chunk."""
     chunks_per_second: float | None = None
-    """How fast the others follow; None for at once."""
+    """The rate of the later chunks; None for at once."""
     jitter: float = 0.0
-    """How much each of these times may be longer or shorter, as a fraction of it, from 0 to 1."""
+    """The random variation of each of these times, as a fraction of it, from 0 to 1."""
     seed: int = 0
     """What decides the jitter, together with the number of the call; the same in every process."""
     timeout: float | None = None
-    """Seconds after which a reply is cut, with the error that the provider raises. None for never."""
+    """Seconds after which a reply is cut, with the error that the provider raises. None for
+    never."""
     real_time: bool = False
-    """Really wait."""
+    """Whether to really wait."""
 
     def __post_init__(self) -> None:
         _check("first_chunk", self.first_chunk, "seconds from 0", lambda number: number >= 0)
         _check("jitter", self.jitter, "a fraction from 0 to 1", lambda number: 0 <= number <= 1)
         if self.chunks_per_second is not None:
-            _check("chunks_per_second", self.chunks_per_second, "a number above 0, or None", lambda number: number > 0)
+            _check(
+                "chunks_per_second",
+                self.chunks_per_second,
+                "a number above 0, or None",
+                lambda number: number > 0,
+            )
         if self.timeout is not None:
             _check("timeout", self.timeout, "seconds above 0, or None", lambda number: number > 0)
         if not is_whole(self.seed, least=-(10**30), most=10**30):
             raise InvalidLatency(f"Latency(seed={described(self.seed)}): give a whole number.")
         if not isinstance(self.real_time, bool):
-            raise InvalidLatency(f"Latency(real_time={described(self.real_time)}): give True or False.")
+            raise InvalidLatency(
+                f"Latency(real_time={described(self.real_time)}): give True or False."
+            )
 
     def waits(self, sizes: list[int], call_number: int) -> list[float]:
-        """The seconds before each piece of a reply.
+        """Return the seconds before each event of a reply.
 
         Args:
-            sizes: how many chunks each piece counts for.
-            call_number: the number of the call, which the jitter depends on.
+            sizes: the number of chunks that each event counts for.
+            call_number: the number of the call, on which the jitter depends.
         """
-        each = 0.0 if self.chunks_per_second is None else 1 / self.chunks_per_second
-        waits = [size * each for size in sizes] or [0.0]
-        waits[0] += self.first_chunk - (each if sizes else 0)
+        interval = 0.0 if self.chunks_per_second is None else 1 / self.chunks_per_second
+        waits = [size * interval for size in sizes]
+        if waits:
+            # The first chunk of the first event comes after `first_chunk` instead of an interval.
+            waits[0] += self.first_chunk - interval
+        else:
+            waits = [self.first_chunk]
         if self.jitter:
-            chance = random.Random(f"{self.seed}/{call_number}")
-            waits = [seconds * (1 + self.jitter * chance.uniform(-1, 1)) for seconds in waits]
+            # A seed from text gives the same numbers in every process, unlike a hash.
+            generator = random.Random(f"{self.seed}/{call_number}")
+            for position, seconds in enumerate(waits):
+                waits[position] = seconds * (1 + self.jitter * generator.uniform(-1, 1))
         return waits
 
 
 def checked_latency(latency: Any) -> Latency:
-    """What was given as a latency."""
+    """Return a latency as it is.
+
+    Raises:
+        InvalidLatency: the value is not a `Latency`.
+    """
     if not isinstance(latency, Latency):
         raise InvalidLatency(
-            f"This is not a latency: {described(latency)}. Give a Latency(first_chunk=…, chunks_per_second=…, …)."
+            f"This is not a latency: {described(latency)}. Give a Latency(first_chunk=…, "
+            "chunks_per_second=…, …)."
         )
     return latency
 
 
-def _check(name: str, value: Any, wanted: str, fits: Callable[[float], bool]) -> None:
-    if not (is_number(value, -math.inf) and fits(value)):
-        raise InvalidLatency(f"Latency({name}={described(value)}): give {wanted}.")
-    if (1 / value if name == "chunks_per_second" else value) > LONGEST:
-        raise InvalidLatency(f"Latency({name}={described(value)}): nothing may take longer than {LONGEST:,} seconds.")
+def _check(name: str, value: Any, expected: str, is_valid: Callable[[float], bool]) -> None:
+    """Raise an InvalidLatency if a value is no number of its range, or lasts too long."""
+    if not (is_number(value, -math.inf) and is_valid(value)):
+        raise InvalidLatency(f"Latency({name}={described(value)}): give {expected}.")
+    seconds = 1 / value if name == "chunks_per_second" else value
+    if seconds > LONGEST:
+        raise InvalidLatency(
+            f"Latency({name}={described(value)}): nothing may take longer than {LONGEST:,} seconds."
+        )

@@ -1,4 +1,4 @@
-"""What a reply wants of a call."""
+"""Matchers: conditions that a call must meet, beyond model and schema."""
 
 from __future__ import annotations
 
@@ -16,10 +16,25 @@ if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
 
 TextMatcher = str | re.Pattern[str] | Callable[[str], object]
+"""A text to contain, a compiled pattern to search for, or a function that returns a truth value."""
+SHOWN_CHARACTERS = 60
+"""The maximum length of a prompt or a text matcher in a message."""
 
 
 class Matchers:
-    """What a reply wants of a call, beyond model and schema. All that is given must hold."""
+    """The conditions that a call must meet, beyond model and schema; None is no condition.
+
+    Args:
+        prompt: a matcher of the prompt.
+        system: a matcher of the system prompt.
+        tools: names of tools that must be offered.
+        turn: the position of the answer in its conversation, from 1.
+        attachments: the types of all attachments, in order.
+        options: options and their values.
+
+    Raises:
+        InvalidReply: a condition is invalid.
+    """
 
     __slots__ = ("attachments", "options", "prompt", "system", "tools", "turn")
 
@@ -35,51 +50,65 @@ class Matchers:
         __tracebackhide__ = True
         if turn is not None and not is_whole(turn, 1):
             raise InvalidReply(f"turn={described(turn)}: give a whole number from 1.")
-        if options is not None and not isinstance(options, Mapping):
-            raise InvalidReply(f"options={described(options)}: give a mapping of names to values, as {{'seed': 1}}.")
-        if _has_nan(options):
-            raise InvalidReply(f"options={described(options)}: NaN is equal to nothing, so no call fits it.")
-        self.prompt = _text_matcher("prompt", prompt)
-        self.system = _text_matcher("system", system)
-        self.tools = _names("tools", [tools] if isinstance(tools, str) else tools, "the names of tools, as ['search']")
+        _check_options(options)
+        if isinstance(tools, str):
+            tools = [tools]
+        self.prompt = _check_text_matcher("prompt", prompt)
+        self.system = _check_text_matcher("system", system)
+        self.tools = _check_names("tools", tools, "the names of tools, as ['search']")
         self.turn = turn
-        self.attachments = _names("attachments", attachments, "the types of all attachments, as ['image/png']")
+        self.attachments = _check_names(
+            "attachments", attachments, "the types of all attachments, as ['image/png']"
+        )
         self.options = None if options is None else dict(options)
 
     def misses(self, call: CallRecord) -> Iterator[str]:
-        """Why the call does not fit, a phrase for each condition that does not hold."""
+        """Yield a phrase for each condition that a call does not meet."""
         kwargs = call["kwargs"]
-        for name, matcher, text in (
-            ("prompt", self.prompt, call["prompt"]),
-            ("system prompt", self.system, kwargs.get("system", "")),
-        ):
-            if matcher is not None and not _fits(matcher, text):
-                yield f"the {name} {shorten(text, 60)} is not one that {_wanted_text(matcher)}"
-        missing = [tool for tool in self.tools or () if tool not in kwargs.get("tools", ())]
-        if missing:
-            yield f"the tools {', '.join(missing)} are not offered"
-        if self.turn not in (None, call["turn"]):
+        prompt = call["prompt"]
+        if self.prompt is not None and not _matches(self.prompt, prompt):
+            yield _format_text_miss("prompt", self.prompt, prompt)
+        system = kwargs.get("system", "")
+        if self.system is not None and not _matches(self.system, system):
+            yield _format_text_miss("system prompt", self.system, system)
+        if self.tools is not None:
+            offered = kwargs.get("tools", ())
+            missing = [tool for tool in self.tools if tool not in offered]
+            if missing:
+                yield f"the tools {', '.join(missing)} are not offered"
+        if self.turn is not None and self.turn != call["turn"]:
             yield f"it is turn {call['turn']}, not {self.turn}"
-        types = [attachment["type"] for attachment in kwargs.get("attachments", ())]
-        if self.attachments not in (None, types):
-            yield f"the attachments are {types}, not {self.attachments}"
-        for option, value in (self.options or {}).items():
-            if option not in call["options"]:
-                yield f"the option {option} was not given"
-            elif call["options"][option] != value:
-                yield f"the option {option} is {redacted(call['options'][option])!r}, not {redacted(value)!r}"
+        if self.attachments is not None:
+            types = [attachment["type"] for attachment in kwargs.get("attachments", ())]
+            if types != self.attachments:
+                yield f"the attachments are {types}, not {self.attachments}"
+        if self.options is not None:
+            yield from self._option_misses(self.options, call)
+
+    def _option_misses(self, options: Mapping[str, Any], call: CallRecord) -> Iterator[str]:
+        for name, expected in options.items():
+            if name not in call["options"]:
+                yield f"the option {name} was not given"
+                continue
+            value = call["options"][name]
+            if value != expected:
+                yield f"the option {name} is {redacted(value)!r}, not {redacted(expected)!r}"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Matchers) and all(
-            getattr(self, name) == getattr(other, name) for name in self.__slots__
-        )
+        if not isinstance(other, Matchers):
+            return False
+        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
 
     def __bool__(self) -> bool:
+        """Return whether there is a condition."""
         return any(getattr(self, name) is not None for name in self.__slots__)
 
     def __str__(self) -> str:
-        wanted = (("prompt", self.prompt), ("system", self.system))
-        parts = [f"{name} {_wanted_text(matcher)}" for name, matcher in wanted if matcher is not None]
+        parts = []
+        if self.prompt is not None:
+            parts.append(f"prompt {_format_text_matcher(self.prompt)}")
+        if self.system is not None:
+            parts.append(f"system {_format_text_matcher(self.system)}")
         for name in ("tools", "turn", "attachments", "options"):
             value = getattr(self, name)
             if value is not None:
@@ -87,51 +116,95 @@ class Matchers:
         return ", ".join(parts)
 
 
-def _text_matcher(name: str, matcher: Any) -> Any:
-    """What is to be said of a text, which may be None."""
+def _check_options(options: Any) -> None:
+    """Raise an InvalidReply unless options are None or a mapping without NaN."""
+    __tracebackhide__ = True
+    if options is None:
+        return
+    if not isinstance(options, Mapping):
+        raise InvalidReply(
+            f"options={described(options)}: give a mapping of names to values, as {{'seed': 1}}."
+        )
+    if _has_nan(options):
+        raise InvalidReply(
+            f"options={described(options)}: NaN is equal to nothing, so no call fits it."
+        )
+
+
+def _check_text_matcher(name: str, matcher: Any) -> Any:
+    """Return a text matcher as it is, or None.
+
+    Raises:
+        InvalidReply: it is none, or it matches every text.
+    """
     __tracebackhide__ = True
     pattern = matcher.pattern if isinstance(matcher, re.Pattern) else matcher
     if pattern == "":
         raise InvalidReply(
-            f"{name}={matcher!r} fits every text: leave it out, or give what the {name} contains. For one "
-            f"that is empty write {name}=lambda text: not text."
+            f"{name}={matcher!r} fits every text: leave it out, or give what the {name} contains. "
+            f"For one that is empty write {name}=lambda text: not text."
         )
     if pattern is None or isinstance(pattern, str):
         return matcher
-    wanted = f"give a text that the {name} contains, a compiled pattern of text, or a function of the text"
+    advice = (
+        f"give a text that the {name} contains, a compiled pattern of text, "
+        "or a function of the text"
+    )
     if not callable(matcher):
-        raise InvalidReply(f"{name}={described(matcher)}: {wanted}.")
+        raise InvalidReply(f"{name}={described(matcher)}: {advice}.")
     if inspect.iscoroutinefunction(matcher):
-        raise InvalidReply(f"{name}={compact(matcher)} is async: {wanted} that is not.")
+        raise InvalidReply(f"{name}={compact(matcher)} is async: {advice} that is not.")
     try:
         inspect.signature(matcher).bind("")
-    except ValueError:  # some functions of C do not say what they take
+    except ValueError:
+        # Some functions that are written in C have no signature; they are trusted.
         pass
     except TypeError as error:
-        raise InvalidReply(f"{name}={compact(matcher)} cannot be called with the text ({error}): {wanted}.") from None
+        raise InvalidReply(
+            f"{name}={compact(matcher)} cannot be called with the text ({error}): {advice}."
+        ) from None
     return matcher
 
 
 def _has_nan(value: Any) -> bool:
-    """Whether a value, or one within it, is NaN."""
-    if isinstance(value, (Mapping, list, tuple)):
-        return any(map(_has_nan, value.values() if isinstance(value, Mapping) else value))
+    """Return whether a value, or one within it, is NaN."""
+    if isinstance(value, Mapping):
+        return any(map(_has_nan, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_nan, value))
+    # Only NaN is not equal to itself.
     return isinstance(value, float) and value != value
 
 
-def _names(matcher: str, given: Any, wanted: str) -> list[str] | None:
+def _check_names(condition: str, values: Any, expected: str) -> list[str] | None:
+    """Return names as a list, or None.
+
+    Args:
+        condition: the name of the condition, for the message.
+        values: the names.
+        expected: a description of valid names, for the message.
+
+    Raises:
+        InvalidReply: it is no iterable of texts.
+    """
     __tracebackhide__ = True
-    if given is None:
+    if values is None:
         return None
-    names = None if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) else list(given)
-    for name in (given,) if names is None else names:
-        if not isinstance(name, str) or names is None:
-            shown = compact(name) if callable(name) else described(name)
-            raise InvalidReply(f"{matcher}={shown if names is None else f'[{shown}]'}: give {wanted}.")
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise InvalidReply(f"{condition}={_describe_name(values)}: give {expected}.")
+    names = list(values)
+    for name in names:
+        if not isinstance(name, str):
+            raise InvalidReply(f"{condition}=[{_describe_name(name)}]: give {expected}.")
     return names
 
 
-def _fits(matcher: TextMatcher, text: str) -> bool:
+def _describe_name(value: Any) -> str:
+    # A tool is often given as its function, whose name helps more than its type.
+    return compact(value) if callable(value) else described(value)
+
+
+def _matches(matcher: TextMatcher, text: str) -> bool:
     if isinstance(matcher, str):
         return matcher in text
     if isinstance(matcher, re.Pattern):
@@ -139,9 +212,14 @@ def _fits(matcher: TextMatcher, text: str) -> bool:
     return bool(matcher(text))
 
 
-def _wanted_text(matcher: TextMatcher) -> str:
+def _format_text_miss(name: str, matcher: TextMatcher, text: str) -> str:
+    value = shorten(text, SHOWN_CHARACTERS)
+    return f"the {name} {value} is not one that {_format_text_matcher(matcher)}"
+
+
+def _format_text_matcher(matcher: TextMatcher) -> str:
     if isinstance(matcher, str):
-        return f"contains {shorten(matcher, 60)}"
+        return f"contains {shorten(matcher, SHOWN_CHARACTERS)}"
     if isinstance(matcher, re.Pattern):
         return f"matches /{matcher.pattern}/"
     return f"satisfies {compact(matcher)}"

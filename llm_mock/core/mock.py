@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any
 from llm_mock.core.answer import Answer
 from llm_mock.core.checks import check_reply
 from llm_mock.core.configurator import PlainNames, ResponseConfigurator, checked_name
-from llm_mock.core.diagnostics import explain_unexpected_call, explain_unexpected_embedding, explain_unused
+from llm_mock.core.diagnostics import (
+    explain_unexpected_call,
+    explain_unexpected_embedding,
+    explain_unused,
+)
 from llm_mock.core.history import History
 from llm_mock.core.model_names import fits
 from llm_mock.core.records import CallRecord, call_line, calls_made
@@ -40,7 +44,8 @@ logger = logging.getLogger("llm_mock")
 
 
 class Mock:
-    """Decides, checks and records calls. It may lie on top of a parent, which answers what this one does not.
+    """Decides, checks and records calls. It may lie on top of a parent, which answers what this
+    one does not.
 
     Args:
         behaviour: how models behave beyond what is configured.
@@ -101,20 +106,25 @@ class Mock:
 
     @property
     def refusals(self) -> list[str]:
-        """Requests that were refused and that the application may handle: only a strict test fails for them."""
+        """Requests that were refused and that the application may handle: only a strict test fails
+        for them."""
         self._receive()
         return self._refusals
 
     @property
     def not_mocked(self) -> dict[str, int]:
-        """Requests of SDKs to servers on this machine that this run did not start, each with their number."""
+        """Requests of SDKs to servers on this machine that this run did not start, each with their
+        number."""
         self._receive()
         return self._not_mocked
 
     @property
     def prices(self) -> tuple[Any, ...]:
-        """What models cost, as the project and the test say; of several prices of a model the last one counts."""
-        return (self.parent.prices if self.parent else self.settings.prices) + self.responses.script.prices
+        """What models cost, as the project and the test say; of several prices of a model the last
+        one counts."""
+        return (
+            self.parent.prices if self.parent else self.settings.prices
+        ) + self.responses.script.prices
 
     def logged_calls(self, start: int = 0) -> list[LoggedCall]:
         """The calls that are kept for a report, with their details, from a position on."""
@@ -142,7 +152,8 @@ class Mock:
         self.history.forget(model_id)
 
     def assert_all_replies_used(self) -> None:
-        """Assert that every reply queued with `add` was asked for. The plugin does so at the end of each test.
+        """Assert that every reply queued with `add` was asked for. The plugin does so at the end
+        of each test.
 
         Raises:
             UnusedReplies: some were not; the message shows them and the calls there were.
@@ -152,7 +163,8 @@ class Mock:
             raise UnusedReplies(f"{message}\n{calls_made(self.calls)}")
 
     def unused_replies(self) -> str | None:
-        """What to say of the queued replies that were not asked for; None when there are none, or the models misbehave.
+        """What to say of the queued replies that were not asked for; None when there are none, or
+        the models misbehave.
 
         An application that meets a misbehaving model may rightly stop early.
         """
@@ -164,7 +176,8 @@ class Mock:
         return explain_unused(unused, self.calls, self.settings.unused_reply_advice)
 
     def note_problem(self, message: str) -> None:
-        """Keep what was wrong with a call, for the test to fail with although the application goes on."""
+        """Keep what was wrong with a call, for the test to fail with although the application goes
+        on."""
         self._note("problem", message)
 
     def note_refusal(self, message: str) -> None:
@@ -172,7 +185,8 @@ class Mock:
         self._note("problem" if self.settings.strict else "refusal", message)
 
     def note_not_mocked(self, request: str, message: str) -> None:
-        """Note a request that reached a server which is not mocked: a problem if calls are checked strictly.
+        """Note a request that reached a server which is not mocked: a problem if calls are checked
+        strictly.
 
         Args:
             request: its method and URL.
@@ -202,11 +216,13 @@ class Mock:
     # What is set up beside the replies
 
     def misbehave(self, name: str, times: int | None = None) -> AppliedMisbehaviour:
-        """Have the models do something wrong from now on; the marker `llm_mock_misbehaviour` does so for a test.
+        """Have the models do something wrong from now on; the marker `llm_mock_misbehaviour` does
+        so for a test.
 
         Args:
             name: what; the command `llm-mock misbehaviours` lists it.
-            times: in how many calls, the first ones that it can be applied to. By default in all of them.
+            times: in how many calls, the first ones that it can be applied to. By default in all
+                of them.
 
         Returns:
             What also says to which calls it was applied. Assigning None to `misbehaviour` ends it.
@@ -229,7 +245,9 @@ class Mock:
             self._embedding_states.setdefault(model_id, EmbeddingState(parent))
         return self._embedding_states[model_id]
 
-    def check_embedded(self, model_id: str, items: Iterable[str | bytes], dimensions: int | None = None) -> None:
+    def check_embedded(
+        self, model_id: str, items: Iterable[str | bytes], dimensions: int | None = None
+    ) -> None:
         """Check, where calls are checked strictly, that a vector is configured for each item.
 
         Raises:
@@ -251,7 +269,8 @@ class Mock:
         return here or (self.parent is not None and self.parent.is_unknown(model_id))
 
     def named(self) -> set[str]:
-        """The ids of the models that were named to this mock, or to a parent: by a reply, or to look at their calls."""
+        """The ids of the models that were named to this mock, or to a parent: by a reply, or to
+        look at their calls."""
         named = self.responses.script.named
         return named if self.parent is None else named | self.parent.named()
 
@@ -318,13 +337,17 @@ class Mock:
     def _note_model(self, model_id: str) -> None:
         """A model was called."""
 
-    def _resolve(self, record: CallRecord, request: Request) -> Reply | ReplyFunction | PassthroughCall:
+    def _resolve(
+        self, record: CallRecord, request: Request
+    ) -> Reply | ReplyFunction | PassthroughCall:
         __tracebackhide__ = True
         if self.misbehaviour is not None and (error := self.misbehaviour.error(record)):
             return error
         if self.cassette is not None:
             return self._find(record, below=False) or self.cassette.answer(self, record, request)
-        if (answer := self._find(record) or self.history.state(record["model_id"]).answer) is not None:
+        if (
+            answer := self._find(record) or self.history.state(record["model_id"]).answer
+        ) is not None:
             return answer
         if self.settings.strict:
             message = explain_unexpected_call(self, record)
@@ -350,10 +373,16 @@ class Mock:
         if self.misbehaviour is not None:
             reply = self.misbehaviour.change(record, request, reply)
         reply = reply if reply.error is None else self._behaviour.failing(reply, record)
-        if (request.schema or reply.tool_calls) and reply is not DEFAULT_REPLY and not reply.is_recorded:
+        if (
+            (request.schema or reply.tool_calls)
+            and reply is not DEFAULT_REPLY
+            and not reply.is_recorded
+        ):
             self._check(record, request, reply)
         waits = None
-        latency = reply.latency or (None if reply.is_recorded else self._latency_of(record["model_id"]))
+        latency = reply.latency or (
+            None if reply.is_recorded else self._latency_of(record["model_id"])
+        )
         if latency is not None and (reply.error is None or reply.error_after is not None):
             reply, waits = self._behaviour.paced(reply, latency, record)
         error = None if reply.error is None else reply.exception()
@@ -364,7 +393,9 @@ class Mock:
             self._report(record)
         else:
             self._fail(record, error, request.failed(error, begun=True))
-        return Answer(reply, record, waits, bool(latency and latency.real_time), self.settings.raw_json)
+        return Answer(
+            reply, record, waits, bool(latency and latency.real_time), self.settings.raw_json
+        )
 
     def _check(self, record: CallRecord, request: Request, reply: Reply) -> None:
         __tracebackhide__ = True
@@ -375,7 +406,11 @@ class Mock:
 
     def _latency_of(self, model_id: str) -> Latency | None:
         latency = self.responses.script.latencies.of(model_id)
-        return self.parent._latency_of(model_id) if latency is None and self.parent is not None else latency
+        return (
+            self.parent._latency_of(model_id)
+            if latency is None and self.parent is not None
+            else latency
+        )
 
     def recorded(self, record: CallRecord, reply: Reply) -> None:
         """Complete the record of a call that was made for real."""
@@ -386,7 +421,9 @@ class Mock:
         """Complete the record of a call that was made for real, and failed."""
         self._fail(record, error)
 
-    def _fail(self, record: CallRecord, error: BaseException, told: dict[str, Any] | None = None) -> None:
+    def _fail(
+        self, record: CallRecord, error: BaseException, told: dict[str, Any] | None = None
+    ) -> None:
         self.history.fail(record, error, told)
         if isinstance(error, (EndlessToolCalls, ReplyNotSent)):
             self.note_problem(str(error))
@@ -397,7 +434,7 @@ class Mock:
     def _report(self, record: CallRecord) -> None:
         if self.folder is not None:
             log = self.history.log
-            self.folder.send_call(record if log is None else log.for_another_process(record))
+            self.folder.send_call(record if log is None else log.attach_details(record))
         if logger.isEnabledFor(logging.DEBUG):
             logger.debug(call_line(record))
 
@@ -408,7 +445,8 @@ class Mock:
                 folder.share(self)
 
     def _receive(self) -> None:
-        """Take in what other processes sent; in such a process, what the test has configured since."""
+        """Take in what other processes sent; in such a process, what the test has configured
+        since."""
         if (folder := self.folder) is None:
             return
         with self._lock:

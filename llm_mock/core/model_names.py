@@ -26,7 +26,8 @@ def is_named(model_id: str, names: Iterable[str]) -> bool:
 
 
 class ByModel(dict[str, Value]):
-    """What is said of models, by name: an id goes before globs, of which the one set last goes before others."""
+    """What is said of models, by name: an id goes before globs, of which the one set last goes
+    before others."""
 
     globs: tuple[str, ...] = ()
 

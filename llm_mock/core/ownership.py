@@ -19,7 +19,8 @@ from contextvars import ContextVar
 from typing import Any
 
 RUNNER_TASK = "_run_tests_and_fixtures"
-"""The function of anyio's pytest plugin in whose task all tests and fixtures of an event loop run."""
+"""The function of anyio's pytest plugin in whose task all tests and fixtures of an event loop
+run."""
 
 
 class RunningTest:
@@ -137,10 +138,11 @@ def working_for(test: RunningTest) -> Iterator[None]:
 
 
 def _is_awaited_by_pytest() -> bool:
-    """Return whether the running test or its fixture, and no task beside it, runs in this thread of pytest.
+    """Return whether the running test or its fixture, and no task beside it, runs in this thread
+    of pytest.
 
-    A context does not tell: an `asyncio.Runner` and the task in which anyio runs all tests keep the context in which
-    they were made.
+    A context does not tell: an `asyncio.Runner` and the task in which anyio runs all tests keep
+    the context in which they were made.
     """
     asyncio = sys.modules.get("asyncio")
     try:
@@ -159,7 +161,8 @@ def _is_awaited_by_pytest() -> bool:
 
 
 def _is_in_shared_fixture() -> bool:
-    """Return whether pytest sets up a fixture for several tests: its threads work for each of them."""
+    """Return whether pytest sets up a fixture for several tests: its threads work for each of
+    them."""
     frame = sys._getframe(1)
     while frame.f_back is not None:
         name = frame.f_code.co_name

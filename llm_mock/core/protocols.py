@@ -1,4 +1,4 @@
-"""What the core is handed by those who know more: names, behaviour, recordings, other processes. For types only."""
+"""Protocols of the objects that higher layers hand to a mock."""
 
 from __future__ import annotations
 
@@ -14,78 +14,88 @@ if TYPE_CHECKING:
 
 
 class NameResolver(Protocol):
-    """What a boundary knows of the names of models."""
+    """A resolver of model names, as the library of a boundary knows them."""
 
     def model_id(self, name: str) -> str:
-        """The model id that a name stands for: an alias is resolved, anything else is an id."""
+        """Return the model id of an alias; any other name is an id already."""
 
     def every_id(self, name: str) -> set[str]:
-        """All ids that a name stands for, such as that of an embedding model too."""
+        """Return all ids that a name may mean, such as that of an embedding model too."""
 
     def provider_class(self, model_id: str) -> type | None:
-        """The class of the real model of an id; None where it is not known."""
+        """Return the class of the real model of an id; None if it is not known."""
 
 
 class AppliedMisbehaviour(Protocol):
-    """What a mock needs of what models do wrong; see `llm_mock.behaviour`."""
+    """A misbehaviour that is applied to the calls of a mock; see `llm_mock.behaviour`."""
 
     name: str
     description: str
     calls: list[int]
 
     def not_applied(self, calls: int) -> str:
-        """Why a test that made that many calls is skipped: it changed nothing there."""
+        """Return why a test with that many calls is skipped: the misbehaviour changed none."""
 
     def error(self, record: CallRecord) -> Reply | None:
-        """The error for a call, which is raised before any reply is used up; None for no error."""
+        """Return the error for a call, raised before any reply is used up; None for no error."""
 
     def change(self, record: CallRecord, request: Request, reply: Reply) -> Reply:
-        """What becomes of the reply to a call."""
+        """Return the changed reply to a call."""
 
     def received(self, record: CallRecord) -> None:
-        """Take a call that another process reported into account."""
+        """Count a call that another process reported."""
 
 
 class Behaviour(Protocol):
-    """How models behave beyond the replies that a test configures; `llm_mock.behaviour` is one."""
+    """The behaviour of models beyond configured replies; `llm_mock.behaviour` implements it."""
 
     def misbehaving(self, name: str, times: int | None) -> AppliedMisbehaviour:
-        """One misbehaviour of the catalogue."""
+        """Return a misbehaviour of the catalogue."""
 
     def generated(self, schema: dict[str, Any]) -> Reply:
-        """A reply that fits a schema."""
+        """Return a reply that fits a schema."""
 
     def failing(self, reply: Reply, record: CallRecord) -> Reply:
-        """A reply with an error, which is that of the provider that is asked where it is a `ProviderError`."""
+        """Return a reply whose `ProviderError` is replaced by the error of the called provider."""
 
-    def paced(self, reply: Reply, latency: Latency, record: CallRecord) -> tuple[Reply, list[float]]:
-        """A reply as it comes with a latency, and the seconds before each of its pieces."""
+    def paced(
+        self, reply: Reply, latency: Latency, record: CallRecord
+    ) -> tuple[Reply, list[float]]:
+        """Return a reply as it comes with a latency, and the seconds before each event."""
 
 
 class PassthroughCall(Protocol):
-    """A call that the boundary is to make for real, and that is told what comes of it."""
+    """A call that the boundary makes for real, and that observes the real answer."""
 
     def as_user(self) -> AbstractContextManager[None]:
-        """Within it the keys of the person who runs the process can be looked up."""
+        """Return a context in which the API keys of the person who runs the process are found."""
 
     def hide(self, *secrets: str | None) -> None:
-        """Take values as secret, such as the key that is used."""
+        """Treat values as secret, such as the API key that is used."""
 
     def not_made(self, error: Exception) -> None:
-        """The call cannot be made."""
+        """Report that the real call could not be started."""
 
     def watch(self, outcome: Callable[[], AnswerMetadata]) -> None:
-        """The call is under way; what is known of the answer, beside its events, can be asked for at any time."""
+        """Report that the real call has started.
+
+        Args:
+            outcome: returns what is known so far of the answer; may be called at any time.
+        """
 
     def take(self, event: Any) -> None:
-        """A piece of the answer came."""
+        """Receive an event of the answer."""
 
     def end(self, error: BaseException | None) -> None:
-        """The answer is complete, or failed, or (`GeneratorExit`) is read no further."""
+        """Report the end of the answer.
+
+        Args:
+            error: why it failed; a `GeneratorExit` if the application stopped reading; else None.
+        """
 
 
 class AnswerMetadata(NamedTuple):
-    """What a real model has told of its answer so far, beside its events."""
+    """The metadata of a real answer, as far as it is known, beside its events."""
 
     tool_calls: Sequence[Any]
     attachments: Sequence[Any]
@@ -94,60 +104,60 @@ class AnswerMetadata(NamedTuple):
     resolved_model: str | None
     raw: Any
     sent: Any
-    """What the provider was sent, as far as its plugin tells."""
+    """The request to the provider, as far as the plugin reports it."""
     sent_before: Any
-    """The same of the call before, in a conversation."""
+    """The request of the previous call of the conversation."""
     attributes: dict[str, Any]
-    """What else the plugin put on the response, under names of its own."""
+    """Attributes that the plugin added to the response, under names of its own."""
     http: dict[str, Any] | None = None
-    """Of an answer that came over HTTP: `api`, `streamed` and `headers`; `raw` is its body without its texts."""
+    """For an answer over HTTP: `api`, `streamed` and `headers`; `raw` is its body without texts."""
 
 
 class RecordedAnswers(Protocol):
-    """What answers the calls that a test did not configure; a cassette is one."""
+    """A source of recorded answers for calls without a configured reply, such as a cassette."""
 
     @property
     def mode(self) -> Any:
-        """The record mode; `none` makes no call for real."""
+        """The record mode; in mode `none` no call is made for real."""
 
     def answer(self, mock: Any, record: CallRecord, request: Request) -> Reply | PassthroughCall:
-        """The recorded answer to a call; or that it is to be made for real.
+        """Return the recorded answer to a call, or the call to make for real.
 
         Raises:
-            LLMMockError: there is none.
+            LLMMockError: there is no recorded answer, and the mode permits no real call.
         """
 
 
 class UseCounter(Protocol):
-    """Where processes that use the same replies tell each other which they used."""
+    """A counter of used replies that several processes share."""
 
     def use(self, reply: Any) -> bool:
-        """Use a queued reply once more; False where other processes have used it up."""
+        """Count one use of a queued reply; return False if other processes have used it up."""
 
     def times_used(self, reply: Any) -> int:
-        """How often all processes together used a queued reply."""
+        """Return how often all processes together used a queued reply."""
 
 
 class ProcessChannel(UseCounter, Protocol):
-    """How a test and the processes that it starts share replies and calls."""
+    """A channel by which a test and the processes that it starts share replies and calls."""
 
     mine: bool
     """Whether this is the process of the test, which receives what the others send."""
 
     def remove(self) -> None:
-        """The test is over."""
+        """Close the channel at the end of the test."""
 
     def share(self, mock: Any) -> None:
-        """Write down what a mock and those below it have configured."""
+        """Publish the configuration of a mock and of its parents."""
 
     def send_call(self, call: CallRecord) -> None:
         """Report a call to the process of the test."""
 
     def send_note(self, kind: str, message: str) -> None:
-        """Report what was noticed to the process of the test: a `problem`, a `refusal` or a call `not mocked`."""
+        """Report a note to the process of the test: a `problem`, a `refusal` or `not mocked`."""
 
     def received_calls(self) -> list[CallRecord]:
-        """The calls that other processes reported since the last time."""
+        """Return the calls that other processes reported since the last time."""
 
     def received_notes(self) -> list[tuple[str, str]]:
-        """Return what other processes noticed since the last time: each a kind and a message."""
+        """Return the notes of other processes since the last time: each a kind and a message."""

@@ -1,4 +1,4 @@
-"""The record of a call: what was asked and what came of it; and sums over records."""
+"""Records of calls (request and outcome), their text in messages, and sums over records."""
 
 from __future__ import annotations
 
@@ -19,37 +19,43 @@ if TYPE_CHECKING:
 
 
 NOT_PASSED = {"temperature": 0.0, "max_tokens": 1000, "model": None}
-"""What the record of a `prompt()` shows for arguments that were not passed: the defaults of the specification."""
+"""The arguments of `prompt()` that were not passed, with their documented defaults."""
 UNKNOWN = {"temperature": None, "model": None}
+"""The same for a call that did not come through `prompt()`."""
 SHOWN_CALLS = 20
-"""Of more calls, messages show the last ones."""
+"""The number of latest calls in a message."""
 
 
 class CallRecord(TypedDict):
-    """One call of a model, as plain JSON values that later changes to the arguments cannot reach."""
+    """One call of a model, as a snapshot in plain JSON values."""
 
     timestamp: str
-    """When the model was asked: ISO 8601, local time."""
+    """The time of the call: ISO 8601, local time."""
     number: int
-    """The position of the call among all that its mock saw, from 1."""
+    """The position of the call among all calls of its mock, from 1."""
     model_id: str
-    """Which model was asked."""
+    """The id of the called model."""
     turn: int
-    """Which answer of its conversation it asked for, from 1."""
+    """The position of the requested answer in its conversation, from 1."""
     prompt: str
-    """The text of the prompt with its fragments; with `messages=` alone, that of the last user message."""
+    """The text of the prompt with its fragments; with `messages=` alone, that of the last user
+    message."""
     prompt_length: int
     """Its length in characters."""
     kwargs: dict[str, Any]
-    """`schema` (its name), `temperature` and `model` (None when not passed), and whatever else was passed."""
+    """`schema` (its name), `temperature` and `model` (None when not passed), and whatever else was
+    passed."""
     schema: dict[str, Any] | None
     """The whole JSON schema that was asked for."""
     tools: list[dict[str, Any]]
-    """The whole of each tool that was offered: `name`, `description` and `input_schema`; `kwargs` has the names."""
+    """The whole of each tool that was offered: `name`, `description` and `input_schema`; `kwargs`
+    has the names."""
     options: dict[str, Any]
-    """The options of the call: those that `llm` was given, and what else was passed to `prompt()`."""
+    """The options of the call: those that `llm` was given, and what else was passed to
+    `prompt()`."""
     key: PassedKey | None
-    """Equal to the key that was passed, or assigned to the model; it reads `[redacted]`. None without a key."""
+    """Equal to the key that was passed, or assigned to the model; it reads `[redacted]`. None
+    without a key."""
     response: Any
     """What the model answered: text, or the data of a structured reply. None for an error."""
     error: str | None
@@ -63,7 +69,8 @@ class CallRecord(TypedDict):
     misbehaviour: NotRequired[str]
     """What the model did wrong in the call, where it was made to; see `mock.misbehave`."""
     api: NotRequired[str]
-    """Over HTTP: which API was called, such as `chat.completions`, `responses`, `messages` or `generate_content`."""
+    """Over HTTP: which API was called, such as `chat.completions`, `responses`, `messages` or
+    `generate_content`."""
     provider: NotRequired[str]
     """Over HTTP: whose API that is: `openai`, `anthropic`, `google` or `mistral`."""
     sdk: NotRequired[str]
@@ -90,55 +97,62 @@ Totals = dict[str, int]
 
 def add_call(totals: dict[str, Totals], call: CallRecord) -> None:
     """Add a call to the sums of its model."""
-    counted = {
+    counts = {
         "calls": 1,
         "input_tokens": call["input_tokens"] or 0,
         "output_tokens": call["output_tokens"] or 0,
         "errors": int(call["error"] is not None),
         "unconfigured": int(not call["configured"]),
     }
-    add_totals(totals, {call["model_id"]: counted})
+    add_totals(totals, {call["model_id"]: counts})
 
 
 def add_totals(totals: dict[str, Totals], others: Mapping[str, Totals]) -> None:
-    """Add sums to sums, model by model."""
-    for model_id, counted in others.items():
-        mine = totals.setdefault(model_id, dict.fromkeys(counted, 0))
-        for name, number in counted.items():
-            mine[name] += number
+    """Add other sums to sums, model by model."""
+    for model_id, counts in others.items():
+        own = totals.setdefault(model_id, dict.fromkeys(counts, 0))
+        for name, number in counts.items():
+            own[name] += number
 
 
-_this_second: tuple[int, str] = (-1, "")
-"""The second that is now, and how its timestamps begin: to format one anew takes three times as long."""
+_current_second: tuple[int, str] = (-1, "")
+"""The microseconds at the start of the current second, and the start of its timestamps."""
 
 
 def now() -> str:
-    """This moment: ISO 8601, local time, with microseconds."""
-    global _this_second
+    """Return the current local time in ISO 8601 with microseconds."""
+    # Each call needs a timestamp, and formatting a second anew takes three times as long.
+    global _current_second
     moment = time_ns() // 1000
-    second, start = _this_second
-    if not 0 <= (microseconds := moment - second) < 1_000_000:
+    second, formatted = _current_second
+    microseconds = moment - second
+    if not 0 <= microseconds < 1_000_000:
         microseconds = moment % 1_000_000
         second = moment - microseconds
-        start = datetime.fromtimestamp(second // 1_000_000).isoformat()
-        _this_second = second, start
-    return f"{start}.{microseconds:06}"
+        formatted = datetime.fromtimestamp(second // 1_000_000).isoformat()
+        _current_second = second, formatted
+    return f"{formatted}.{microseconds:06}"
 
 
 def new_record(request: Request) -> CallRecord:
-    """The record of a call that is about to be answered; it has no number yet."""
-    options, text = request.options, request.prompt
+    """Return the record of a call that is about to be answered, still without its number."""
+    options = request.options
+    text = request.prompt
     schema = request.schema and schema_name(request.schema)
-    kwargs = {"schema": schema, **(NOT_PASSED if request.passed else UNKNOWN), **options}
+    defaults = NOT_PASSED if request.passed else UNKNOWN
+    kwargs = {"schema": schema, **defaults, **options}
+    # Most calls have none of these, so each is looked at only if it is there.
     if request.system:
         kwargs["system"] = request.system
     if request.tools:
         kwargs["tools"] = [tool.name for tool in request.tools]
     if request.tool_results:
-        kwargs["tool_results"] = [{"name": result.name, "output": result.output} for result in request.tool_results]
+        kwargs["tool_results"] = [
+            {"name": result.name, "output": result.output} for result in request.tool_results
+        ]
     if request.attachments:
-        described = described_attachments(request.attachments, hashed=False)
-        kwargs["attachments"] = [{"type": None, **attachment} for attachment in described]
+        descriptions = described_attachments(request.attachments, hashed=False)
+        kwargs["attachments"] = [{"type": None, **attachment} for attachment in descriptions]
     record: CallRecord = {
         "timestamp": now(),
         "number": 0,
@@ -157,43 +171,52 @@ def new_record(request: Request) -> CallRecord:
         "output_tokens": None,
         "configured": True,
     }
-    if more := request.on_the_wire():
-        record.update(more)  # type: ignore[typeddict-item]
+    http_fields = request.on_the_wire()
+    if http_fields:
+        record.update(http_fields)  # type: ignore[typeddict-item]
     return record
 
 
 def schema_text(name: str | None) -> str:
-    """The name of a schema on one line."""
+    """Return the name of a schema on one line; `none` without a schema."""
     return shorten_name(name) if name else "none"
 
 
 def call_head(call: CallRecord) -> str:
-    """What one recorded call asked: model, prompt or what tools gave, schema."""
-    name, results = call["kwargs"]["schema"], call["kwargs"].get("tool_results", ())
-    given = [f"{shorten_name(str(result['name']))} gave {shorten(result['output'])}" for result in results]
-    asked = [shorten(call["prompt"])] if call["prompt"] or not given else []
-    head = f"{shorten_name(call['model_id'])}  {', '.join(asked + given)}"
-    return head + (f"  schema {schema_text(name)}" if name else "")
+    """Return the request of a call on one line: model, prompt or tool results, schema."""
+    inputs = []
+    results = call["kwargs"].get("tool_results", ())
+    # A turn that only hands in tool results has an empty prompt.
+    if call["prompt"] or not results:
+        inputs.append(shorten(call["prompt"]))
+    for result in results:
+        inputs.append(f"{shorten_name(str(result['name']))} gave {shorten(result['output'])}")
+    head = f"{shorten_name(call['model_id'])}  {', '.join(inputs)}"
+    schema = call["kwargs"]["schema"]
+    return f"{head}  schema {schema_text(schema)}" if schema else head
 
 
 def call_line(call: CallRecord) -> str:
-    """One recorded call: model, prompt, schema, and the reply or the start of the error."""
-    asked = call_head(call)
+    """Return a call on one line: model, prompt, schema, and the reply or the start of the error."""
+    head = call_head(call)
     if call["error"] is None:
-        by_default = "" if call["configured"] else "  (answered by default)"
-        return f"{asked}  → {shorten(call['response'])}{by_default}"
-    return f"{asked}  → raised: {shorten_name(call['error'].partition(chr(10))[0].removesuffix(':'))}"
+        note = "" if call["configured"] else "  (answered by default)"
+        return f"{head}  → {shorten(call['response'])}{note}"
+    first_line = call["error"].partition("\n")[0].removesuffix(":")
+    return f"{head}  → raised: {shorten_name(first_line)}"
 
 
 def call_list(calls: Sequence[CallRecord]) -> str:
-    """Numbered calls, a line each; of very many the last ones."""
+    """Return numbered calls, one on each line, and only the latest of very many."""
     if not calls:
         return "  (none)"
-    first = max(0, len(calls) - SHOWN_CALLS)
-    lines = [f"  {number}. {call_line(call)}" for number, call in enumerate(calls[first:], start=first + 1)]
-    return "\n".join([f"  … {first} earlier calls", *lines] if first else lines)
+    omitted = max(0, len(calls) - SHOWN_CALLS)
+    lines = [f"  … {omitted} earlier calls"] if omitted else []
+    for number, call in enumerate(calls[omitted:], start=omitted + 1):
+        lines.append(f"  {number}. {call_line(call)}")
+    return "\n".join(lines)
 
 
 def calls_made(calls: Sequence[CallRecord]) -> str:
-    """The calls that were made, under a heading."""
+    """Return the list of calls under a heading."""
     return f"Calls that were made:\n{call_list(calls)}"

@@ -16,7 +16,8 @@ _NOT_OF_THE_FUNCTION = (
     os.path.dirname(__file__) + os.sep,
     os.path.join(os.path.dirname(os.__file__), "asyncio") + os.sep,
 )
-"""The folders of this module and of Python's asyncio, whose frames stand between those of a function."""
+"""The folders of this module and of Python's asyncio, whose frames stand between those of a
+function."""
 
 
 def ask(function: ReplyFunction, native: Any) -> Reply:
@@ -34,7 +35,8 @@ async def ask_async(function: ReplyFunction, native: Any) -> Reply:
 
 
 def explain_bug(error: BaseException) -> str | None:
-    """Explain an exception that was raised within a reply function: its line and its traceback; None for others."""
+    """Explain an exception that was raised within a reply function: its line and its traceback;
+    None for others."""
     inside = None
     traceback = error.__traceback__
     while traceback is not None:
@@ -45,10 +47,14 @@ def explain_bug(error: BaseException) -> str | None:
         return None
     from traceback import extract_tb, format_list
 
-    frames = [frame for frame in extract_tb(inside) if not frame.filename.startswith(_NOT_OF_THE_FUNCTION)]
+    frames = [
+        frame for frame in extract_tb(inside) if not frame.filename.startswith(_NOT_OF_THE_FUNCTION)
+    ]
     if not frames:
         return None
-    first, last = (format_location((frame.filename, frame.lineno or 0)) for frame in (frames[0], frames[-1]))
+    first, last = (
+        format_location((frame.filename, frame.lineno or 0)) for frame in (frames[0], frames[-1])
+    )
     where = f" at {first}" + ("" if first == last or not last else f", by {last}") if first else ""
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return f"A reply function raised{where}: {said}\n{''.join(format_list(frames)).rstrip()}"
@@ -63,8 +69,9 @@ def _as_reply(function: ReplyFunction, result: Any) -> Reply:
     if not isinstance(answer, Reply):
         hint = " Is a return statement missing?" if result is None else ""
         raise InvalidReply(
-            f"The reply function {compact(function)} returned what is not a reply: {described(result)}.{hint} "
-            "It may return a str, a dict or a list, a pydantic instance, an exception, or a Reply."
+            f"The reply function {compact(function)} returned what is not a reply: "
+            f"{described(result)}.{hint} It may return a str, a dict or a list, a pydantic "
+            "instance, an exception, or a Reply."
         )
     return answer
 
@@ -78,6 +85,7 @@ def _run(coroutine: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run(coroutine)
     coroutine.close()
     raise InvalidReply(
-        f"The reply function {compact(coroutine)} is async, but the model was called synchronously inside a running "
-        "event loop, where it cannot be awaited. Use a plain function, or call the model from llm.get_async_model()."
+        f"The reply function {compact(coroutine)} is async, but the model was called synchronously "
+        "inside a running event loop, where it cannot be awaited. Use a plain function, or call "
+        "the model from llm.get_async_model()."
     )

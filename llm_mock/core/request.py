@@ -16,7 +16,8 @@ LARGEST_FILE = 20_000_000
 
 
 class Request:
-    """One call, as the boundary that it came through understood it. A boundary fills the fields in."""
+    """One call, as the boundary that it came through understood it. A boundary fills the fields
+    in."""
 
     __slots__ = (
         "attachments",
@@ -36,7 +37,8 @@ class Request:
     model_id: str
     """Which model is asked."""
     prompt: str
-    """The text of the prompt with its fragments; with messages alone, that of the last user message."""
+    """The text of the prompt with its fragments; with messages alone, that of the last user
+    message."""
     system: str
     """The system prompt, empty without one."""
     schema: dict[str, Any] | None
@@ -44,13 +46,15 @@ class Request:
     tools: Sequence[Any]
     """The tools on offer, each with `name`, `description` and `input_schema`."""
     tool_results: Sequence[Any]
-    """What tools gave, each with `name`, `output` and `tool_call_id`, perhaps `exception` and `attachments`."""
+    """What tools gave, each with `name`, `output` and `tool_call_id`, perhaps `exception` and
+    `attachments`."""
     attachments: Sequence[Any]
     """What is attached, each with `type`, `path`, `url` and `content`."""
     options: dict[str, Any]
     """The options that were given, as JSON values; the record of the call has this very object."""
     passed: bool
-    """Whether the call came through our `prompt()`, whose first specification has defaults of its own."""
+    """Whether the call came through our `prompt()`, whose first specification has defaults of its
+    own."""
     turn: int
     """Which answer of its conversation it asks for, from 1."""
     conversation_id: str | None
@@ -67,19 +71,23 @@ class Request:
     """What the library made of the call, for functions that reply: an `llm.Prompt`."""
 
     def messages(self) -> list[dict[str, Any]]:
-        """All that the model sees, from the first message of the conversation on: `{"role", "parts"}`.
+        """All that the model sees, from the first message of the conversation on: `{"role",
+        "parts"}`.
 
-        A part is `{"type": "text" | "reasoning", "text"}`, `{"type": "tool_call", "name", "arguments",
-        "tool_call_id"}`, a `tool_result` as `described_result` has it, or `{"type": "attachment", "attachment"}`.
+        A part is `{"type": "text" | "reasoning", "text"}`, `{"type": "tool_call", "name",
+        "arguments", "tool_call_id"}`, a `tool_result` as `described_result` has it, or `{"type":
+        "attachment", "attachment"}`.
         """
         raise NotImplementedError
 
     def characters(self) -> int:
-        """How many characters the messages have, the system prompt and attachments among them, to count tokens."""
+        """How many characters the messages have, the system prompt and attachments among them, to
+        count tokens."""
         raise NotImplementedError
 
     def given_messages(self) -> list[dict[str, Any]]:
-        """The messages that the application gave as the history itself, as they are, without the system prompt."""
+        """The messages that the application gave as the history itself, as they are, without the
+        system prompt."""
         raise NotImplementedError
 
     def system_message(self) -> str:
@@ -87,11 +95,13 @@ class Request:
         return self.system
 
     def common_options(self) -> dict[str, Any]:
-        """The options under the names that `llm` has for them, so that calls of every library can be compared."""
+        """The options under the names that `llm` has for them, so that calls of every library can
+        be compared."""
         return self.options
 
     def on_the_wire(self) -> dict[str, Any]:
-        """What the record says of a call that came over HTTP: `api`, `provider`, `sdk`, `stream` and `tool_choice`."""
+        """What the record says of a call that came over HTTP: `api`, `provider`, `sdk`, `stream`
+        and `tool_choice`."""
         return {}
 
     def failed(self, error: BaseException, begun: bool) -> dict[str, Any]:
@@ -114,7 +124,8 @@ class Request:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """A copy of a value in which everything is a JSON value; what has no JSON form is shown by its repr."""
+    """A copy of a value in which everything is a JSON value; what has no JSON form is shown by its
+    repr."""
     if value is None or isinstance(value, (str, int, float)):
         return value
     if depth > DEEPEST:
@@ -140,11 +151,16 @@ def described_tool(tool: Any) -> dict[str, Any]:
 
 def described_tool_call(call: Any, tool_call_id: str | None = None) -> dict[str, Any]:
     """A tool call: `name`, `arguments` and `tool_call_id`."""
-    return {"name": call.name, "arguments": plain(call.arguments), "tool_call_id": call.tool_call_id or tool_call_id}
+    return {
+        "name": call.name,
+        "arguments": plain(call.arguments),
+        "tool_call_id": call.tool_call_id or tool_call_id,
+    }
 
 
 def described_result(result: Any) -> dict[str, Any]:
-    """What a tool gave: `type`, `name`, `output`, `tool_call_id`, and where they are `exception` and `attachments`."""
+    """What a tool gave: `type`, `name`, `output`, `tool_call_id`, and where they are `exception`
+    and `attachments`."""
     described: dict[str, Any] = {
         "type": "tool_result",
         "name": result.name,
@@ -162,7 +178,8 @@ def described_result(result: Any) -> dict[str, Any]:
 
 
 def described_attachments(attachments: Iterable[Any], hashed: bool = True) -> list[dict[str, Any]]:
-    """Attachments without their content: what there is of `type`, `path`, `url`, `bytes` and `sha256`.
+    """Attachments without their content: what there is of `type`, `path`, `url`, `bytes` and
+    `sha256`.
 
     Args:
         attachments: the attachments; a URL is not asked for its type.
@@ -172,12 +189,18 @@ def described_attachments(attachments: Iterable[Any], hashed: bool = True) -> li
 
 
 def _described_attachment(attachment: Any, hashed: bool) -> dict[str, Any]:
-    described: dict[str, Any] = {"type": attachment.type, "path": attachment.path, "url": attachment.url}
+    described: dict[str, Any] = {
+        "type": attachment.type,
+        "path": attachment.path,
+        "url": attachment.url,
+    }
     content = attachment.content
     if hashed and content is None and attachment.path:
         with contextlib.suppress(OSError):
             described["bytes"] = os.path.getsize(attachment.path)
-            content = Path(attachment.path).read_bytes() if described["bytes"] <= LARGEST_FILE else None
+            content = (
+                Path(attachment.path).read_bytes() if described["bytes"] <= LARGEST_FILE else None
+            )
     if content is not None:
         described["bytes"] = len(content)
         if hashed:

@@ -1,4 +1,4 @@
-"""What the attempts of a client tell of it: whether it copes with what providers do to it."""
+"""Checks of how a client copes with errors of providers, judged by its attempts over HTTP."""
 
 from __future__ import annotations
 
@@ -11,102 +11,120 @@ from datetime import datetime
 
 from llm_mock.core.records import CallRecord, call_head
 
-REFUSED = (400, 401, 403, 404, 422)
-"""The statuses with which a provider will refuse the same request again."""
-EARLY = 0.9
-"""Which part of a wait counts as all of it: clocks differ a little."""
-SLEPT_BY = (
-    "Where the application waits by a function that the test replaces, or asks the same several times at once on "
-    "purpose, give waits=False."
+FINAL_STATUSES = (400, 401, 403, 404, 422)
+"""The statuses with which a provider refuses the same request again."""
+SUFFICIENT_WAIT = 0.9
+"""The fraction of a wait that counts as all of it, because clocks differ a little."""
+_WAITS_ADVICE = (
+    "Where the application waits by a function that the test replaces, or asks the same several "
+    "times at once on purpose, give waits=False."
 )
 
-Request = list[CallRecord]
+Attempts = list[CallRecord]
 """The attempts to have one request answered, in order: each but the last one failed."""
 
 
-def problems(calls: Sequence[CallRecord], attempts: int, gave_up: bool, waits: bool) -> list[str]:
-    """What the client did wrong, a sentence each; see `CallAssertions.assert_resilient`."""
-    judged_waits = waits and _sleep_is_real()
-    found: list[str] = []
-    for request in requests_of(calls):
-        if judged_waits:
-            found += _impatient(request)
-        found += _stubborn(request)
+def find_problems(
+    calls: Sequence[CallRecord], attempts: int, gave_up: bool, waits: bool
+) -> list[str]:
+    """Return the mistakes of a client, a sentence each; see `CallAssertions.assert_resilient`."""
+    judges_waits = waits and _sleep_is_real()
+    problems: list[str] = []
+    for request in group_attempts(calls):
+        first, last = request[0], request[-1]
+        if judges_waits:
+            problems += _early_attempts(request)
+        problems += _useless_attempts(request)
         if len(request) > attempts:
-            found.append(
-                f"The request of call {request[0]['number']} was sent {len(request)} times, more than {attempts}. Try "
-                "less often, and in one place: tries of the application multiply with those of the SDK (max_retries)."
+            problems.append(
+                f"The request of call {first['number']} was sent {len(request)} times, more "
+                f"than {attempts}. Try less often, and in one place: tries of the application "
+                "multiply with those of the SDK (max_retries)."
             )
-        if request[-1].get("cut_off") and not gave_up:
-            found.append(
-                f"The stream of call {request[-1]['number']} ended in the middle, and nobody asked again. Look for "
-                "what ends a stream (a finish reason, message_stop, response.completed) before the text is used. If "
-                "the application did fail, and the test saw its error, give gave_up=True."
+        if last.get("cut_off") and not gave_up:
+            problems.append(
+                f"The stream of call {last['number']} ended in the middle, and nobody asked "
+                "again. Look for what ends a stream (a finish reason, message_stop, "
+                "response.completed) before the text is used. If the application did fail, and the "
+                "test saw its error, give gave_up=True."
             )
-    return found
+    return problems
 
 
-def requests_of(calls: Sequence[CallRecord]) -> list[Request]:
-    """The calls over HTTP by their requests: what is sent unchanged after it failed is another attempt."""
-    requests: list[Request] = []
-    latest: dict[object, Request] = {}
+def group_attempts(calls: Sequence[CallRecord]) -> list[Attempts]:
+    """Group the calls over HTTP by request: the same request after a failure is a new attempt."""
+    requests: list[Attempts] = []
+    latest: dict[object, Attempts] = {}
     for call in calls:
+        # Calls through `llm` have no fingerprint, as nothing shows how they were sent.
         if "fingerprint" not in call:
             continue
-        asked = call["model_id"], call["fingerprint"], call["key"]
-        request = latest.get(asked)
+        identity = call["model_id"], call["fingerprint"], call["key"]
+        request = latest.get(identity)
+        # After a success the same request is a new one.
         if request is None or request[-1]["error"] is None:
-            requests.append(request := [])
-            latest[asked] = request
+            request = []
+            requests.append(request)
+            latest[identity] = request
         request.append(call)
     return requests
 
 
-def _impatient(request: Request) -> Iterator[str]:
-    for call, again in itertools.pairwise(request):
-        wanted, waited = call.get("retry_after"), _moment(again) - _moment(call)
-        if wanted is not None and waited < EARLY * wanted:
+def _early_attempts(request: Attempts) -> Iterator[str]:
+    """Yield a sentence for each attempt before the end of `Retry-After`."""
+    for call, following in itertools.pairwise(request):
+        required = call.get("retry_after")
+        waited = _time_of(following) - _time_of(call)
+        if required is not None and waited < SUFFICIENT_WAIT * required:
             yield (
-                f"Call {again['number']} came {waited:.3f} s after call {call['number']}, which was told to wait "
-                f"{wanted:g} s. Wait as long as Retry-After says, or leave it to the SDK. {SLEPT_BY}"
+                f"Call {following['number']} came {waited:.3f} s after call {call['number']}, "
+                f"which was told to wait {required:g} s. Wait as long as Retry-After says, or "
+                f"leave it to the SDK. {_WAITS_ADVICE}"
             )
 
 
-def _stubborn(request: Request) -> Iterator[str]:
-    for call, again in itertools.pairwise(request):
-        if (status := call.get("status")) in REFUSED:
+def _useless_attempts(request: Attempts) -> Iterator[str]:
+    """Yield a sentence for each attempt that the provider has to refuse again."""
+    for call, following in itertools.pairwise(request):
+        status = call.get("status")
+        if status in FINAL_STATUSES:
             yield (
-                f"Call {again['number']} sent once more, unchanged, what call {call['number']} was refused for with "
-                f"status {status}. Change the request, or give up."
+                f"Call {following['number']} sent once more, unchanged, what call "
+                f"{call['number']} was refused for with status {status}. Change the request, or "
+                "give up."
             )
 
 
-def attempts_made(calls: Sequence[CallRecord]) -> str:
-    """The attempts, a line each: when, what, and with what it was answered."""
-    sent = sorted((call for request in requests_of(calls) for call in request), key=lambda call: call["number"])
-    started = _moment(sent[0]) if sent else 0.0
-    lines = [
-        f"  {call['number']}. +{_moment(call) - started:.3f} s  {call_head(call)}  → {_answered(call)}" for call in sent
-    ]
-    return "\n".join(["What was sent:", *lines])
+def format_attempts(calls: Sequence[CallRecord]) -> str:
+    """Return the attempts, one on each line: the time, the request and the outcome."""
+    attempts = itertools.chain.from_iterable(group_attempts(calls))
+    ordered = sorted(attempts, key=lambda call: call["number"])
+    lines = ["What was sent:"]
+    for call in ordered:
+        elapsed = _time_of(call) - _time_of(ordered[0])
+        outcome = _format_outcome(call)
+        lines.append(f"  {call['number']}. +{elapsed:.3f} s  {call_head(call)}  → {outcome}")
+    return "\n".join(lines)
 
 
-def _answered(call: CallRecord) -> str:
-    if (status := call.get("status")) is not None:
-        wanted = call.get("retry_after")
-        return f"status {status}" + (f", to be tried again after {wanted:g} s" if wanted is not None else "")
+def _format_outcome(call: CallRecord) -> str:
+    status = call.get("status")
+    if status is not None:
+        wait = call.get("retry_after")
+        retry = "" if wait is None else f", to be tried again after {wait:g} s"
+        return f"status {status}{retry}"
     if call.get("cut_off"):
         return "a stream that ended in the middle"
     return "status 200" if call["error"] is None else f"failed: {call['error']}"
 
 
-def _moment(call: CallRecord) -> float:
+def _time_of(call: CallRecord) -> float:
     return datetime.fromisoformat(call["timestamp"]).timestamp()
 
 
 def _sleep_is_real() -> bool:
-    """Whether nobody replaced what waits; else it is not known how long the client would wait."""
+    """Return whether `time.sleep` and `asyncio.sleep` are Python's own, so that waits are known."""
+    if not isinstance(time.sleep, types.BuiltinFunctionType):
+        return False
     asyncio = sys.modules.get("asyncio")
-    return isinstance(time.sleep, types.BuiltinFunctionType) and (
-        asyncio is None or asyncio.sleep.__module__ == "asyncio.tasks"
-    )
+    return asyncio is None or asyncio.sleep.__module__ == "asyncio.tasks"

@@ -1,10 +1,10 @@
-"""Which of the configured replies answers a call."""
+"""The script of a mock: match each call to a configured reply."""
 
 from __future__ import annotations
 
 import copy
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.matchers import Matchers
@@ -21,10 +21,19 @@ if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
 
 Key = tuple[str, "str | None"]
+"""The key of a queue: the name of a model, and of a schema or None."""
 
 
 class StandingReply:
-    """A reply to every call of a model, or to those that ask for a schema, or that fit in other ways."""
+    """A reply to every matching call.
+
+    Args:
+        model: the name of the model: an id, a glob of ids or `"*"`.
+        schema: the name of the requested schema; None for any.
+        answer: the reply, or a function that returns it.
+        place: the source location of the configuration.
+        matchers: further conditions.
+    """
 
     __slots__ = ("answer", "conditional", "matchers", "model", "place", "schema")
 
@@ -40,42 +49,59 @@ class StandingReply:
         self.schema = schema
         self.answer = answer
         self.place = place
+        # Matchers without a condition are false.
         self.matchers = matchers or None
         self.conditional = self.matchers is not None
 
     def misses(self, call: CallRecord) -> list[str]:
-        """Why the call is not answered by this reply."""
+        """Return why a call does not match, a phrase for each unmet condition."""
         misses = []
         if not fits(self.model, call["model_id"]):
             misses.append(f"the model is {call['model_id']}, not {self.model}")
-        if self.schema is not None and self.schema != call["kwargs"]["schema"]:
-            misses.append(f"the schema is {schema_text(call['kwargs']['schema'])}, not {schema_text(self.schema)}")
-        return misses if self.matchers is None else [*misses, *self.matchers.misses(call)]
+        schema = call["kwargs"]["schema"]
+        if self.schema is not None and self.schema != schema:
+            misses.append(f"the schema is {schema_text(schema)}, not {schema_text(self.schema)}")
+        if self.matchers is not None:
+            misses += self.matchers.misses(call)
+        return misses
 
     def rank(self) -> tuple[bool, int]:
-        """Its place among the standing ones that want more of a call: the higher goes first."""
-        return self.schema is not None, 2 - is_glob(self.model) - (self.model == ANY_MODEL)
+        """Return the priority among the conditional standing replies; the highest goes first."""
+        specificity = 2 - is_glob(self.model) - (self.model == ANY_MODEL)
+        return self.schema is not None, specificity
 
     def is_for_the_same(self, other: StandingReply) -> bool:
-        """Whether both are for the same calls."""
-        return (self.model, self.schema, self.matchers) == (other.model, other.schema, other.matchers)
+        """Return whether both replies match the same calls."""
+        own = self.model, self.schema, self.matchers
+        return own == (other.model, other.schema, other.matchers)
 
     def text(self, *notes: str) -> str:
-        """How it reads in a message, on one line, with notes beside the place where it was configured."""
-        conditions = "  ".join(self._wanted())
-        suffix = format_notes(format_location(self.place), *notes)
-        return f"{conditions}  → {format_reply(self.answer)}{suffix}"
+        """Return the reply on one line, as messages show it.
 
-    def _wanted(self) -> Iterator[str]:
-        yield shorten_name(self.model)
+        Args:
+            notes: remarks to add in brackets beside the source location.
+        """
+        conditions = [shorten_name(self.model)]
         if self.schema:
-            yield f"schema {schema_text(self.schema)}"
+            conditions.append(f"schema {schema_text(self.schema)}")
         if self.matchers is not None:
-            yield str(self.matchers)
+            conditions.append(str(self.matchers))
+        suffix = format_notes(format_location(self.place), *notes)
+        return f"{'  '.join(conditions)}  → {format_reply(self.answer)}{suffix}"
 
 
 class QueuedReply(StandingReply):
-    """A reply that is used `remaining` more times, before any standing answer."""
+    """A reply to the next matching calls, before any standing reply.
+
+    Args:
+        model: the name of the model: an id, a glob of ids or `"*"`.
+        schema: the name of the requested schema; None for any.
+        answer: the reply, or a function that returns it.
+        place: the source location of the configuration.
+        times: the number of calls that it answers.
+        matchers: further conditions.
+        optional: whether the test may end before it is used up.
+    """
 
     __slots__ = ("optional", "position", "remaining", "times")
 
@@ -95,12 +121,13 @@ class QueuedReply(StandingReply):
         self.optional = optional
 
     def text(self, *notes: str) -> str:
-        """How it reads in a message, on one line, with notes beside the place where it was configured."""
-        return super().text(f"{self.remaining} times" if self.remaining > 1 else "", *notes)
+        """Return the reply on one line, with the number of its remaining uses."""
+        uses = f"{self.remaining} times" if self.remaining > 1 else ""
+        return super().text(uses, *notes)
 
 
 class Script:
-    """All that is configured in one mock; a reply is found in constant time.
+    """The configured replies of one mock, where a match is found in constant time.
 
     A model is named by its id, a glob of ids or `"*"`, a schema by `schema_name`.
 
@@ -112,51 +139,64 @@ class Script:
         self.side_effect: StandingReply | None = None
         self.errors: ByModel[StandingReply] = ByModel()
         self.standing: dict[str | None, ByModel[StandingReply]] = {None: ByModel()}
-        """The standing answers of each schema, and under None those whatever is asked for."""
+        """The standing replies by schema; under None those for any schema."""
         self.conditional: tuple[StandingReply, ...] = ()
-        """The standing answers that want more of a call than model and schema, in the order in which they are tried."""
+        """The standing replies with matchers, in the order in which they are tried."""
         self.unknown: set[str] = set()
-        """Names and ids of models that nobody knows."""
+        """The names and ids of models that must not be found."""
         self.named: set[str] = set()
-        """The ids of the models that the test names, which therefore are known."""
+        """The ids of the models that the test names, and that therefore exist."""
         self.latencies: ByModel[Latency] = ByModel()
         self.prices: tuple[Any, ...] = ()
-        """What models cost; see `llm_mock.cost`."""
+        """The prices of models; see `llm_mock.cost`."""
         self.misbehaviour: tuple[str, int | None] | None = None
-        """What the models do wrong, and in how many calls; None in all that it can be applied to."""
+        """The name of the misbehaviour, and the number of calls to apply it to; None for all."""
         self.uses: UseCounter | None = None
+        """The counter of used replies, if other processes use them too."""
         self._queues: dict[Key, deque[QueuedReply]] = {}
         self._queued_globs: frozenset[str] = frozenset()
-        self._next_position: int = after._next_position if after else 0  # processes know a reply by its position
+        # Processes identify a queued reply by its position, so positions are never used again.
+        self._next_position: int = after._next_position if after else 0
         self._lock = Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        with self._lock:  # other threads may go on to configure, and to use replies, while this is copied
+        # The lock, because other threads may configure and use replies while this is copied.
+        with self._lock:
             queues = {key: queue.copy() for key, queue in self._queues.items()}
-            state = {name: copy.copy(value) for name, value in self.__dict__.items() if isinstance(value, (dict, set))}
-            standing = {schema: copy.copy(replies) for schema, replies in self.standing.copy().items()}
-            return {**self.__dict__, **state, "standing": standing, "_queues": queues, "uses": None}
+            containers = {
+                name: copy.copy(value)
+                for name, value in self.__dict__.items()
+                if isinstance(value, (dict, set))
+            }
+            standing = {
+                schema: copy.copy(replies) for schema, replies in self.standing.copy().items()
+            }
+        own = {"standing": standing, "_queues": queues, "uses": None}
+        return {**self.__dict__, **containers, **own}
 
     def share_uses(self, uses: UseCounter) -> None:
-        """Have other processes use the queued replies too, which are told what was used before."""
+        """Let other processes use the queued replies too, and report the earlier uses to them."""
         with self._lock:
-            if self.uses is None:
-                for reply in self.queued():
-                    for _ in range(reply.times - reply.remaining):
-                        uses.use(reply)
-                self.uses = uses
+            if self.uses is not None:
+                return
+            for reply in self.queued():
+                for _ in range(reply.times - reply.remaining):
+                    uses.use(reply)
+            self.uses = uses
 
     def stand(self, reply: StandingReply) -> None:
-        """Have a reply given to all calls that it is for, in place of the one that was for the same."""
+        """Add a standing reply, in place of the one that matches the same calls."""
         if not reply.conditional:
             self.standing.setdefault(reply.schema, ByModel())[reply.model] = reply
             return
         with self._lock:
             others = [other for other in self.conditional if not reply.is_for_the_same(other)]
-            self.conditional = tuple(sorted([reply, *others], key=StandingReply.rank, reverse=True))
+            # The sort is stable, so of equal rank the latest one goes first.
+            ranked = sorted([reply, *others], key=StandingReply.rank, reverse=True)
+            self.conditional = tuple(ranked)
 
     def queue(self, reply: QueuedReply) -> None:
-        """Have a reply given to the next calls that match, after those queued earlier."""
+        """Add a queued reply after the earlier ones."""
         with self._lock:
             if is_glob(reply.model) and reply.model != ANY_MODEL:
                 self._queued_globs |= {reply.model}
@@ -165,77 +205,105 @@ class Script:
             self._queues.setdefault((reply.model, reply.schema), deque()).append(reply)
 
     def queued(self) -> list[QueuedReply]:
-        """The queued replies that were not used up, in the order in which they were queued."""
+        """Return the queued replies that are not used up, in their order."""
         if not self._queues:
             return []
         with self._lock:
-            left = [reply for queue in self._queues.values() for reply in queue]
+            replies = [reply for queue in self._queues.values() for reply in queue]
             if self.uses is not None:
-                for reply in left:
+                for reply in replies:
                     reply.remaining = reply.times - self.uses.times_used(reply)
-        return sorted((reply for reply in left if reply.remaining), key=lambda reply: reply.position)
+        remaining = [reply for reply in replies if reply.remaining]
+        return sorted(remaining, key=lambda reply: reply.position)
 
     def find(self, call: CallRecord) -> StandingReply | None:
-        """The reply for a call, None when nothing was configured for it. A queued reply is used by this.
+        """Return the reply that matches a call, and use up a queued one; None without a match.
 
-        The order: the side effect of every call; the first queued reply that matches; the error of the model; of the
-        standing answers those that want more than model and schema, then those for the schema, then the others. Of
-        answers that are equal in that, the one for the id goes first, then that for a glob, then that for any model,
-        and among globs, and among those that want more, the one that was set last.
+        The order is: the side effect of every call; the first queued reply that matches; the error
+        of the model; the standing replies with matchers; those for the schema; then the others. Of
+        equal ones an id goes before a glob, and a glob before `"*"`. Of globs, and of replies with
+        matchers, the latest goes first.
         """
+        # This runs in each call, so each kind is looked at only if there are any.
         if self.side_effect is not None:
             return self.side_effect
-        model, schema = call["model_id"], call["kwargs"]["schema"]
-        if self._queues and (queued := self._take(self._keys(model, schema), call)):
-            return queued
-        if self.errors and (error := self.errors.of(model)):
-            return error
-        if self.conditional and (found := next((reply for reply in self.conditional if not reply.misses(call)), None)):
-            return found
-        if schema is not None and schema in self.standing and (found := self.standing[schema].of(model)):
-            return found
-        return self.standing[None].of(model)
-
-    def _keys(self, model: str, schema: str | None) -> list[Key]:
-        """The queues in which a reply for a call may be."""
-        globs = [glob for glob in self._queued_globs if fits(glob, model)] if self._queued_globs else ()
-        names = (model, ANY_MODEL, *globs)
-        keys: list[Key] = [(name, None) for name in names]
-        return keys if schema is None else [*keys, *((name, schema) for name in names)]
-
-    def _take(self, keys: list[Key], call: CallRecord) -> QueuedReply | None:
-        with self._lock:
-            while first := self._first_of(keys, call):
-                usable = self.uses is None or self.uses.use(first)
-                first.remaining = first.remaining - 1 if usable else 0
-                if first.remaining == 0:
-                    self._use_up(first)
-                if usable:
-                    return first
-            return None
-
-    def _first_of(self, keys: list[Key], call: CallRecord) -> QueuedReply | None:
-        found: QueuedReply | None = None
-        for key in keys:
-            if queue := self._queues.get(key):
-                first = self._first(queue, call)
-                if first is not None and (found is None or first.position < found.position):
-                    found = first
+        model = call["model_id"]
+        schema = call["kwargs"]["schema"]
+        found: StandingReply | None = None
+        if self._queues:
+            found = self._take_queued(self._keys(model, schema), call)
+        if found is None and self.errors:
+            found = self.errors.of(model)
+        if found is None and self.conditional:
+            found = self._find_conditional(call)
+        if found is None and schema is not None and schema in self.standing:
+            found = self.standing[schema].of(model)
+        if found is None:
+            found = self.standing[None].of(model)
         return found
 
-    def _first(self, queue: deque[QueuedReply], call: CallRecord) -> QueuedReply | None:
-        for reply in queue:
-            if reply.matchers is None or next(reply.matchers.misses(call), None) is None:
+    def _find_conditional(self, call: CallRecord) -> StandingReply | None:
+        for reply in self.conditional:
+            if not reply.misses(call):
                 return reply
         return None
 
-    def _use_up(self, reply: QueuedReply) -> None:
-        queue = self._queues[reply.model, reply.schema]
+    def _keys(self, model: str, schema: str | None) -> list[Key]:
+        """Return the keys of the queues that may have a reply for a call."""
+        names = [model, ANY_MODEL]
+        if self._queued_globs:
+            names += [glob for glob in self._queued_globs if fits(glob, model)]
+        keys: list[Key] = [(name, None) for name in names]
+        if schema is not None:
+            keys += [(name, schema) for name in names]
+        return keys
+
+    def _take_queued(self, keys: list[Key], call: CallRecord) -> QueuedReply | None:
+        """Return the first queued reply that matches a call, and count its use."""
+        with self._lock:
+            while first := self._first_queued(keys, call):
+                # Another process may have used it up since; then the next reply is tried.
+                is_usable = self.uses is None or self.uses.use(first)
+                first.remaining = first.remaining - 1 if is_usable else 0
+                if first.remaining == 0:
+                    self._remove(first)
+                if is_usable:
+                    return first
+            return None
+
+    def _first_queued(self, keys: list[Key], call: CallRecord) -> QueuedReply | None:
+        """Return the reply that was queued first of those in several queues that match a call."""
+        earliest: QueuedReply | None = None
+        for key in keys:
+            queue = self._queues.get(key)
+            if not queue:
+                continue
+            first = _first_match(queue, call)
+            if first is not None and (earliest is None or first.position < earliest.position):
+                earliest = first
+        return earliest
+
+    def _remove(self, reply: QueuedReply) -> None:
+        key = reply.model, reply.schema
+        queue = self._queues[key]
         queue.remove(reply)
+        # An empty queue is removed, so that `find` skips queues when there are none.
         if not queue:
-            del self._queues[reply.model, reply.schema]
+            del self._queues[key]
 
     def configured(self) -> list[StandingReply]:
-        """Every configured reply: those that are queued, then errors and standing ones."""
-        standing = [reply for replies in list(self.standing.values()) for reply in list(replies.values())]
-        return [*self.queued(), *list(self.errors.values()), *self.conditional, *standing]
+        """Return every configured reply: queued ones, then errors, then standing ones."""
+        # Copies of the dictionaries, because other threads may configure replies meanwhile.
+        replies: list[StandingReply] = [*self.queued(), *list(self.errors.values())]
+        replies += self.conditional
+        for by_model in list(self.standing.values()):
+            replies += list(by_model.values())
+        return replies
+
+
+def _first_match(queue: Iterable[QueuedReply], call: CallRecord) -> QueuedReply | None:
+    """Return the first reply of a queue whose matchers match; its key says model and schema."""
+    for reply in queue:
+        if reply.matchers is None or next(reply.matchers.misses(call), None) is None:
+            return reply
+    return None

@@ -1,4 +1,4 @@
-"""How a mock decides and checks calls."""
+"""Settings of a mock."""
 
 from __future__ import annotations
 
@@ -6,29 +6,30 @@ from typing import Any, NamedTuple
 
 
 class Settings(NamedTuple):
-    """What a project says of all its mocks; what a test configures is no setting, see `Script`."""
+    """The settings of a project for all its mocks; the configuration of a test is a `Script`."""
 
     lazy: bool = False
-    """Decide a call when its response is read, not in `prompt()`."""
+    """Answer a call when its response is read, not in `prompt()`."""
     strict: bool = False
-    """A call that no configured reply fits is an error."""
+    """Raise an error for a call that no configured reply matches."""
     schema: str = "warn"
-    """What a scripted reply that breaks the schema is: `warn`, `error` or `off`."""
+    """The reaction to a scripted reply that breaks the schema: `warn`, `error` or `off`."""
     autospec: bool = False
-    """Known models refuse what the real ones would refuse."""
+    """Let known models refuse the requests that the real ones would refuse."""
     refuse_unknown: bool = False
-    """A name that nobody registers, and no test names, is unknown."""
+    """Treat names as unknown that no plugin registers and no test names."""
     generate: bool = False
-    """A call for a schema that no configured reply fits is answered with a generated instance."""
+    """Generate the answer to a call for a schema that no configured reply matches."""
     raw_json: bool = False
-    """`response.json()` gives the provider's payload, as in production, and never the data of the reply."""
+    """Let `response.json()` give the provider's payload, as in production, not the reply's data."""
     prices: tuple[Any, ...] = ()
-    """What models cost, where the project says so; see `llm_mock.cost`."""
+    """The prices of models that the project sets; see `llm_mock.cost`."""
     missing_reply_advice: str = (
         'Configure one with mock_llm_responses.set() or add(), or any other call with set("*", …).'
     )
-    """The fix that the message about a call without a reply ends with."""
+    """The fix at the end of the message about a call without a reply."""
     unused_reply_advice: str = (
-        "Remove the add(), correct what it wants, or say optional=True for a reply that may be unused."
+        "Remove the add(), correct what it wants, or say optional=True for a reply that may be "
+        "unused."
     )
-    """The fix that the message about an unused reply ends with."""
+    """The fix at the end of the message about an unused reply."""

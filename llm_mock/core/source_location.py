@@ -1,4 +1,4 @@
-"""Where in the project something was said: the first frame outside of this package."""
+"""Source locations: find the file and line of the application's or the test's code."""
 
 from __future__ import annotations
 
@@ -12,41 +12,50 @@ from llm_mock.support.text import escaped, shown_path
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
-_PACKAGES = {"llm", "llm_mock"}
-"""What stands between the application and a warning of ours."""
+_SKIPPED_PACKAGES = {"llm", "llm_mock"}
+"""The packages between the application and a warning of this package."""
 SourceLocation = tuple[str, int]
 """A file and a line, from 1."""
 
 
-def find_frame_outside(*packages: str) -> FrameType:
-    """The innermost frame whose code is in none of some folders, each ending in a separator; else the outermost."""
+def find_frame_outside(*folders: str) -> FrameType:
+    """Return the innermost frame whose code is in none of some folders; else the outermost frame.
+
+    Args:
+        folders: the folders, each ending in a separator.
+    """
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(packages):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(folders):
         frame = frame.f_back
     return frame
 
 
 def find_caller() -> SourceLocation:
-    """Where this package was called."""
+    """Return the location that called this package."""
     frame = find_frame_outside(_PACKAGE)
     return frame.f_code.co_filename, frame.f_lineno
 
 
 def find_project_line() -> str:
-    """Return the innermost file and line of the project that led here; empty where there is none."""
+    """Return the innermost file and line of the project that led here, or an empty text."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith((_PACKAGE, _STANDARD_LIBRARY, "<")) and "site-packages" not in file:
+        # Generated code has names such as "<string>"; installed packages are not the project's.
+        is_foreign = file.startswith((_PACKAGE, _STANDARD_LIBRARY, "<"))
+        if not is_foreign and "site-packages" not in file:
             return format_location((file, frame.f_lineno))
         frame = frame.f_back
     return ""
 
 
 def warn_caller(warning: Warning) -> None:
-    """Warn where the application, or the test, made a call."""
-    packages = tuple(str(Path(sys.modules[name].__file__ or "").parent) + os.sep for name in _PACKAGES & {*sys.modules})
-    frame = find_frame_outside(*packages)
+    """Issue a warning at the line of the application or the test that made a call."""
+    # `llm` may not be imported, and is not imported for this.
+    imported = _SKIPPED_PACKAGES & {*sys.modules}
+    folders = [str(Path(sys.modules[name].__file__ or "").parent) + os.sep for name in imported]
+    frame = find_frame_outside(*folders)
+    # `warnings.warn` with a stacklevel cannot skip a varying number of frames before Python 3.12.
     warnings.warn_explicit(
         warning,
         category=None,
@@ -57,14 +66,17 @@ def warn_caller(warning: Warning) -> None:
     )
 
 
-def format_location(place: SourceLocation | None) -> str:
-    """A place as a message names it, empty where it is none of the project's."""
-    if place is None or place[0].startswith("<") or "site-packages" in place[0]:
+def format_location(location: SourceLocation | None) -> str:
+    """Return a location as messages show it; empty if it is not in the project."""
+    if location is None:
         return ""
-    return f"{escaped(shown_path(place[0]))}:{place[1]}"
+    file, line = location
+    if file.startswith("<") or "site-packages" in file:
+        return ""
+    return f"{escaped(shown_path(file))}:{line}"
 
 
 def format_notes(*notes: str) -> str:
-    """Notes at the end of a line, without the empty ones."""
-    said = ", ".join(filter(None, notes))
-    return f"  ({said})" if said else ""
+    """Return notes in brackets for the end of a line, without the empty ones."""
+    text = ", ".join(note for note in notes if note)
+    return f"  ({text})" if text else ""

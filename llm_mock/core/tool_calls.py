@@ -21,7 +21,9 @@ class ToolCall:
         tool_call_id: the id of the call; None is filled in.
     """
 
-    def __init__(self, name: str, arguments: dict[str, Any] | None = None, tool_call_id: str | None = None) -> None:
+    def __init__(
+        self, name: str, arguments: dict[str, Any] | None = None, tool_call_id: str | None = None
+    ) -> None:
         self.name = name
         self.arguments: dict[str, Any] = {} if arguments is None else arguments
         self.tool_call_id = tool_call_id
@@ -31,22 +33,26 @@ class ToolCall:
 
 
 class BrokenToolCall(ToolCall):
-    """A tool call that is wrong on purpose: of an unknown tool, or with missing or malformed arguments.
+    """A tool call that is wrong on purpose: of an unknown tool, or with missing or malformed
+    arguments.
 
     Args:
         name: the name of the tool.
-        arguments: its arguments, or a text that should have been their JSON. `llm` gives text that is no JSON object
-            on as `{"_raw": text}`.
+        arguments: its arguments, or a text that should have been their JSON. `llm` gives text that
+            is no JSON object on as `{"_raw": text}`.
         tool_call_id: the id of the call; None is filled in.
     """
 
-    def __init__(self, name: str, arguments: dict[str, Any] | str, tool_call_id: str | None = None) -> None:
+    def __init__(
+        self, name: str, arguments: dict[str, Any] | str, tool_call_id: str | None = None
+    ) -> None:
         self.text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         super().__init__(name, _object_or_raw(self.text), tool_call_id)
 
 
 def further_attributes(call: Any) -> dict[str, Any]:
-    """What a provider's plugin put on a tool call for the next turn, such as gemini's `thought_signature`."""
+    """What a provider's plugin put on a tool call for the next turn, such as gemini's
+    `thought_signature`."""
     own = ("name", "arguments", "tool_call_id", "text")
     return {name: copy.deepcopy(value) for name, value in vars(call).items() if name not in own}
 
@@ -64,9 +70,12 @@ def checked_tool_calls(tool_calls: Any) -> tuple[Any, ...]:
     __tracebackhide__ = True
     frozen = tuple(tool_calls) if isinstance(tool_calls, Iterable) else None
     for call in (tool_calls,) if frozen is None else frozen:
-        if frozen is None or not (hasattr(call, "name") and isinstance(getattr(call, "arguments", None), dict)):
+        if frozen is None or not (
+            hasattr(call, "name") and isinstance(getattr(call, "arguments", None), dict)
+        ):
             raise InvalidReply(
-                f"This is not a tool call: {described(call)}. Give ToolCall or BrokenToolCall objects, in a list."
+                f"This is not a tool call: {described(call)}. Give ToolCall or BrokenToolCall "
+                "objects, in a list."
             )
         _check_call(call)
     return copy.deepcopy(frozen or ())
@@ -76,7 +85,9 @@ def _check_call(call: Any) -> None:
     """Refuse a tool call that no provider can send."""
     __tracebackhide__ = True
     if not isinstance(call.name, str) or not call.name:
-        raise InvalidReply(f"The name of a tool call is {described(call.name)}: give the name of a tool.")
+        raise InvalidReply(
+            f"The name of a tool call is {described(call.name)}: give the name of a tool."
+        )
     if isinstance(call, BrokenToolCall):
         return
     try:

@@ -25,13 +25,15 @@ class EmbeddingRecord(TypedDict):
     items: list[str]
     """The texts; binary data as `<N bytes>`."""
     key: PassedKey | None
-    """Equal to the key that was passed, or assigned to the model; it reads `[redacted]`. None without a key."""
+    """Equal to the key that was passed, or assigned to the model; it reads `[redacted]`. None
+    without a key."""
     error: str | None
     """The message of the error that was raised, else None."""
 
 
 class EmbeddingState:
-    """What a mock knows of one embedding model id. What it does not know is looked up in that of its parent."""
+    """What a mock knows of one embedding model id. What it does not know is looked up in that of
+    its parent."""
 
     def __init__(self, parent: EmbeddingState | None = None) -> None:
         self.calls: list[EmbeddingRecord] = []
@@ -44,7 +46,8 @@ class EmbeddingState:
 
     @property
     def dimensions(self) -> int:
-        """How many numbers a vector has. Assigning configures the model: vectors are made of what it embeds."""
+        """How many numbers a vector has. Assigning configures the model: vectors are made of what
+        it embeds."""
         return self._dimensions
 
     @dimensions.setter
@@ -83,8 +86,12 @@ def made_vector(item: str | bytes, dimensions: int) -> list[float]:
     Each feature of the item adds its weight to one of the numbers, or takes it off.
     """
     sums = [0] * dimensions
-    for feature, weight in _features_of_text(item) if isinstance(item, str) else _features_of_bytes(item):
-        position, sign = divmod(int.from_bytes(hashlib.blake2b(feature, digest_size=8).digest(), "big"), 2)
+    for feature, weight in (
+        _features_of_text(item) if isinstance(item, str) else _features_of_bytes(item)
+    ):
+        position, sign = divmod(
+            int.from_bytes(hashlib.blake2b(feature, digest_size=8).digest(), "big"), 2
+        )
         sums[position % dimensions] += weight if sign else -weight
     sums[0] = sums[0] if any(sums) else 1
     length = math.sqrt(sum(number * number for number in sums))
@@ -96,7 +103,9 @@ def _features_of_text(text: str) -> Iterator[tuple[bytes, int]]:
     padded = f" {' '.join(words)} "
     yield _encoded("text", text), 1
     yield from ((_encoded("word", word), WORD_WEIGHT) for word in {*words})
-    yield from ((_encoded("part", part), 1) for part in {padded[i : i + 3] for i in range(len(padded) - 2)})
+    yield from (
+        (_encoded("part", part), 1) for part in {padded[i : i + 3] for i in range(len(padded) - 2)}
+    )
 
 
 def _encoded(kind: str, text: str) -> bytes:
@@ -105,4 +114,7 @@ def _encoded(kind: str, text: str) -> bytes:
 
 def _features_of_bytes(data: bytes) -> Iterator[tuple[bytes, int]]:
     yield b"data " + data, 1
-    yield from ((b"bytes " + part, 1) for part in {data[i : i + 4] for i in range(min(len(data), SEEN_BYTES) - 3)})
+    yield from (
+        (b"bytes " + part, 1)
+        for part in {data[i : i + 4] for i in range(min(len(data), SEEN_BYTES) - 3)}
+    )

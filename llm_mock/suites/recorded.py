@@ -118,7 +118,7 @@ class Cassettes:
             return
         mock = RecordedMock(cassette, self._parent, self.variables)
         try:
-            with self._several.answering(mock):
+            with self._several.use(mock):
                 yield lambda case: _attempted(attempt, case, mock)
         finally:
             mock.close()

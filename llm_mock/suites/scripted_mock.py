@@ -92,7 +92,7 @@ def tell_parent(mock: LLMMock) -> None:
     if mock.parent is not None:
         log = mock.history.log
         for call in mock.calls:
-            mock.parent.history.receive(log.for_another_process(call) if log is not None else call)
+            mock.parent.history.receive(log.attach_details(call) if log is not None else call)
     if mock.folder is not None:
         mock.folder.remove()
 

@@ -1,4 +1,5 @@
-"""References in texts: `${name}` is replaced by a value; `$${name}` stands for the text `${name}`."""
+"""References in texts: `${name}` is replaced by a value; `$${name}` stands for the text
+`${name}`."""
 
 from __future__ import annotations
 
@@ -20,13 +21,15 @@ def references_in(text: str) -> list[str]:
 
 
 def whole_reference(text: str) -> str | None:
-    """What stands between the braces of a text that is one reference and nothing else; else None."""
+    """What stands between the braces of a text that is one reference and nothing else; else
+    None."""
     match = _REFERENCE.fullmatch(text)
     return match[2] if match and not match[1] else None
 
 
 def interpolated(text: str, replacement: Callable[[str], str | None]) -> str:
-    """A text with each reference replaced by what a function makes of its name; None leaves it as it is.
+    """A text with each reference replaced by what a function makes of its name; None leaves it as
+    it is.
 
     Raises:
         LLMMockError: it would be longer than `LARGEST_TEXT`.
@@ -42,7 +45,9 @@ def interpolated(text: str, replacement: Callable[[str], str | None]) -> str:
             return match[0]
         length += len(replaced)
         if length > LARGEST_TEXT:
-            raise LLMMockError(f"with its references replaced a text has more than {LARGEST_TEXT:,} characters")
+            raise LLMMockError(
+                f"with its references replaced a text has more than {LARGEST_TEXT:,} characters"
+            )
         return replaced
 
     return _REFERENCE.sub(replace, text)
@@ -59,4 +64,6 @@ def map_texts(value: Any, change: Callable[[str], Any]) -> Any:
         return change(value)
     if isinstance(value, dict):
         return {key: map_texts(item, change) for key, item in value.items()}
-    return [map_texts(item, change) for item in value] if isinstance(value, (list, tuple)) else value
+    return (
+        [map_texts(item, change) for item in value] if isinstance(value, (list, tuple)) else value
+    )

@@ -70,7 +70,8 @@ def json_values_in(text: str) -> Iterator[Any]:
 
 
 def json_objects_in(text: str, key: str) -> Iterator[FoundObject]:
-    """The JSON objects in a text that have a key, in order; not those inside of others that have it.
+    """The JSON objects in a text that have a key, in order; not those inside of others that have
+    it.
 
     One in which a key stands twice is none: which of them a model meant nobody knows.
     """

@@ -1,4 +1,5 @@
-"""What a killed process leaves behind. It is known by its lock: a process that lives holds what it made.
+"""What a killed process leaves behind. It is known by its lock: a process that lives holds what it
+made.
 
 Where files cannot be locked, as on Windows, nothing is removed.
 """
@@ -13,10 +14,12 @@ import sys
 
 
 def hold(descriptor: int, path: str | os.PathLike[str]) -> bool:
-    """Hold a file or folder that this process has just made, until the descriptor is closed or the process ends.
+    """Hold a file or folder that this process has just made, until the descriptor is closed or the
+    process ends.
 
     Returns:
-        Whether it is still there: another process may have taken it for left behind before it was held.
+        Whether it is still there: another process may have taken it for left behind before it was
+        held.
     """
     if sys.platform != "win32":
         import fcntl

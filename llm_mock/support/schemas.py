@@ -1,4 +1,5 @@
-"""JSON schemas: their names, and whether an answer keeps them. `jsonschema` is imported when one is checked."""
+"""JSON schemas: their names, and whether an answer keeps them. `jsonschema` is imported when one
+is checked."""
 
 from __future__ import annotations
 
@@ -15,9 +16,11 @@ _generated: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
 
 
 def schema_name(schema: Any) -> str | None:
-    """The name by which replies and the history know a schema; None and an empty dict are no schema.
+    """The name by which replies and the history know a schema; None and an empty dict are no
+    schema.
 
-    Of a pydantic class it is the title, of a JSON-schema dict its `title` or else its content; a name is its own.
+    Of a pydantic class it is the title, of a JSON-schema dict its `title` or else its content; a
+    name is its own.
     """
     if not schema:
         return None
@@ -30,7 +33,9 @@ def schema_name(schema: Any) -> str | None:
             raise InvalidReply(f"This is not a schema: {described(schema)}. Give {wanted}.")
         schema = json_schema(schema)
     reference, definitions = str(schema.get("$ref")).rpartition("/")[2], schema.get("$defs")
-    itself = definitions.get(reference) if isinstance(definitions, dict) else None  # as a recursive class refers to
+    itself = (
+        definitions.get(reference) if isinstance(definitions, dict) else None
+    )  # as a recursive class refers to
     for part in (schema, itself):
         if isinstance(part, dict) and isinstance(part.get("title"), str):
             return cast("str", part["title"])
@@ -69,15 +74,19 @@ def problem_of(schema: dict[str, Any]) -> str | None:
 def violations(
     schema: dict[str, Any], value: Any, called: str = "the answer", *, strict: bool = False
 ) -> Iterator[str]:
-    """What is wrong with a JSON value according to a schema, a line for each problem; `called` names the value.
+    """What is wrong with a JSON value according to a schema, a line for each problem; `called`
+    names the value.
 
-    An invalid schema finds nothing wrong. References to another address are not followed; with `strict` that is wrong.
+    An invalid schema finds nothing wrong. References to another address are not followed; with
+    `strict` that is wrong.
     """
     validator, unresolvable = validator_of(json.dumps(schema))
     if validator is None:
         return
     try:
-        errors = sorted(validator.iter_errors(value), key=lambda error: list(map(str, error.absolute_path)))
+        errors = sorted(
+            validator.iter_errors(value), key=lambda error: list(map(str, error.absolute_path))
+        )
     except unresolvable as unfollowed:
         if strict:
             yield f"{called}: the schema refers to {getattr(unfollowed, 'ref', '')!r}, which is not in it"
@@ -102,7 +111,8 @@ def _text_violations(schema: str, text: str) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=256)
 def validator_of(schema: str) -> tuple[Any, type[Exception]]:
-    """What validates by a JSON schema, None where it is no valid one; and what it raises where it cannot follow it."""
+    """What validates by a JSON schema, None where it is no valid one; and what it raises where it
+    cannot follow it."""
     from jsonschema.exceptions import SchemaError
     from referencing import Registry
     from referencing.exceptions import Unresolvable
@@ -113,11 +123,14 @@ def validator_of(schema: str) -> tuple[Any, type[Exception]]:
         validator.check_schema(loaded)
     except SchemaError:
         return None, Unresolvable
-    return validator(loaded, registry=Registry()), Unresolvable  # without one of its own it would ask the network
+    return validator(
+        loaded, registry=Registry()
+    ), Unresolvable  # without one of its own it would ask the network
 
 
 def _validator_class(schema: Any) -> Any:
-    """What validates by the draft that a schema names; by the newest where it names none that is known."""
+    """What validates by the draft that a schema names; by the newest where it names none that is
+    known."""
     from jsonschema.validators import Draft202012Validator, validator_for
 
     return validator_for(schema, default=Draft202012Validator)

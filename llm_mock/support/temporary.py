@@ -19,7 +19,8 @@ REST = r"(shared|tools|user)-\w{8}"
 
 
 class TemporaryFolder:
-    """A new folder, removed with the object, or at the end of the process; if that is killed, by a later one.
+    """A new folder, removed with the object, or at the end of the process; if that is killed, by a
+    later one.
 
     Args:
         purpose: what it is for, one of those in `REST`.
@@ -35,8 +36,8 @@ class TemporaryFolder:
             self.path, descriptor = _made(purpose)
         except OSError as error:
             raise LLMMockError(
-                f"No temporary folder can be made: {error}. Set the environment variable TMPDIR to a folder that can "
-                "be written, or make room there."
+                f"No temporary folder can be made: {error}. Set the environment variable TMPDIR to "
+                "a folder that can be written, or make room there."
             ) from None
         self.remove = weakref.finalize(self, _remove, self.path, descriptor, os.getpid())
         """Removes the folder, once."""
@@ -54,7 +55,8 @@ def _remove_those_of_killed_processes() -> None:
 
 
 def _made(purpose: str) -> tuple[Path, int | None]:
-    """Make a folder and hold it; until it is held, another process may take it for left behind and remove it."""
+    """Make a folder and hold it; until it is held, another process may take it for left behind and
+    remove it."""
     while True:
         path = tempfile.mkdtemp(prefix=f"{START}{purpose}-")
         if sys.platform == "win32":  # where a folder cannot be opened
@@ -62,7 +64,8 @@ def _made(purpose: str) -> tuple[Path, int | None]:
         try:
             descriptor = os.open(path, os.O_RDONLY)
         except FileNotFoundError:
-            continue  # each process sweeps once, so this ends; a missing parent folder fails in `mkdtemp`
+            # Each process sweeps once, so this ends; a missing parent folder fails in `mkdtemp`.
+            continue
         if hold(descriptor, path):
             return Path(path), descriptor
         os.close(descriptor)

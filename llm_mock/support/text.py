@@ -21,16 +21,20 @@ SHOWN_TEXT = 2_000
 SHOWN_LINES = 40
 SHOWN_NAMES = 50
 MARGIN = 4_000
-"""How much is redacted beyond what is shown: a longer secret that begins there is known by how it begins."""
+"""How much is redacted beyond what is shown: a longer secret that begins there is known by how it
+begins."""
 COMPARED_NAMES, COMPARED_CHARACTERS = 500, 200
 """How many names, and how much of one, are compared for the nearest: to compare two takes long."""
 
 
 def shorten(value: Any, length: int = SHOWN_CHARACTERS) -> str:
-    """A value on one line, without secrets, cut at `length` characters; text in quotes, data as JSON."""
+    """A value on one line, without secrets, cut at `length` characters; text in quotes, data as
+    JSON."""
     if isinstance(value, str):
         start = redacted_start(value, length)
-        if len(value) > length and len(start) < length:  # its end is not shown, so neither is the closing quote
+        if (
+            len(value) > length and len(start) < length
+        ):  # its end is not shown, so neither is the closing quote
             return f"{shorten_name(repr(start)[:-1], length)}…"
         return shorten_name(repr(start), length)
     return shorten_name(compact(redacted(_start_of(value, [length + MARGIN]))), length)
@@ -44,9 +48,11 @@ def shorten_name(name: str, length: int = SHOWN_CHARACTERS) -> str:
 
 
 def redacted_start(text: str, length: int) -> str:
-    """Return the start of a text without secrets: what begins within its first `length` characters, or a bit more.
+    """Return the start of a text without secrets: what begins within its first `length`
+    characters, or a bit more.
 
-    What comes long after is not even looked at, so a message about a huge prompt costs no more than about a small one.
+    What comes long after is not even looked at, so a message about a huge prompt costs no more
+    than about a small one.
     """
     if len(text) <= length + MARGIN:
         return str(redacted(text))
@@ -91,17 +97,25 @@ def escaped(text: str) -> str:
     """A text in which everything that is not printable, line breaks too, is escaped."""
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )
 
 
 def escaped_json(text: str) -> str:
     """JSON in which what a terminal could act on is escaped, beside what JSON itself escapes."""
-    return re.sub("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]", lambda char: f"\\u{ord(char[0]):04x}", text)
+    return re.sub(
+        "[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]",
+        lambda char: f"\\u{ord(char[0]):04x}",
+        text,
+    )
 
 
 def compact(value: Any) -> str:
     """A value as JSON; a function by its name."""
-    if callable(value) or hasattr(value, "__qualname__"):  # a function, or the coroutine that one returned
+    if callable(value) or hasattr(
+        value, "__qualname__"
+    ):  # a function, or the coroutine that one returned
         return f"{getattr(value, '__qualname__', type(value).__qualname__)}()"
     return _as_json(value)
 
@@ -114,7 +128,8 @@ def _as_json(value: Any) -> str:
 
 
 def described(value: Any) -> str:
-    """What was given where something else was wanted: small values as they are, other objects by their type."""
+    """What was given where something else was wanted: small values as they are, other objects by
+    their type."""
     if isinstance(value, type):
         return f"the class {value.__qualname__}"
     if isinstance(value, int) and abs(value) >= 10**4000:  # Python does not write it
@@ -126,7 +141,9 @@ def described(value: Any) -> str:
 
 def call_text(name: str, arguments: Mapping[str, Any], length: int = 300) -> str:
     """A call of a tool as one would write it, on one line."""
-    given = ", ".join(f"{argument}={_as_json(redacted(value))}" for argument, value in arguments.items())
+    given = ", ".join(
+        f"{argument}={_as_json(redacted(value))}" for argument, value in arguments.items()
+    )
     return shorten_name(f"{name}({given})", length)
 
 
@@ -136,7 +153,8 @@ def error_text(error: BaseException) -> str:
 
 
 def exit_status(returncode: int) -> str:
-    """How a process ended, such as `with exit code 1` or `killed by SIGKILL`; negative numbers are signals."""
+    """How a process ended, such as `with exit code 1` or `killed by SIGKILL`; negative numbers are
+    signals."""
     if returncode >= 0:
         return f"with exit code {returncode}"
     try:
@@ -146,10 +164,11 @@ def exit_status(returncode: int) -> str:
 
 
 def indented(text: str, indent: str, length: int = SHOWN_TEXT) -> str:
-    """A text of many lines as far as it is shown; its further lines are indented, what is not printable is escaped.
+    """A text of many lines as far as it is shown; its further lines are indented, what is not
+    printable is escaped.
 
-    So no line of it can pass for something else. Empty lines are left out, spaces at the start of a line are kept.
-    There are no secrets in it.
+    So no line of it can pass for something else. Empty lines are left out, spaces at the start of
+    a line are kept. There are no secrets in it.
     """
     cut = redacted_start(text, length)[:length]
     lines = [line.expandtabs(4).rstrip() for line in cut.splitlines()]
@@ -196,17 +215,23 @@ def shown_path(path: str | Path, folder: Path | None = None) -> str:
 
 
 def columns(rows: Sequence[Sequence[str]], leading: int) -> list[str]:
-    """Rows as lines in columns; the first `leading` columns on the left, the others on the right."""
+    """Rows as lines in columns; the first `leading` columns on the left, the others on the
+    right."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     sides = [str.ljust] * leading + [str.rjust] * (len(widths) - leading)
-    return ["  ".join(side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)) for row in rows]
+    return [
+        "  ".join(side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True))
+        for row in rows
+    ]
 
 
 def nearest(unknown: str, known: Iterable[str]) -> str:
     """How a message goes on where one name may be meant by another; nothing where none is near."""
     import difflib
 
-    near = difflib.get_close_matches(unknown[:COMPARED_CHARACTERS], list(islice(known, COMPARED_NAMES)), n=1)
+    near = difflib.get_close_matches(
+        unknown[:COMPARED_CHARACTERS], list(islice(known, COMPARED_NAMES)), n=1
+    )
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

@@ -30,31 +30,44 @@ EXTENSION = "x-"
 
 _WANTED = {
     **dict.fromkeys(("string_type", "string_unicode"), "text"),
-    **dict.fromkeys(("int_type", "int_parsing", "int_from_float", "int_parsing_size"), "a whole number"),
+    **dict.fromkeys(
+        ("int_type", "int_parsing", "int_from_float", "int_parsing_size"), "a whole number"
+    ),
     **dict.fromkeys(("float_type", "float_parsing"), "a number"),
     "finite_number": "a finite number",
     **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
     **dict.fromkeys(("tuple_type", "list_type"), "a list"),
-    **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "a mapping (key: value)"),
+    **dict.fromkeys(
+        ("dict_type", "mapping_type", "model_type", "model_attributes_type"),
+        "a mapping (key: value)",
+    ),
 }
 _LIMITS: dict[str, Callable[[Any], str]] = {
     "greater_than": lambda limits: f"should be more than {limits['gt']:g}",
     "greater_than_equal": lambda limits: f"should be at least {limits['ge']:g}",
     "less_than": lambda limits: f"should be less than {limits['lt']:g}",
     "less_than_equal": lambda limits: f"should be at most {limits['le']:,g}",
-    **dict.fromkeys(("too_short", "string_too_short", "string_pattern_mismatch"), lambda _: "should not be empty"),
+    **dict.fromkeys(
+        ("too_short", "string_too_short", "string_pattern_mismatch"),
+        lambda _: "should not be empty",
+    ),
 }
 
 
 class WithExtensions(pydantic.BaseModel):
-    """A whole file: keys at its top that begin with `x-` are the author's own, such as what anchors stand in."""
+    """A whole file: keys at its top that begin with `x-` are the author's own, such as what
+    anchors stand in."""
 
     model_config = ConfigDict(json_schema_extra={"patternProperties": {f"^{EXTENSION}": {}}})
 
     @pydantic.model_validator(mode="before")
     @classmethod
     def _without_extensions(cls, data: Any) -> Any:
-        return {key: value for key, value in data.items() if not is_extension(key)} if isinstance(data, dict) else data
+        return (
+            {key: value for key, value in data.items() if not is_extension(key)}
+            if isinstance(data, dict)
+            else data
+        )
 
 
 def is_extension(key: Any) -> bool:
@@ -74,7 +87,11 @@ class Problem(NamedTuple):
 def problems_of(error: pydantic.ValidationError, schema: dict[str, Any]) -> Iterator[Problem]:
     """What an error of pydantic says; the schema is the JSON schema of what refused the data."""
     for found in error.errors(include_url=False):
-        steps = ["(key)" if step == "[key]" else step for step in found["loc"] if isinstance(step, (str, int))]
+        steps = [
+            "(key)" if step == "[key]" else step
+            for step in found["loc"]
+            if isinstance(step, (str, int))
+        ]
         yield _problem(found, steps, schema)
 
 
@@ -83,7 +100,11 @@ def _problem(found: Any, steps: list[str | int], schema: dict[str, Any]) -> Prob
     if kind == "extra_forbidden":
         location, parts = _followed(steps[:-1], schema)
         known = [name for part in parts for name in part.get("properties", {})]
-        return Problem((*location, steps[-1]), f"unknown key {steps[-1]!r}{suggestion(str(steps[-1]), known)}", True)
+        return Problem(
+            (*location, steps[-1]),
+            f"unknown key {steps[-1]!r}{suggestion(str(steps[-1]), known)}",
+            True,
+        )
     location, parts = _followed(steps, schema)
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         return _unknown_tag(found["input"], location, parts)
@@ -98,13 +119,17 @@ def _unknown_tag(given: Any, location: tuple[str | int, ...], parts: Sequence[An
     there = given.get(key) if isinstance(given, dict) else None
     near = nearest(there, known) if isinstance(there, str) else ""
     problem = f"{key!r} is missing" if there is None else f"unknown {key} {described(there)}{near}"
-    return Problem((*location, key), f"{problem}{' Known' if near else '; known'} are {', '.join(known)}", True)
+    return Problem(
+        (*location, key), f"{problem}{' Known' if near else '; known'} are {', '.join(known)}", True
+    )
 
 
 def _text(found: Any) -> str:
     kind, given = found["type"], found["input"]
     if kind in _WANTED:
-        in_quotes = "; put it in quotes" if _WANTED[kind] == "text" and isinstance(given, QUOTABLE) else ""
+        in_quotes = (
+            "; put it in quotes" if _WANTED[kind] == "text" and isinstance(given, QUOTABLE) else ""
+        )
         return f"should be {_WANTED[kind]}, not {described(given)}{in_quotes}"
     if kind == "literal_error":
         return f"should be {found['ctx']['expected']}, not {described(given)}"
@@ -124,17 +149,33 @@ def described(value: Any) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return {math.inf: ".inf", -math.inf: "-.inf"}.get(value, ".nan")
     if isinstance(value, (int, float)):
-        return f"the number {value}" if isinstance(value, float) or abs(value) < SHOWN_NUMBER else "a number"
+        return (
+            f"the number {value}"
+            if isinstance(value, float) or abs(value) < SHOWN_NUMBER
+            else "a number"
+        )
     if isinstance(value, str):
         return shorten(value, 60)
-    names = {datetime.date: "a date", dict: "a mapping", list: "a list", bytes: "binary data", set: "a set"}
-    return next((name for kind, name in names.items() if isinstance(value, kind)), f"a {type(value).__name__}")
+    names = {
+        datetime.date: "a date",
+        dict: "a mapping",
+        list: "a list",
+        bytes: "binary data",
+        set: "a set",
+    }
+    return next(
+        (name for kind, name in names.items() if isinstance(value, kind)),
+        f"a {type(value).__name__}",
+    )
 
 
-def _followed(steps: Sequence[str | int], schema: dict[str, Any]) -> tuple[tuple[str | int, ...], list[Any]]:
+def _followed(
+    steps: Sequence[str | int], schema: dict[str, Any]
+) -> tuple[tuple[str | int, ...], list[Any]]:
     """Where steps of pydantic lead in the file, and which parts of the schema hold there.
 
-    Where a key such as `type` says which of several forms a part has, pydantic has a step of its own for the form.
+    Where a key such as `type` says which of several forms a part has, pydantic has a step of its
+    own for the form.
     """
     definitions = schema.get("$defs", {})
     location: tuple[str | int, ...] = ()

@@ -55,19 +55,25 @@ class Document:
     data: Any
     _root: yaml.Node | None
     _parts: dict[yaml.Node, dict[str, tuple[yaml.Node, int]]] = field(default_factory=dict)
-    """Of mappings that were asked for: each key with its value and its line. To search them each time takes long."""
+    """Of mappings that were asked for: each key with its value and its line. To search them each
+    time takes long."""
 
     def line_of(self, location: Iterable[str | int]) -> int:
-        """The line, from 1, of the part that keys and positions lead to; as far as they lead anywhere."""
+        """The line, from 1, of the part that keys and positions lead to; as far as they lead
+        anywhere."""
         node, line = self._root, 1
         for step in location:
             node, line = self._child(node, step, line)
         return line
 
-    def _child(self, node: yaml.Node | None, step: str | int, line: int) -> tuple[yaml.Node | None, int]:
+    def _child(
+        self, node: yaml.Node | None, step: str | int, line: int
+    ) -> tuple[yaml.Node | None, int]:
         if isinstance(node, yaml.MappingNode):
             if node not in self._parts:
-                self._parts[node] = {key.value: (value, key.start_mark.line + 1) for key, value in node.value[::-1]}
+                self._parts[node] = {
+                    key.value: (value, key.start_mark.line + 1) for key, value in node.value[::-1]
+                }
             return self._parts[node].get(str(step), (None, line))
         if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
             child = node.value[step]
@@ -79,24 +85,31 @@ class Document:
         return InvalidFile(f"{self.path}:{self.line_of(location)}: {problem}")
 
     def as_model(self, model: type[Model], owner: Owner | None = None) -> Model:
-        """The content, validated; an InvalidFile names the line of each problem, and the nearest key of an unknown one.
+        """The content, validated; an InvalidFile names the line of each problem, and the nearest
+        key of an unknown one.
 
-        `owner` names the part of the file that a location belongs to, such as a case, and says how many steps lead to
-        it; by default the location is shown as a whole.
+        `owner` names the part of the file that a location belongs to, such as a case, and says how
+        many steps lead to it; by default the location is shown as a whole.
         """
         try:
             return model.model_validate(self.data)
         except pydantic.ValidationError as error:
             found = list(islice(problems_of(error, model.model_json_schema()), MOST_PROBLEMS))
             total = error.error_count()
-        raise self.errors([(problem.location, placed(problem, owner)) for problem in found], total) from None
+        raise self.errors(
+            [(problem.location, placed(problem, owner)) for problem in found], total
+        ) from None
 
     def errors(self, problems: Sequence[tuple[Location, str]], total: int = 0) -> InvalidFile:
-        """The error to raise for problems at places of the file: a line for each, in the order of the file.
+        """The error to raise for problems at places of the file: a line for each, in the order of
+        the file.
 
         `total` says how many there are, where these are not all.
         """
-        found = sorted(((self.line_of(location), text) for location, text in problems), key=lambda problem: problem[0])
+        found = sorted(
+            ((self.line_of(location), text) for location, text in problems),
+            key=lambda problem: problem[0],
+        )
         lines = [f"{self.path}:{line}: {text}" for line, text in found[:SHOWN_PROBLEMS]]
         if (left := max(total, len(found)) - len(lines)) > 0:
             lines.append(f"{self.path}: … and {left} more problems")
@@ -145,7 +158,9 @@ def read(path: Path, largest: int = LARGEST_FILE) -> str:
         return read_file(path, largest).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise InvalidFile(f"{path}:{line}: is not UTF-8 text: {error.reason} at byte {error.start}") from None
+        raise InvalidFile(
+            f"{path}:{line}: is not UTF-8 text: {error.reason} at byte {error.start}"
+        ) from None
     except (OSError, ValueError) as error:  # ValueError: a path that no file can have
         raise InvalidFile(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
 
@@ -181,7 +196,9 @@ def parse(path: Path, text: str, most_parts: int | None = None) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
-        raise InvalidFile(f"{path}:{line}: is not valid YAML: {error.problem or error.context}") from None
+        raise InvalidFile(
+            f"{path}:{line}: is not valid YAML: {error.problem or error.context}"
+        ) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise InvalidFile(f"{path}:{line}: is not valid YAML: {error.reason}") from None
@@ -189,8 +206,16 @@ def parse(path: Path, text: str, most_parts: int | None = None) -> Document:
 
 
 PLAIN_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
-NOT_CONSTRUCTED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What the constructors of PyYAML raise for a value that is not what its tag says: they do not look first."""
+NOT_CONSTRUCTED = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What the constructors of PyYAML raise for a value that is not what its tag says: they do not
+look first."""
 
 
 def _constructed(loader: _Loader, root: yaml.Node) -> Any:
@@ -206,7 +231,8 @@ def _shown(part: yaml.Node) -> str:
 
 
 def _every_tagged(node: yaml.Node) -> Iterator[yaml.Node]:
-    """The parts of a document that may be other than their tag says: all but plain mappings and lists."""
+    """The parts of a document that may be other than their tag says: all but plain mappings and
+    lists."""
     if node.tag not in PLAIN_TAGS or isinstance(node, yaml.ScalarNode):
         yield node
     for child in _children(node):
@@ -228,19 +254,24 @@ def _check_nesting(text: str) -> None:
         return
     depth = 0
     for event in yaml.parse(text, Loader=SafeLoader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+            event, yaml.CollectionEndEvent
+        )
         if depth > DEEPEST:
             raise _refusal(TOO_DEEP, event)
 
 
 def _check_number_of_parts(text: str, most: int) -> None:
-    """Refuse a file of very many parts, which are counted only if the text has as many characters between them."""
+    """Refuse a file of very many parts, which are counted only if the text has as many characters
+    between them."""
     if sum(map(text.count, (":", "-", ",", "[", "{", "?"))) < most // 2:
         return
     events = enumerate(yaml.parse(text, Loader=SafeLoader))
     for number, event in events:
         if number > most:
-            raise _refusal(f"it has more than {most:,} keys and values; split it into several files", event)
+            raise _refusal(
+                f"it has more than {most:,} keys and values; split it into several files", event
+            )
 
 
 def _open_brackets(text: str) -> int:
@@ -250,13 +281,17 @@ def _open_brackets(text: str) -> int:
 
 
 def _check_aliases(root: yaml.Node | None) -> None:
-    """Refuse a file that contains itself, or that is small only because it repeats by reference what is large."""
+    """Refuse a file that contains itself, or that is small only because it repeats by reference
+    what is large."""
     measured: dict[int, tuple[int, int]] = {}
 
     def measure(node: Any) -> tuple[int, int]:
         """How many nodes there are, and how deep."""
         if id(node) not in measured:
-            measured[id(node)] = LARGEST, 0  # until it is known: what contains itself is as large as can be
+            measured[id(node)] = (
+                LARGEST,
+                0,
+            )  # until it is known: what contains itself is as large as can be
             sizes, depths = zip((0, 0), *map(measure, _children(node)), strict=True)
             measured[id(node)] = 1 + sum(sizes), 1 + max(depths)
         size, depth = measured[id(node)]
@@ -291,14 +326,27 @@ class _Dumper(SafeDumper):
 
 
 _STR, _SEQ, _MAP = "tag:yaml.org,2002:str", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map"
-_Dumper.add_representer(str, lambda dumper, text: dumper.represent_scalar(_STR, text, "|" if "\n" in text else None))
-_Dumper.add_representer(Inline, lambda dumper, items: dumper.represent_sequence(_SEQ, items, flow_style=True))
-_Dumper.add_representer(InlineFields, lambda dumper, items: dumper.represent_mapping(_MAP, items, flow_style=True))
+_Dumper.add_representer(
+    str, lambda dumper, text: dumper.represent_scalar(_STR, text, "|" if "\n" in text else None)
+)
+_Dumper.add_representer(
+    Inline, lambda dumper, items: dumper.represent_sequence(_SEQ, items, flow_style=True)
+)
+_Dumper.add_representer(
+    InlineFields, lambda dumper, items: dumper.represent_mapping(_MAP, items, flow_style=True)
+)
 
 
 def dump(data: Any) -> str:
     """Data as YAML, in the order that it has."""
     text: str = yaml.dump(
-        data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, default_flow_style=False, width=WIDTH
+        data,
+        Dumper=_Dumper,
+        allow_unicode=True,
+        sort_keys=False,
+        default_flow_style=False,
+        width=WIDTH,
     )
-    return text[: -len("...\n")] if text.endswith("\n...\n") else text  # `libyaml` adds it after texts such as "a\n\n"
+    return (
+        text[: -len("...\n")] if text.endswith("\n...\n") else text
+    )  # `libyaml` adds it after texts such as "a\n\n"

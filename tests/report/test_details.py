@@ -12,7 +12,7 @@ import pytest
 from llm_mock import Reply, create_mock_get_model
 from llm_mock.boundaries.llm.request import LLMRequest
 from llm_mock.core import request
-from llm_mock.core.call_log import CallLog, described_reply
+from llm_mock.core.call_log import CallLog, describe_reply
 from llm_mock.report import calls
 
 NEW_LLM = hasattr(llm, "Message")
@@ -77,8 +77,8 @@ def test_a_tool_call_that_raised_is_described_with_its_error() -> None:
 
 
 def test_an_answer_needs_no_more_than_its_text() -> None:
-    assert described_reply(Reply("Hello")) == {"text": "Hello"}
-    assert described_reply(Reply("")) == {}
+    assert describe_reply(Reply("Hello")) == {"text": "Hello"}
+    assert describe_reply(Reply("")) == {}
 
 
 def test_a_history_that_was_kept_in_part_is_no_error() -> None:
@@ -86,9 +86,9 @@ def test_a_history_that_was_kept_in_part_is_no_error() -> None:
     call: Any = create_mock_get_model()("m")
     call.prompt("Hi")
     [record] = call.call_history
-    kept.answered(record, Reply("late"))
-    kept.failed(record, OSError("late"))
-    assert kept.for_another_process(record) is record
+    kept.add_response(record, Reply("late"))
+    kept.add_error(record, OSError("late"))
+    assert kept.attach_details(record) is record
     assert len(kept) == 0
 
 

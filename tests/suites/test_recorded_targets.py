@@ -79,7 +79,7 @@ def test_functions_run_at_once_and_a_thread_without_a_case_is_told_to_run_alone(
     assert target(project, "answer_async")("-j", "2").exit_code == 0
     assert [prompts[0] for prompts in recorded(project, "app").values()] == ["One", "Two"]
     several = ContextMocks("Run them alone.")
-    with several.answering(LLMMock()), several.answering(LLMMock()):
+    with several.use(LLMMock()), several.use(LLMMock()):
         context = contextvars.Context()
         with pytest.raises(LLMMockError, match=r"not known for which of 2 cases that run at\s+once\. Run them alone\."):
             context.run(several.get)

@@ -1,8 +1,9 @@
 """Keeps keys, tokens and passwords out of everything that is shown or written.
 
-There is one redactor for that, `redacted`, and every text goes through it where it leaves: a failure, a warning, a line
-of a log, a file. A text that is cut is redacted before, so that no half of a key is left. Recordings have a redactor of
-their own, with what the project wants hidden in them.
+There is one redactor for that, `redacted`, and every text goes through it where it leaves: a
+failure, a warning, a line of a log, a file. A text that is cut is redacted before, so that no half
+of a key is left. Recordings have a redactor of their own, with what the project wants hidden in
+them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Find secrets by their form: keys of providers, tokens, passwords, signatures in URLs, private keys.
+"""Find secrets by their form: keys of providers, tokens, passwords, signatures in URLs, private
+keys.
 
-Each search takes linear time. `bytes.find` finds a literal (`bearer`, `://`, …) or a long run of the characters of
-keys; a pattern is tried only there. A pattern looks at a bounded number of characters until it matches. What it
-matches may be of any length, as the search goes on behind it.
+Each search takes linear time. `bytes.find` finds a literal (`bearer`, `://`, …) or a long run of
+the characters of keys; a pattern is tried only there. A pattern looks at a bounded number of
+characters until it matches. What it matches may be of any length, as the search goes on behind it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ _WORD = string.ascii_letters + string.digits + "_-"
 
 
 def _pattern(text: str) -> Callable[[], re.Pattern[str]]:
-    """Return what compiles a pattern when it is first needed: to import this module must cost nothing."""
+    """Return what compiles a pattern when it is first needed: to import this module must cost
+    nothing."""
     return functools.cache(lambda: re.compile(text, re.ASCII | re.DOTALL))
 
 
@@ -98,15 +100,35 @@ _SECRET_FIELD = _pattern(
     r"|openai[_-]project)"
 )
 _NAMES = (
-    *(b"key", b"token", b"secret", b"password", b"passwd", b"pwd", b"cookie", b"signature", b"sig=", b"sig%3d"),
-    *(b"hmac", b"credential", b"authorization", b"auth=", b"auth%3d", b"awsaccesskeyid", b"organization"),
+    *(
+        b"key",
+        b"token",
+        b"secret",
+        b"password",
+        b"passwd",
+        b"pwd",
+        b"cookie",
+        b"signature",
+        b"sig=",
+        b"sig%3d",
+    ),
+    *(
+        b"hmac",
+        b"credential",
+        b"authorization",
+        b"auth=",
+        b"auth%3d",
+        b"awsaccesskeyid",
+        b"organization",
+    ),
 )
 """The ends of the names of secrets."""
 _URL_DELIMITERS = ("?", "&", "#", ";", "%3f", "%26", "\\u0026")
 
 
 def cover_forms(text: str) -> str:
-    """Return a text with what has the form of a secret covered, also where it is encoded as base64."""
+    """Return a text with what has the form of a secret covered, also where it is encoded as
+    base64."""
     pieces, position = [], 0
     for start, end in _merged(sorted(_find(text, encoded=True))):
         pieces += [text[position:start], covered(text[start:end], FORM)]
@@ -115,7 +137,8 @@ def cover_forms(text: str) -> str:
 
 
 def is_secret_field(name: str, value: str) -> bool:
-    """Return whether the text of a field is secret by its name; providers call a piece of text `token`, too."""
+    """Return whether the text of a field is secret by its name; providers call a piece of text
+    `token`, too."""
     if not value or not _SECRET_FIELD().fullmatch(name[-LONGEST_NAME:].lower()):
         return False
     return name.lower() != "token" or (len(value) >= 16 and any(char.isdigit() for char in value))
@@ -143,7 +166,9 @@ def _find(text: str, encoded: bool = False) -> Iterator[Span]:
         text: the text.
         encoded: also look into what may be base64.
     """
-    data = text.encode("ascii", "replace").lower()  # one byte for each character, so positions are the same
+    data = text.encode(
+        "ascii", "replace"
+    ).lower()  # one byte for each character, so positions are the same
     for start, end in long_words(data):
         yield from _keys_in(text, start, end)
         if encoded:
@@ -243,7 +268,8 @@ def _bearer_at(text: str, position: int) -> Span | None:
 
 
 def _basic_at(text: str, position: int) -> Span | None:
-    """Return where the credentials of HTTP's basic authentication stand: base64 of a name and a password."""
+    """Return where the credentials of HTTP's basic authentication stand: base64 of a name and a
+    password."""
     match = _BASIC().match(text, position)
     if match is None:
         return None
@@ -276,7 +302,8 @@ def _private_key_at(text: str, position: int) -> Span | None:
 
 
 def _assigned_at(text: str, data: bytes, length: int, position: int) -> Span | None:
-    """Return where the value of a header, a field, a variable or a part of a query stands that is secret by its name.
+    """Return where the value of a header, a field, a variable or a part of a query stands that is
+    secret by its name.
 
     Args:
         text: the text.
@@ -344,7 +371,8 @@ def _has_digit(value: str) -> bool:
 
 
 def _is_random(value: str) -> bool:
-    """Return whether a text looks as keys do: a part of it mixes letters and digits, or it is a long number."""
+    """Return whether a text looks as keys do: a part of it mixes letters and digits, or it is a
+    long number."""
     for part in re.split(r"[^A-Za-z0-9]+", value[:LOOKED_AT]):
         if len(part) >= 8 and not part.isalpha() and (len(part) >= 12 or not part.isdigit()):
             return True

@@ -26,7 +26,8 @@ _SECRET_VARIABLES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL
 SPACE = 16
 """How much white space may stand around a sentence that says how much was cut."""
 MOST_CARRIED = 256
-"""How many credentials of requests are remembered, the last ones: a client may send another one each time."""
+"""How many credentials of requests are remembered, the last ones: a client may send another one
+each time."""
 LONG_TEXT = 10_000
 """In longer texts, values without white space are looked for only where there are long words."""
 _IN_WORDS = string.ascii_letters + string.digits + "_.~+/-"
@@ -55,7 +56,8 @@ def long_words(data: bytes) -> Iterator[tuple[int, int]]:
 
 @functools.cache
 def is_secret_name(name: str) -> bool:
-    """Whether the name of an environment variable says that its value is a key, a token or a password."""
+    """Whether the name of an environment variable says that its value is a key, a token or a
+    password."""
     return name.upper().endswith(_SECRET_VARIABLES)
 
 
@@ -63,13 +65,16 @@ def _can_be_found(value: str) -> bool:
     """Whether a value is no ordinary word, number or file, which texts would be full of."""
     if len(value) < SHORTEST or len(set(value)) < FEWEST_DIFFERENT:
         return False
-    if len(value) < SURE and (re.fullmatch(r"[^\W\d_]+(?:[-_. ][^\W\d_]+)*", value) or value.isdigit()):
+    if len(value) < SURE and (
+        re.fullmatch(r"[^\W\d_]+(?:[-_. ][^\W\d_]+)*", value) or value.isdigit()
+    ):
         return False
     return not (os.path.isabs(value) and os.path.exists(value))
 
 
 class Known:
-    """Values that are secret, and never forgotten: those that are given, and those of the environment.
+    """Values that are secret, and never forgotten: those that are given, and those of the
+    environment.
 
     The environment counts as it is whenever somebody looks, so that what a test sets is known, too.
     """
@@ -87,7 +92,8 @@ class Known:
         self.forms: tuple[str, ...] = ()
         """All that a value may look like in a text, the longest first."""
         self.parts: frozenset[str] = frozenset()
-        """Every row of `SHORTEST_PART` characters in one of these: no other can stand beside a cut within a value."""
+        """Every row of `SHORTEST_PART` characters in one of these: no other can stand beside a cut
+        within a value."""
         self._lock = threading.RLock()
 
     def hide(self, *values: str) -> None:
@@ -101,7 +107,9 @@ class Known:
 
     def hide_carried(self, *values: str) -> None:
         """Take the credentials of a request as secret; of very many, the oldest are forgotten."""
-        new = [value for value in values if value not in self._carried and value not in self._values]
+        new = [
+            value for value in values if value not in self._carried and value not in self._values
+        ]
         if not new:
             return
         with self._lock:
@@ -150,7 +158,13 @@ class Known:
             getattr(self._environment, "_data", self._environment)
         )  # `os.environ` itself decodes all, each time
         if seen != self._seen:
-            self.hide(*(self._environment.get(name, "") for name in self._environment if is_secret_name(name)))
+            self.hide(
+                *(
+                    self._environment.get(name, "")
+                    for name in self._environment
+                    if is_secret_name(name)
+                )
+            )
             self._seen = seen
         return self.forms
 
@@ -160,7 +174,8 @@ KNOWN = Known()
 
 
 def cover_known(text: str, known: Known) -> str:
-    """Return a text with the values covered, also what is left of one where the text was cut within it."""
+    """Return a text with the values covered, also what is left of one where the text was cut
+    within it."""
     for form in known.found_in(text):
         text = text.replace(form, covered(form, SECRET))
     if known.forms and ("…" in text or "..." in text):
@@ -186,7 +201,9 @@ def _cuts(text: str) -> Iterator[tuple[int, int]]:
     for match in _cut().finditer(text):
         start, end = match.span()
         if match[0][0] == "[":
-            start = max(position, len(text[max(0, start - SPACE) : start].rstrip()) + max(0, start - SPACE))
+            start = max(
+                position, len(text[max(0, start - SPACE) : start].rstrip()) + max(0, start - SPACE)
+            )
             end += SPACE - len(text[end : end + SPACE].ljust(SPACE, "x").lstrip())
         yield max(start, position), max(end, position)
         position = max(end, position)
@@ -232,7 +249,9 @@ def _forms_of(value: str) -> Iterator[str]:
     for text in once:  # such as JSON within JSON, as the arguments of a tool call are
         yield from _escaped(text)
     content = value.encode(errors="surrogateescape")
-    for before in range(3):  # base64 reads three bytes at once, and the value may begin at any of them
+    for before in range(
+        3
+    ):  # base64 reads three bytes at once, and the value may begin at any of them
         first, last = -(-before * 8 // 6), (before + len(content)) * 8 // 6
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
             yield encode(bytes(before) + content).decode()[first:last]

@@ -1,6 +1,8 @@
-"""What stands in place of a secret; and while a text is worked on, in place of each of its characters.
+"""What stands in place of a secret; and while a text is worked on, in place of each of its
+characters.
 
-As long as a text keeps its length, it can be cut where the original was: into the pieces of a stream, or into lines.
+As long as a text keeps its length, it can be cut where the original was: into the pieces of a
+stream, or into lines.
 """
 
 from __future__ import annotations
@@ -8,10 +10,12 @@ from __future__ import annotations
 REDACTED = "[redacted]"
 """In place of what has the form of a secret."""
 REDACTED_SECRET = "[redacted secret]"
-"""In place of a value that is secret only by the environment or the user's keys: another machine may not know it."""
+"""In place of a value that is secret only by the environment or the user's keys: another machine
+may not know it."""
 
 FORM, SECRET, REST = "\ufdd0", "\ufdd1", "\ufdd2"
-"""The first character of a secret of either kind, and each further one; Unicode has no characters there."""
+"""The first character of a secret of either kind, and each further one; Unicode has no characters
+there."""
 
 
 def covered(text: str, first: str) -> str:
@@ -20,10 +24,13 @@ def covered(text: str, first: str) -> str:
 
 
 def protected(text: str) -> str:
-    """A text with the marks of an earlier time covered, so that nothing takes a part of them for a secret."""
+    """A text with the marks of an earlier time covered, so that nothing takes a part of them for a
+    secret."""
     if REDACTED[:-1] not in text:
         return text
-    return text.replace(REDACTED_SECRET, covered(REDACTED_SECRET, SECRET)).replace(REDACTED, covered(REDACTED, FORM))
+    return text.replace(REDACTED_SECRET, covered(REDACTED_SECRET, SECRET)).replace(
+        REDACTED, covered(REDACTED, FORM)
+    )
 
 
 def shown(text: str) -> str:

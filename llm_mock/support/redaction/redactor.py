@@ -19,21 +19,26 @@ LONGEST_CACHED = 2_000
 class Redactor:
     """Replaces what is secret by `[redacted]`, and known values by `[redacted secret]`.
 
-    Secret are the known values, also as base64, in JSON or in a URL, or cut; what has the form of a key of a known
-    provider, of a bearer token, a private key, a password or a signature in a URL; what the patterns fit; and the texts
-    of fields whose name says so (`authorization`, `api_key`, `password`, …). The arguments of tools have names of the
-    tool's own, so these do not count.
+    Secret are the known values, also as base64, in JSON or in a URL, or cut; what has the form of
+    a key of a known provider, of a bearer token, a private key, a password or a signature in a
+    URL; what the patterns fit; and the texts of fields whose name says so (`authorization`,
+    `api_key`, `password`, …). The arguments of tools have names of the tool's own, so these do not
+    count.
 
     Args:
         patterns: regular expressions of what else is secret.
         known: the secrets that are known by their value; by default none.
     """
 
-    def __init__(self, patterns: Iterable[str | re.Pattern[str]] = (), known: Known | None = None) -> None:
+    def __init__(
+        self, patterns: Iterable[str | re.Pattern[str]] = (), known: Known | None = None
+    ) -> None:
         self._known = known
         self._forms: tuple[str, ...] = ()
         self._patterns: list[re.Pattern[str]] = []
-        self._cover_short = functools.lru_cache(10_000)(self._covered)  # the same texts come up again and again
+        self._cover_short = functools.lru_cache(10_000)(
+            self._covered
+        )  # the same texts come up again and again
         self.hide_pattern(*patterns)
 
     def hide_pattern(self, *patterns: str | re.Pattern[str]) -> None:
@@ -48,7 +53,8 @@ class Redactor:
         return self._clean(value, True)
 
     def clean_pieces(self, pieces: Sequence[str]) -> list[str]:
-        """The pieces of a text without secrets, also those that begin in one piece and end in another."""
+        """The pieces of a text without secrets, also those that begin in one piece and end in
+        another."""
         self._look()
         text, ends = self._cover("".join(pieces)), [0, *accumulate(map(len, pieces))]
         return [shown(text[start:end]) for start, end in pairwise(ends)]
@@ -64,8 +70,15 @@ class Redactor:
         if isinstance(value, str):
             return shown(self._cover(value))
         if isinstance(value, Mapping):
-            return {self._clean(name, by_name): self._clean_field(name, item, by_name) for name, item in value.items()}
-        return [self._clean(item, by_name) for item in value] if isinstance(value, (list, tuple)) else value
+            return {
+                self._clean(name, by_name): self._clean_field(name, item, by_name)
+                for name, item in value.items()
+            }
+        return (
+            [self._clean(item, by_name) for item in value]
+            if isinstance(value, (list, tuple))
+            else value
+        )
 
     def _clean_field(self, name: Any, value: Any, by_name: bool) -> Any:
         if by_name and isinstance(value, str) and is_secret_field(str(name), value):
