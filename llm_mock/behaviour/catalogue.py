@@ -1,4 +1,4 @@
-"""The catalogue of misbehaviours: each changes the reply that a test configured, or fails the call."""
+"""Catalogue of misbehaviours: each changes a configured reply, or fails the call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from typing import Any, NamedTuple, cast
 from llm_mock import templates
 from llm_mock.behaviour.fault_context import FaultContext
 from llm_mock.behaviour.pacing import SlowStart
-from llm_mock.behaviour.provider_errors import DISCONNECTED, StreamEnds, StreamStalls, provider_error
+from llm_mock.behaviour.provider_errors import (
+    DISCONNECTED,
+    StreamEnds,
+    StreamStalls,
+    provider_error,
+)
 from llm_mock.core.reply import UNSET, Reply
 from llm_mock.core.tool_calls import BrokenToolCall
 from llm_mock.errors import EndlessToolCalls
@@ -206,8 +211,8 @@ def _endless_tool_calls(context: FaultContext) -> Reply | None:
     """The model calls a tool again and again, and never answers."""
     if context.applied >= MAX_TOOL_CALLS:
         raise EndlessToolCalls(
-            f"The model called a tool {context.applied} times without an end, and the application let it. "
-            "Give llm a limit: model.conversation().chain(…, chain_limit=10)."
+            f"The model called a tool {context.applied} times without an end, and the application "
+            "let it. Give llm a limit: model.conversation().chain(…, chain_limit=10)."
         )
     if not context.tools:
         return None
@@ -320,10 +325,18 @@ def _first_half(chunks: list[Any]) -> list[Any]:
 
 
 for _name, _description, _error in (
-    ("rate-limit", "The provider refuses: too many requests (429, with Retry-After).", "rate_limit"),
+    (
+        "rate-limit",
+        "The provider refuses: too many requests (429, with Retry-After).",
+        "rate_limit",
+    ),
     ("overloaded", "The provider is overloaded (503; Anthropic 529).", "overloaded"),
     ("timeout", "The provider does not answer in time.", "timeout"),
-    ("context-overflow", "The provider refuses: the prompt is longer than the context (400).", "context_overflow"),
+    (
+        "context-overflow",
+        "The provider refuses: the prompt is longer than the context (400).",
+        "context_overflow",
+    ),
     ("invalid-key", "The provider refuses: the key is invalid (401; Google 400).", "invalid_key"),
 ):
     CATALOGUE[_name] = Fault(_name, _description, ANY, error=_error)

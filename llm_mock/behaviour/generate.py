@@ -38,7 +38,8 @@ FORMATS = {
     "ipvanyaddress": "192.0.2.{}",
     "ipv6": "2001:db8::{}",
 }
-"""Templates of the values for each `format`; the number runs from 1 to 28, the days of any month."""
+"""Templates of the values for each `format`; the number runs from 1 to 28, the days of any
+month."""
 # A bound beyond all numbers that JSON readers accept stands for "no bound".
 UNBOUNDED = Fraction(10**400)
 LOWER_BOUNDS = ("minimum", "exclusiveMinimum")
@@ -102,7 +103,8 @@ def instance(schema: dict[str, Any]) -> Any:
 def _generation_error(schema: dict[str, Any], problem: str) -> LLMMockError:
     name = schema.get("title") or shorten(schema)
     return LLMMockError(
-        f"No answer can be generated for the schema {name}: {problem}. Configure a reply with set(…, schema=…)."
+        f"No answer can be generated for the schema {name}: {problem}. Configure a reply with "
+        "set(…, schema=…)."
     )
 
 
@@ -144,7 +146,9 @@ class _Search:
         if self.steps > MAX_STEPS:
             raise RecursionError
 
-    def _alternatives(self, schema: Any, references: References) -> Iterator[tuple[dict[str, Any], References]]:
+    def _alternatives(
+        self, schema: Any, references: References
+    ) -> Iterator[tuple[dict[str, Any], References]]:
         """Yield every choice that a schema offers, as schemas without references or combinators."""
         self._count_step()
         if schema is False:
@@ -194,7 +198,10 @@ class _Search:
         further_names = chain(properties, map(str, count(1)))
         while len(names) < min(flat.get("minProperties", 0), MAX_STEPS):
             names.setdefault(next(further_names))
-        columns = [self.values(properties.get(name, others), f"{place}.{name}", references) for name in names]
+        columns = [
+            self.values(properties.get(name, others), f"{place}.{name}", references)
+            for name in names
+        ]
         if not columns:
             yield {}
         for row in zip(*map(cycle, columns), strict=False):
@@ -208,7 +215,8 @@ class _Search:
         length = ceil(min(wanted, flat.get("maxItems", MAX_STEPS), MAX_STEPS))
         schemas_of_items = islice(chain(prefix, repeat(items)), length)
         columns = [
-            self.values(schema, f"{place}[{number}]", references) for number, schema in enumerate(schemas_of_items)
+            self.values(schema, f"{place}[{number}]", references)
+            for number, schema in enumerate(schemas_of_items)
         ]
         if columns and not flat.get("uniqueItems"):
             yield from map(list, zip(*map(cycle, columns), strict=False))

@@ -67,7 +67,8 @@ class Misbehaviour:
             )
         if times is not None and not is_whole(times, 1):
             raise UnknownMisbehaviour(
-                f"times={times!r}: a misbehaviour needs at least one call; leave it out for every call."
+                f"times={times!r}: a misbehaviour needs at least one call; leave it out for every "
+                "call."
             )
         self._fault = CATALOGUE[name]
         self.name = name

@@ -89,7 +89,8 @@ def violations(
         )
     except unresolvable as unfollowed:
         if strict:
-            yield f"{called}: the schema refers to {getattr(unfollowed, 'ref', '')!r}, which is not in it"
+            reference = getattr(unfollowed, "ref", "")
+            yield f"{called}: the schema refers to {reference!r}, which is not in it"
         return
     for error in errors:
         yield f"{called}{_path(error.absolute_path)}: {error.message}"
