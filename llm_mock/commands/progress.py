@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from llm_mock.commands.terminal import Terminal
-from llm_mock.suites.matrix import case_name
+from llm_mock.suites.matrix import format_case_name
 from llm_mock.suites.results import CaseResult
 from llm_mock.suites.schema import TestCase
 
@@ -30,14 +30,14 @@ class Progress:
 
     def start(self, case: TestCase) -> None:
         """A case is started."""
-        self._running.append(case_name(case.name, self._variant))
+        self._running.append(format_case_name(case.name, self._variant))
         self._update()
 
     def finish(self, result: CaseResult) -> None:
         """A case is done."""
         self.results.append(result)
         self.done += 1
-        self._running.remove(case_name(result.case.name, self._variant))
+        self._running.remove(format_case_name(result.case.name, self._variant))
         self._update()
 
     def _update(self) -> None:

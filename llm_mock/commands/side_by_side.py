@@ -10,7 +10,7 @@ from llm_mock.commands.table import STATUS, show_failures, show_footer, show_res
 from llm_mock.commands.terminal import Table, Terminal, Text
 from llm_mock.report.suite_document import FinishedSuite, new_document
 from llm_mock.report.suite_grid import Grid
-from llm_mock.suites.matrix import variant_name
+from llm_mock.suites.matrix import format_variant_name
 from llm_mock.suites.results import SuiteResult
 
 COLUMNS_AT_ONCE = 6
@@ -22,7 +22,7 @@ def show_side_by_side(
 ) -> None:
     """Show what came of the variants of a suite; where `verbose`, first of each alone."""
     for result in results if verbose else ():
-        terminal.print(terminal.line(variant_name(result.variant)), "bold")
+        terminal.print(terminal.line(format_variant_name(result.variant)), "bold")
         show_result(terminal, result, path, verbose)
         terminal.print()
     suites = new_document(FinishedSuite(result, path) for result in results)["suites"]

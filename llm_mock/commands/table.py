@@ -8,7 +8,7 @@ from pathlib import Path
 from llm_mock.commands.terminal import Table, Terminal, Text
 from llm_mock.cost.prices import has_provider_prices
 from llm_mock.suites.failure import cassette_text, failed_case, said
-from llm_mock.suites.matrix import variant_name
+from llm_mock.suites.matrix import format_variant_name
 from llm_mock.suites.pass_rates import pass_at_k_texts, percent
 from llm_mock.suites.results import CaseResult, SuiteResult, total_cost
 from llm_mock.suites.scores import score_of, scores_text
@@ -31,7 +31,7 @@ def show_result(terminal: Terminal, result: SuiteResult, path: Path | None, verb
 
 def show_failures(terminal: Terminal, result: SuiteResult, path: Path | None) -> None:
     """Show why cases failed, and why others were not run."""
-    variant = variant_name(result.variant)
+    variant = format_variant_name(result.variant)
     for case in result.case_results:
         if case.status == "failed":
             first, *lines = map(terminal.text, failed_case(case, path, terminal.signs, variant).split("\n"))
@@ -95,7 +95,7 @@ def _verdict(succeeded: bool, failed: int, not_run: int, min_score: float | None
 def _show_scores(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
     """Show the scores where they say more than which cases passed, and how many the model under test gave itself."""
     for result in results:
-        name = f"{variant_name(result.variant)}: " if result.variant else ""
+        name = f"{format_variant_name(result.variant)}: " if result.variant else ""
         if result.is_scored and (result.min_score is not None or not name):
             scores = scores_text(result.score, result.min_score, result.metrics)
             terminal.print(terminal.line(f"{name}{scores}"), "dim")

@@ -82,7 +82,7 @@ class SuiteFile(YAMLFile):
     def tests(self) -> Iterator[pytest.Item]:
         """The cases, each in all variants."""
         from llm_mock.suites.loading import load_suite
-        from llm_mock.suites.matrix import case_name
+        from llm_mock.suites.matrix import format_case_name
         from llm_mock.suites.role import load_role
         from llm_mock.suites.variants import variants_of
 
@@ -92,7 +92,7 @@ class SuiteFile(YAMLFile):
         variants = variants_of(role, suite)
         for case in suite.cases:
             for variant in variants:
-                name = case_name(case.name, variant.name)
+                name = format_case_name(case.name, variant.name)
                 yield SuiteItem.from_parent(self, name=name, case=case, variant=variant, line=case.line, tags=case.tags)
 
 

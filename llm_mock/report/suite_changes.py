@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from llm_mock.report.suite_document import full_name, suite_name
 from llm_mock.report.suite_grid import decimal_of
-from llm_mock.suites.matrix import case_name, variant_name
+from llm_mock.suites.matrix import format_case_name, format_variant_name
 from llm_mock.support.text import dollars, short_seconds
 
 KINDS = ("broke", "mended", "new", "gone")
@@ -38,9 +38,9 @@ def list_changes(suite: dict[str, Any]) -> Iterator[Change]:
         elif kind in ("broke", "mended"):
             yield Change(kind, name, f"{case['baseline']['status']} before")
     if baseline is not None:
-        variant = variant_name(suite["variant"])
+        variant = format_variant_name(suite["variant"])
         for name in baseline["gone"]:
-            yield Change("gone", case_name(name, variant), "")
+            yield Change("gone", format_case_name(name, variant), "")
 
 
 def summarize_changes(suite: dict[str, Any]) -> str:

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from llm_mock.suites.failure import cassette_text, weight_text
-from llm_mock.suites.matrix import case_name, variant_name
+from llm_mock.suites.matrix import format_case_name, format_variant_name
 from llm_mock.suites.pass_rates import PassRate
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, SuiteResult, TurnResult
 from llm_mock.suites.schema import TestCase
@@ -216,12 +216,12 @@ def _as_float(amount: Decimal | None) -> float | None:
 
 def suite_name(suite: dict[str, Any]) -> str:
     """Return the name of a suite with its variant."""
-    return case_name(suite["suite"], variant_name(suite["variant"]))
+    return format_case_name(suite["suite"], format_variant_name(suite["variant"]))
 
 
 def full_name(suite: dict[str, Any], case: dict[str, Any]) -> str:
     """Return the name of a case with its variant."""
-    return case_name(case["name"], variant_name(suite["variant"]))
+    return format_case_name(case["name"], format_variant_name(suite["variant"]))
 
 
 def cost_of_case(case: dict[str, Any]) -> float | None:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from llm_mock.suites.matrix import variant_name
+from llm_mock.suites.matrix import format_variant_name
 from llm_mock.suites.pass_rates import percent
 from llm_mock.suites.scores import score_of
 from llm_mock.support.text import dollars, short_seconds
@@ -25,7 +25,7 @@ class Grid(NamedTuple):
     @property
     def variants(self) -> list[str]:
         """The names of the variants."""
-        return [variant_name(suite["variant"]) for suite in self.suites]
+        return [format_variant_name(suite["variant"]) for suite in self.suites]
 
     def rows(self) -> Iterator[tuple[str, list[dict[str, Any] | None]]]:
         """Yield the name of each case, and the case in each variant, or None."""

@@ -23,7 +23,7 @@ from llm_mock.suites.checking import checked_turn
 from llm_mock.suites.dry_run_hosts import refuse_remote_servers
 from llm_mock.suites.repeating import Conversation, RepeatingRunner
 from llm_mock.suites.results import AssertionResult, Attempt, TurnResult
-from llm_mock.suites.schema import TestCase, ToolCallsAssertion, Turn
+from llm_mock.suites.schema import CaseTurn, TestCase, ToolCallsAssertion
 from llm_mock.suites.time_limit import CaseTimedOut, check_time, seconds_left
 from llm_mock.support.redaction import redacted
 from llm_mock.support.text import error_text
@@ -116,7 +116,7 @@ class CaseRunner(RepeatingRunner):
                 mock.responses.add(model.model_id, answer, optional=True)
         return model
 
-    def _context(self, case: TestCase, turn: Turn, result: AgentResult) -> RunContext:
+    def _context(self, case: TestCase, turn: CaseTurn, result: AgentResult) -> RunContext:
         offered = None
         if any(isinstance(assertion, ToolCallsAssertion) for assertion in turn.assertions):
             servers = self.agent.servers

@@ -1,4 +1,4 @@
-"""The files that the cases of a suite name."""
+"""Access to the files that the cases of a suite name."""
 
 from __future__ import annotations
 
@@ -13,37 +13,55 @@ from llm_mock.support.text import shorten
 
 
 class CaseFiles(NamedTuple):
-    """The files that cases name: relative to a folder, and in one that may be another."""
+    """The files of the cases of a suite."""
 
     folder: Path
+    """The folder that names are relative to."""
     allowed: Path
+    """The folder that files must be in."""
 
-    def rows(self, name: str) -> Iterator[tuple[Path, int, dict[str, Any]]]:
-        """The rows of a file, or of all that a glob fits, in the order of their names: each with its file and line."""
-        names = [name]
-        if set(name) & set("*?["):
-            try:
-                found = sorted(path for path in self.folder.glob(name) if path.is_file())
-            except (NotImplementedError, ValueError) as error:
-                raise InvalidFile(f"{shorten(name)} is no glob: {error}") from None
-            if not found:
-                raise InvalidFile(f"no file in {self.folder} fits {shorten(name)}")
-            names = [str(path.relative_to(self.folder)) for path in found]
-        for each in names:
+    def read_rows(self, name: str) -> Iterator[tuple[Path, int, dict[str, Any]]]:
+        """Yield the rows of a file, or of all files that match a glob, ordered by name.
+
+        Raises:
+            InvalidFile: no file matches, or one is unreadable, not allowed or invalid.
+        """
+        for each in self._expand_glob(name):
             path = self.folder / each
-            for line, row in parse_rows(path, self.read(each)):
+            text = self.read_text(each)
+            for line, row in parse_rows(path, text):
                 yield path, line, row
 
-    def read(self, name: str) -> str:
-        """The text of a file, without the line end at its end; InvalidFile where it cannot be read, or may not be."""
+    def _expand_glob(self, name: str) -> list[str]:
+        if not set(name) & set("*?["):
+            return [name]
+        try:
+            found = list(self.folder.glob(name))
+        except (NotImplementedError, ValueError) as error:
+            # An absolute pattern, or `**` inside of a name.
+            raise InvalidFile(f"{shorten(name)} is not a valid glob: {error}") from None
+        paths = sorted(path for path in found if path.is_file())
+        if not paths:
+            raise InvalidFile(f"no file in {self.folder} matches {shorten(name)}")
+        return [str(path.relative_to(self.folder)) for path in paths]
+
+    def read_text(self, name: str) -> str:
+        """Return the text of a file without its last line end.
+
+        Raises:
+            InvalidFile: the file is unreadable, or not in the allowed folder.
+        """
         path = self.folder / name
         try:
+            # Resolved, as a symbolic link may lead out of the folder.
             is_allowed = path.resolve().is_relative_to(self.allowed.resolve())
-        except (OSError, RuntimeError, ValueError):  # what cannot be read, either
+        except (OSError, RuntimeError, ValueError):
+            # Reading it fails, too, with a better message.
             is_allowed = True
         if not is_allowed:
             raise InvalidFile(
-                f"{name} lies outside of {self.allowed}: put it there, or allow a folder that has both, "
-                "by --files-in FOLDER or ini llm_mock_files_in"
+                f"{name} lies outside of {self.allowed}: put it there, or allow a folder "
+                "that has both, by --files-in FOLDER or ini llm_mock_files_in"
             )
-        return yaml_files.read(path).replace("\r\n", "\n").removesuffix("\n")
+        text = yaml_files.read(path).replace("\r\n", "\n")
+        return text.removesuffix("\n")

@@ -7,11 +7,11 @@ from dataclasses import replace
 from llm_mock.suites.assertion_types.text_assertion import apply_transform
 from llm_mock.suites.assertions import RunContext, evaluate_assertions
 from llm_mock.suites.results import AssertionResult, TurnResult
-from llm_mock.suites.schema import Turn
+from llm_mock.suites.schema import CaseTurn
 
 
 def checked_turn(
-    turn: Turn, number: int, result: TurnResult, context: RunContext
+    turn: CaseTurn, number: int, result: TurnResult, context: RunContext
 ) -> tuple[TurnResult, list[AssertionResult]]:
     """The result of a turn, the `number`th from 0, with what was made of its output, and of its assertions.
 

@@ -1,4 +1,4 @@
-"""Makes the cases of a suite runnable as they stand: files read, defaults applied, rows and variables replaced."""
+"""Expansion of the cases of a suite: files, defaults, rows and variables are applied."""
 
 from __future__ import annotations
 
@@ -12,256 +12,374 @@ import pydantic
 
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.suites.case_files import CaseFiles
+from llm_mock.suites.matrix import SuiteProblem
 from llm_mock.suites.schema import (
     Assertion,
+    CaseTurn,
     Defaults,
     LLMJudgeAssertion,
     TestCase,
     TestSuiteDefinition,
-    Turn,
 )
-from llm_mock.suites.variables import Size, Variables, has_reference, text_of
+from llm_mock.suites.variables import SuiteSize, VariableReplacer, format_value, has_reference
 from llm_mock.support import yaml_files
 from llm_mock.support.interpolation import NAME
 from llm_mock.support.text import shorten, shorten_name, suggestion
 from llm_mock.support.validation import described, problems_of
 
-SHOWN_VALUES = 60
-"""How many characters of the values of a row stand in the name of its case."""
-SIZE_OF_PART = 100
-"""For how many of these an assertion or a variable of a case counts."""
+MAX_ROW_LABEL = 60
+"""The most characters of the values of a row in the name of its case."""
+# An assertion or a variable takes memory even if its text is short.
+PART_SIZE = 100
+"""The size of an assertion or a variable of a case, in characters."""
 _ASSERTION: pydantic.TypeAdapter[Assertion] = pydantic.TypeAdapter(Assertion)
 
 _LIMITS = ("repeat", "threshold", "min_score", "timeout")
-"""What a case says itself, or the defaults say for it."""
+"""The fields of a case that the defaults may give."""
 
 Place = tuple[str | int, ...]
-Problem = tuple[Place, str]
-"""Where something is wrong with a suite, and what."""
-AnyTurn = TypeVar("AnyTurn", bound=Turn)
+"""The keys and positions that lead to a part of a suite."""
+AnyTurn = TypeVar("AnyTurn", bound=CaseTurn)
 
 
-def case_label(name: Any, position: int) -> str:
-    """How messages call a case."""
-    return f"case {shorten(name, 80)}" if isinstance(name, str) and name else f"case {position + 1}"
+def format_case_label(name: Any, position: int) -> str:
+    """Return the name of a case in messages; its number if it has no name."""
+    if isinstance(name, str) and name:
+        return f"case {shorten(name, 80)}"
+    return f"case {position + 1}"
 
 
-def expand(
-    suite: TestSuiteDefinition, folder: Path, files_in: Path | None = None, judge: str | None = None
-) -> tuple[TestSuiteDefinition, list[Problem]]:
-    """The suite with cases that are runnable as they stand, and what is wrong with it.
+def expand_cases(
+    suite: TestSuiteDefinition,
+    folder: Path,
+    allowed: Path,
+    judge: str | None = None,
+) -> tuple[TestSuiteDefinition, list[SuiteProblem]]:
+    """Return the suite with cases that can run by themselves, and the problems.
 
-    The names of its files are relative to the folder; they must lie in it, or in `files_in`. `judge` judges where the
-    suite names nobody.
+    Args:
+        suite: the suite.
+        folder: the folder that names of files are relative to.
+        allowed: the folder that files must be in.
+        judge: the judge model, if the suite names none.
     """
-    defaults = suite.defaults.model_copy(update={"judge": suite.defaults.judge or judge})
-    files = CaseFiles(folder, files_in or folder)
-    problems = [*_bad_variables(("defaults", "variables"), suite.defaults.variables)]
-    made: list[tuple[int, TestCase]] = []
-    size = Size()
+    defaults = suite.defaults
+    if not defaults.judge:
+        defaults = defaults.model_copy(update={"judge": judge})
+    files = CaseFiles(folder, allowed)
+    place = ("defaults", "variables")
+    problems = list(_check_variables(place, defaults.variables))
+    expanded: list[tuple[int, TestCase]] = []
+    size = SuiteSize()
     for position, case in enumerate(suite.cases):
-        owner = case_label(case.name, position)
+        label = format_case_label(case.name, position)
         try:
-            expansion = _Expansion(position, case, defaults, files, size)
-            made += [(position, runnable) for runnable in expansion.cases()]
+            expansion = _CaseExpansion(position, case, defaults, files, size)
+            for runnable in expansion.expand():
+                expanded.append((position, runnable))
         except LLMMockError as error:
-            problems.append((("cases", position), f"{owner}: {error}"))
-            break  # as the others may be as large
-        problems += [(location, f"{owner}: {text}") for location, text in expansion.problems]
-    problems += _bad_names(made)
-    cases = tuple(case for _, case in made)
-    return suite.model_copy(update={"defaults": Defaults(), "cases": cases}), list(dict.fromkeys(problems))
+            problems.append((("cases", position), f"{label}: {error}"))
+            # The suite is too large, and other cases may be as large.
+            break
+        for location, text in expansion.problems:
+            problems.append((location, f"{label}: {text}"))
+    problems += _check_names(expanded)
+    cases = tuple(case for _, case in expanded)
+    suite = suite.model_copy(update={"defaults": Defaults(), "cases": cases})
+    # A mistake in the defaults is found in each case.
+    return suite, list(dict.fromkeys(problems))
 
 
-class _Expansion:
-    """What becomes of one case, and what is wrong with it."""
+class _CaseExpansion:
+    """The expansion of one case, and the problems with it."""
 
-    def __init__(self, position: int, case: TestCase, defaults: Defaults, files: CaseFiles, size: Size) -> None:
-        self._where: Place = ("cases", position)
+    def __init__(
+        self,
+        position: int,
+        case: TestCase,
+        defaults: Defaults,
+        files: CaseFiles,
+        size: SuiteSize,
+    ) -> None:
+        self._place: Place = ("cases", position)
         self._defaults = defaults
         self._files = files
         self._size = size
-        self.problems = list(_bad_shape(self._where, case))
-        turns = tuple(self._with_files((*self._where, "turns", n), turn) for n, turn in enumerate(case.turns))
-        case = self._with_files(self._where, case).model_copy(update={"turns": turns})
-        self._case = case if case.rows_file is None else self._with_rows(case, case.rows_file)
+        self.problems = list(_check_shape(self._place, case))
+        turns = []
+        for number, turn in enumerate(case.turns):
+            place = (*self._place, "turns", number)
+            turns.append(self._read_texts(place, turn))
+        case = self._read_texts(self._place, case)
+        case = case.model_copy(update={"turns": tuple(turns)})
+        if case.rows_file is not None:
+            case = self._read_rows(case, case.rows_file)
+        self._case = case
 
-    def cases(self) -> list[TestCase]:
-        """The case, or one for each of its rows."""
-        case, shared = self._case, {**self._defaults.variables, **self._case.variables}
-        self._size.add(len(case.rows) * (len(shared) + 1) * SIZE_OF_PART)
-        rows = [Variables({**shared, **row}, self._size) for row in case.rows or ({},)]
-        names = _row_names(case) if case.rows else [case.name]
-        cases = [self._runnable(name, variables) for name, variables in zip(names, rows, strict=True)]
-        known = list(dict.fromkeys([*shared, *(key for row in case.rows for key in row)]))
-        unknown = dict.fromkeys(name for variables in rows for name in variables.unknown)
+    def expand(self) -> list[TestCase]:
+        """Return the runnable case, or one for each of its rows."""
+        case = self._case
+        shared = {**self._defaults.variables, **case.variables}
+        # Counted before the rows are made, as they may not fit into memory.
+        variables_per_row = len(shared) + 1
+        self._size.add(len(case.rows) * variables_per_row * PART_SIZE)
+        rows = case.rows or ({},)
+        names = _make_row_names(case) if case.rows else [case.name]
+        cases = []
+        unknown: dict[str, None] = {}
+        for name, row in zip(names, rows, strict=True):
+            variables = VariableReplacer({**shared, **row}, self._size)
+            cases.append(self._make_runnable(name, variables))
+            unknown |= variables.unknown
+        known = dict.fromkeys(shared)
+        for row in case.rows:
+            known |= dict.fromkeys(row)
         for name in islice(unknown, yaml_files.SHOWN_PROBLEMS):
-            self.problems.append((self._where, _unknown_variable(name, known)))
+            self.problems.append((self._place, _describe_unknown(name, list(known))))
         return cases
 
-    def _with_files(self, where: Place, turn: AnyTurn) -> AnyTurn:
-        """A turn with the texts that it names the files of."""
+    def _read_texts(self, place: Place, turn: AnyTurn) -> AnyTurn:
+        """Return a turn with the content of the text files that it names."""
         texts: dict[str, str | None] = {}
         for key in ("prompt", "expected_output"):
-            name = getattr(turn, f"{key}_file")
+            file_key = f"{key}_file"
+            name = getattr(turn, file_key)
             if name is not None and getattr(turn, key) is None:
-                texts |= {key: self._content((*where, f"{key}_file"), name), f"{key}_file": None}
+                texts[key] = self._read_text((*place, file_key), name)
+                texts[file_key] = None
         return turn.model_copy(update=texts)
 
-    def _with_rows(self, case: TestCase, name: str) -> TestCase:
-        """The case with the rows of its file, or files."""
-        where, rows = (*self._where, "rows_file"), []
+    def _read_text(self, place: Place, name: str) -> str:
         try:
-            for path, line, row in self._files.rows(name):
-                self._size.add(len(row) * SIZE_OF_PART)
-                rows.append(row)
-                self.problems += [(where, f"{path}:{line}: {text}") for _, text in _bad_variables((), row)]
+            text = self._files.read_text(name)
         except InvalidFile as error:
-            self.problems.append((where, f"rows_file: {shorten_name(str(error), 500)}"))
-        return case.model_copy(update={"rows": tuple(rows), "rows_file": None})
-
-    def _content(self, where: Place, name: str) -> str:
-        try:
-            text = self._files.read(name)
-        except InvalidFile as error:
-            self.problems.append((where, f"{where[-1]}: {shorten_name(str(error), 500)}"))
+            message = shorten_name(str(error), 500)
+            self.problems.append((place, f"{place[-1]}: {message}"))
             return ""
         self._size.add(len(text))
         return text
 
-    def _runnable(self, name: str, variables: Variables) -> TestCase:
+    def _read_rows(self, case: TestCase, name: str) -> TestCase:
+        """Return the case with the rows of its file or files."""
+        place = (*self._place, "rows_file")
+        rows = []
+        try:
+            for path, line, row in self._files.read_rows(name):
+                self._size.add(len(row) * PART_SIZE)
+                rows.append(row)
+                for _, text in _check_variables((), row):
+                    self.problems.append((place, f"{path}:{line}: {text}"))
+        except InvalidFile as error:
+            message = shorten_name(str(error), 500)
+            self.problems.append((place, f"rows_file: {message}"))
+        return case.model_copy(update={"rows": tuple(rows), "rows_file": None})
+
+    def _make_runnable(self, name: str, variables: VariableReplacer) -> TestCase:
+        """Return the case with defaults and variables applied."""
         case, defaults = self._case, self._defaults
-        first = self._assertions(("defaults",), defaults.assertions, variables)
-        last = self._assertions(self._where, case.assertions, variables)
-        each = self._assertions(("defaults",), defaults.each_turn, variables, "each_turn")
-        each += self._assertions(self._where, case.each_turn, variables, "each_turn")
-        turns = []
-        for number, turn in enumerate(case.turns):
-            own = self._assertions((*self._where, "turns", number), turn.assertions, variables)
-            wanted = (*first, *each, *own, *last) if number == len(case.turns) - 1 else (*each, *own)
-            transform = turn.transform or case.transform or defaults.transform
-            turns.append(
-                turn.model_copy(update={**variables.in_turn(turn), "assertions": wanted, "transform": transform})
-            )
+        # The name of a row has its values already, unless it says itself where they belong.
+        if name == case.name or has_reference(case.name):
+            name = variables.replace_text(name)
+        first = self._expand_assertions(("defaults",), defaults.assertions, variables)
+        last = self._expand_assertions(self._place, case.assertions, variables)
+        each = self._expand_assertions(("defaults",), defaults.each_turn, variables, "each_turn")
+        each += self._expand_assertions(self._place, case.each_turn, variables, "each_turn")
+        turns = self._expand_turns(first, each, last, variables)
+        fields = variables.replace_turn(case)
+        for key in _LIMITS:
+            fields[key] = _get_limit(case, defaults, key)
         runnable = case.model_copy(
             update={
-                **variables.in_turn(case),
-                "name": variables.in_text(name) if name == case.name or has_reference(case.name) else name,
+                **fields,
+                "name": name,
                 "assertions": () if turns else (*first, *each, *last),
                 "each_turn": (),
-                "turns": tuple(turns),
+                "turns": turns,
                 "transform": case.transform or defaults.transform,
                 "tags": tuple(dict.fromkeys((*defaults.tags, *case.tags))),
                 "variables": {},
                 "rows": (),
-                **{key: _own_or_default(case, defaults, key) for key in _LIMITS},
             }
         )
+        # A suite that is expanded again keeps the values of the first time.
         runnable._values = variables.values or case.values
         return runnable
 
-    def _assertions(
-        self, where: Place, given: Sequence[Assertion], variables: Variables, key: str = "assertions"
+    def _expand_turns(
+        self,
+        first: Sequence[Assertion],
+        each: Sequence[Assertion],
+        last: Sequence[Assertion],
+        variables: VariableReplacer,
+    ) -> tuple[CaseTurn, ...]:
+        """Return the turns of the case, expanded.
+
+        Args:
+            first: assertions of the defaults, for the last turn.
+            each: assertions for each turn.
+            last: assertions of the case, for the last turn.
+            variables: the variables.
+        """
+        case = self._case
+        turns = []
+        for number, turn in enumerate(case.turns):
+            place = (*self._place, "turns", number)
+            own = self._expand_assertions(place, turn.assertions, variables)
+            assertions = (*each, *own)
+            if number == len(case.turns) - 1:
+                assertions = (*first, *each, *own, *last)
+            fields = variables.replace_turn(turn)
+            fields["assertions"] = assertions
+            fields["transform"] = turn.transform or case.transform or self._defaults.transform
+            turns.append(turn.model_copy(update=fields))
+        return tuple(turns)
+
+    def _expand_assertions(
+        self,
+        place: Place,
+        assertions: Sequence[Assertion],
+        variables: VariableReplacer,
+        key: str = "assertions",
     ) -> list[Assertion]:
-        self._size.add(len(given) * SIZE_OF_PART)
-        if variables.values:
-            given = [self._assertion((*where, key, n), each, variables) for n, each in enumerate(given)]
-        return [self._with_judge(each) for each in given] if self._defaults.judge else list(given)
+        """Return the assertions at a key of a part, with variables and the judge applied."""
+        self._size.add(len(assertions) * PART_SIZE)
+        expanded = []
+        for number, assertion in enumerate(assertions):
+            if variables.values:
+                assertion = self._replace_variables((*place, key, number), assertion, variables)
+            expanded.append(self._set_judge(assertion))
+        return expanded
 
-    def _with_judge(self, assertion: Assertion) -> Assertion:
-        if not isinstance(assertion, LLMJudgeAssertion) or assertion.model is not None:
+    def _set_judge(self, assertion: Assertion) -> Assertion:
+        judge = self._defaults.judge
+        if not judge or not isinstance(assertion, LLMJudgeAssertion):
             return assertion
-        return assertion.model_copy(update={"model": self._defaults.judge})
+        if assertion.model is not None:
+            return assertion
+        return assertion.model_copy(update={"model": judge})
 
-    def _assertion(self, where: Place, assertion: Assertion, variables: Variables) -> Assertion:
-        """An assertion at a place with its variables replaced; validated again, as a pattern may have become none."""
+    def _replace_variables(
+        self,
+        place: Place,
+        assertion: Assertion,
+        variables: VariableReplacer,
+    ) -> Assertion:
+        """Return an assertion with its variables replaced."""
         try:
-            return _ASSERTION.validate_python(variables.in_assertion(assertion))
+            # Validated again: a value may make a pattern invalid.
+            return _ASSERTION.validate_python(variables.replace_assertion(assertion))
         except pydantic.ValidationError as error:
             for problem in problems_of(error, _ASSERTION.json_schema()):
-                self.problems.append(((*where, *problem.location), yaml_files.placed(problem)))
+                location = (*place, *problem.location)
+                self.problems.append((location, yaml_files.placed(problem)))
             return assertion
 
 
-def _own_or_default(case: TestCase, defaults: Defaults, key: str) -> Any:
-    """What a case says itself, else what the defaults say; None where neither says anything."""
+def _get_limit(case: TestCase, defaults: Defaults, key: str) -> Any:
+    """Return a field of the case, else of the defaults; None if neither gives it."""
     own = getattr(case, key)
-    return getattr(defaults, key) if own is None and key in defaults.model_fields_set else own
+    # Only what the suite says: the defaults' own defaults are applied when a case runs.
+    if own is None and key in defaults.model_fields_set:
+        return getattr(defaults, key)
+    return own
 
 
-def _row_names(case: TestCase) -> list[str]:
-    """The names of what the rows make, each another, unless the name itself says where the variables stand."""
+def _make_row_names(case: TestCase) -> list[str]:
+    """Return a unique name for each row; the template itself if the name has variables."""
     if has_reference(case.name):
         return [case.name] * len(case.rows)
+    # A dict as an ordered set.
     names: dict[str, None] = {}
-    times: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for row in case.rows:
-        values = shorten_name("-".join(map(text_of, row.values())), SHOWN_VALUES)
-        name = f"{case.name}[{values}]"
+        values = map(format_value, row.values())
+        label = shorten_name("-".join(values), MAX_ROW_LABEL)
+        name = f"{case.name}[{label}]"
         while name in names:
-            times[values] += 1
-            name = f"{case.name}[{values} {times[values] + 1}]"
+            counts[label] += 1
+            number = counts[label] + 1
+            name = f"{case.name}[{label} {number}]"
         names[name] = None
     return list(names)
 
 
-def _bad_names(made: Iterable[tuple[int, TestCase]]) -> Iterator[Problem]:
-    """Names that are empty, or stand twice."""
+def _check_names(expanded: Iterable[tuple[int, TestCase]]) -> Iterator[SuiteProblem]:
+    """Yield a problem for each name that is empty or used twice."""
     owners: dict[str, tuple[int, TestCase]] = {}
-    for position, case in made:
+    for position, case in expanded:
         first, owner = owners.setdefault(case.name, (position, case))
-        where, name = ("cases", position), shorten(case.name, 80)
+        place = ("cases", position)
+        name = shorten(case.name, 80)
         if not case.name:
-            yield where, f"{case_label('', position)}: the name is empty where its variables are replaced"
-        elif owner is not case and first == position:
-            yield where, f"two rows give the name {name}: put a variable into it that differs"
-        elif owner is not case:
+            label = format_case_label("", position)
+            yield place, f"{label}: the name is empty after its variables are replaced"
+        elif owner is case:
+            continue
+        elif first == position:
+            yield place, f"two rows have the name {name}: add a variable that differs"
+        else:
             line = f", and the case at line {owner.line} has it" if owner.line else ""
-            yield where, f"the name {name} stands twice{line}"
+            yield place, f"duplicate name {name}{line}"
 
 
-def _bad_shape(where: Place, case: TestCase) -> Iterator[Problem]:
-    """Keys of a case that are missing, or exclude each other, and bad variables."""
-    yield from _bad_choice(where, case, ("prompt", "prompt_file", "turns"), needed=True)
+def _check_shape(place: Place, case: TestCase) -> Iterator[SuiteProblem]:
+    """Yield the problems with a case: missing and contradicting keys, invalid variables."""
+    yield from _check_choice(place, case, ("prompt", "prompt_file", "turns"), is_required=True)
     outputs = ("expected_output", "expected_output_file")
     if case.turns:
-        for key in _given(case, outputs):
-            yield (*where, key), f"{key!r} belongs to each of the turns where there are 'turns'"
+        for key in _find_present(case, outputs):
+            yield (*place, key), f"{key!r} belongs to each of the turns, as there are 'turns'"
     else:
-        yield from _bad_choice(where, case, outputs)
-    yield from _bad_choice(where, case, ("rows", "rows_file"))
+        yield from _check_choice(place, case, outputs)
+    yield from _check_choice(place, case, ("rows", "rows_file"))
     for number, turn in enumerate(case.turns):
-        there = (*where, "turns", number)
-        yield from _bad_choice(there, turn, ("prompt", "prompt_file"), needed=True)
-        yield from _bad_choice(there, turn, outputs)
-    yield from _bad_variables((*where, "variables"), case.variables)
+        turn_place = (*place, "turns", number)
+        yield from _check_choice(turn_place, turn, ("prompt", "prompt_file"), is_required=True)
+        yield from _check_choice(turn_place, turn, outputs)
+    yield from _check_variables((*place, "variables"), case.variables)
     for number, row in enumerate(case.rows):
-        yield from _bad_variables((*where, "rows", number), row)
+        yield from _check_variables((*place, "rows", number), row)
 
 
-def _bad_choice(where: Place, turn: Turn, keys: Sequence[str], needed: bool = False) -> Iterator[Problem]:
-    given = _given(turn, keys)
-    if len(given) > 1:
-        yield (*where, given[1]), f"{' and '.join(map(repr, given))} exclude each other: leave all out but one"
-    elif needed and not given:
-        yield where, "'prompt' is missing"
+def _check_choice(
+    place: Place,
+    turn: CaseTurn,
+    keys: Sequence[str],
+    is_required: bool = False,
+) -> Iterator[SuiteProblem]:
+    """Yield a problem if several of the keys are present, or none of required ones."""
+    present = _find_present(turn, keys)
+    if len(present) > 1:
+        names = " and ".join(map(repr, present))
+        yield (*place, present[1]), f"{names} exclude each other: leave all out but one"
+    elif is_required and not present:
+        yield place, "'prompt' is missing"
 
 
-def _given(turn: Turn, keys: Sequence[str]) -> list[str]:
-    return [key for key in keys if getattr(turn, key) not in (None, ())]
+def _find_present(turn: CaseTurn, keys: Sequence[str]) -> list[str]:
+    present = []
+    for key in keys:
+        # Texts may be empty; empty lists are absent.
+        if getattr(turn, key) not in (None, ()):
+            present.append(key)
+    return present
 
 
-def _bad_variables(where: Place, variables: Mapping[str, Any]) -> Iterator[Problem]:
-    wanted = "text, a number, true, false or null"
+def _check_variables(place: Place, variables: Mapping[str, Any]) -> Iterator[SuiteProblem]:
+    """Yield a problem for each variable with an invalid name or value."""
+    expected = "text, a number, true, false or null"
     for name, value in variables.items():
         if not NAME.fullmatch(name):
-            rule = "letters, digits and _ make a name, and no digit begins it"
-            yield (*where, name), f"no variable can be called {shorten(name, 60)}: {rule}"
-        if not isinstance(value, (str, bool, int, float, type(None))):
-            yield (*where, name), f"the variable {name!r} should be {wanted}, not {described(value)}"
+            rule = "use letters, digits and _, with no digit at the start"
+            label = shorten(name, 60)
+            yield (*place, name), f"invalid name of a variable, {label}: {rule}"
+        if value is not None and not isinstance(value, (str, bool, int, float)):
+            actual = described(value)
+            problem = f"the variable {name!r} should be {expected}, not {actual}"
+            yield (*place, name), problem
 
 
-def _unknown_variable(name: str, known: Sequence[str]) -> str:
+def _describe_unknown(name: str, known: Sequence[str]) -> str:
     if name in known:
         return f"${{{name}}} has no value in every row: give it one in each, or in 'variables'"
-    return f"${{{name}}} is no variable{suggestion(name, known)}"
+    return f"unknown variable ${{{name}}}{suggestion(name, known)}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from llm_mock.suites.matrix import case_name
+from llm_mock.suites.matrix import format_case_name
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult
 from llm_mock.suites.scores import score_text
 from llm_mock.support.text import count, indented, shorten_name
@@ -34,7 +34,7 @@ def _lines(result: CaseResult, path: Path | None, signs: Mapping[bool | None, st
         reasons.insert(0, score_text(attempt.score, attempt.min_score))
     problem = attempt.error if attempt.error is not None else ": ".join(reasons)
     place = "" if path is None else f"{path}:{result.case.line}: " if result.case.line else f"{path}: "
-    yield f"{place}{case_name(shorten_name(result.case.name), shorten_name(variant))}: {shorten_name(problem)}"
+    yield f"{place}{format_case_name(shorten_name(result.case.name), shorten_name(variant))}: {shorten_name(problem)}"
     if len(result.attempts) > 1:
         number = sum(each.status == "failed" for each in result.attempts)
         yield f"  pass rate {result.rate}"

@@ -1,7 +1,7 @@
-"""The forms that assertions have in files of InitRunner's later versions, as ours.
+"""Translation of the assertions of InitRunner's later versions.
 
-They are read so in a suite of `apiVersion: initrunner/v1`, and told apart by their keys; what has the keys of our form
-is ours there, too.
+They are accepted in a suite of `apiVersion: initrunner/v1` and recognized by their keys. Assertions
+with the keys of our form are left unchanged there.
 """
 
 from __future__ import annotations
@@ -12,64 +12,88 @@ from typing import Any
 from llm_mock.support.numbers import is_number
 
 API_VERSION = "initrunner/v1"
+# For InitRunner `subset` means that the expected tools are some of those that were called,
+# `superset` the opposite.
 _MODES = {"exact": "exactly", "subset": "at_least", "superset": "no_others"}
-"""Their `subset` says that the expected tools are some of those that were called, `superset` the opposite."""
 
 
-def translated(suite: Mapping[str, Any]) -> dict[str, Any]:
-    """The content of a suite with assertions in our form; what is wrong with it stays, for validation."""
+def translate_suite(suite: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of a suite with assertions in our form.
+
+    Invalid parts are left unchanged: validation reports them.
+    """
     cases = suite.get("cases")
-    return {**suite, "cases": [_case(case) for case in cases]} if isinstance(cases, list) else dict(suite)
+    if not isinstance(cases, list):
+        return dict(suite)
+    return {**suite, "cases": [_translate_case(case) for case in cases]}
 
 
-def _case(case: Any) -> Any:
-    if not isinstance(case, Mapping) or not isinstance(case.get("assertions"), list):
+def _translate_case(case: Any) -> Any:
+    if not isinstance(case, Mapping):
         return case
-    return {**case, "assertions": [_assertion(assertion) for assertion in case["assertions"]]}
+    assertions = case.get("assertions")
+    if not isinstance(assertions, list):
+        return case
+    return {**case, "assertions": [_translate_assertion(each) for each in assertions]}
 
 
-def _assertion(given: Any) -> Any:
-    kind = given.get("type") if isinstance(given, Mapping) else None
-    key, change = _FORMS.get(kind, ("", None)) if isinstance(kind, str) else ("", None)
-    return change(dict(given)) if change is not None and key in given else given
+def _translate_assertion(assertion: Any) -> Any:
+    if not isinstance(assertion, Mapping):
+        return assertion
+    kind = assertion.get("type")
+    # A type that is no text, such as a list, may not be hashable.
+    if not isinstance(kind, str) or kind not in _TRANSLATIONS:
+        return assertion
+    key, translate = _TRANSLATIONS[kind]
+    if key not in assertion:
+        return assertion
+    return translate(dict(assertion))
 
 
-def _max_tokens(given: dict[str, Any]) -> dict[str, Any]:
-    limit = given.pop("limit")
-    return {**given, "value": limit}
+def _translate_max_tokens(fields: dict[str, Any]) -> dict[str, Any]:
+    limit = fields.pop("limit")
+    return {**fields, "value": limit}
 
 
-def _max_latency(given: dict[str, Any]) -> dict[str, Any]:
-    limit = given.pop("limit_ms")
-    return {**given, "value": limit / 1000 if is_number(limit) else limit}
+def _translate_max_latency(fields: dict[str, Any]) -> dict[str, Any]:
+    limit = fields.pop("limit_ms")
+    if is_number(limit):
+        limit = limit / 1000
+    return {**fields, "value": limit}
 
 
-def _tool_calls(given: dict[str, Any]) -> dict[str, Any]:
-    mode = given.pop("mode", "subset")
-    names = {"names": given.pop("expected"), "mode": _MODES.get(mode, mode) if isinstance(mode, str) else mode}
-    return {**given, "type": "tool_names", **names}
+def _translate_tool_calls(fields: dict[str, Any]) -> dict[str, Any]:
+    mode = fields.pop("mode", "subset")
+    if isinstance(mode, str):
+        mode = _MODES.get(mode, mode)
+    names = fields.pop("expected")
+    return {**fields, "type": "tool_names", "names": names, "mode": mode}
 
 
-def _tool_order(given: dict[str, Any]) -> dict[str, Any]:
-    mode, names = "strict" if given.pop("strict", False) else "in_order", given.pop("sequence")
-    return {**given, "type": "tool_names", "names": names, "mode": mode}
+def _translate_tool_order(fields: dict[str, Any]) -> dict[str, Any]:
+    is_strict = fields.pop("strict", False)
+    mode = "strict" if is_strict else "in_order"
+    names = fields.pop("sequence")
+    return {**fields, "type": "tool_names", "names": names, "mode": mode}
 
 
-def _llm_judge(given: dict[str, Any]) -> dict[str, Any]:
-    criteria, model = given["criteria"], given.get("model")
+def _translate_llm_judge(fields: dict[str, Any]) -> dict[str, Any]:
+    criteria = fields["criteria"]
     if isinstance(criteria, list) and all(isinstance(each, str) for each in criteria):
-        given["criteria"] = "\n".join(criteria)
+        fields["criteria"] = "\n".join(criteria)
+    model = fields.get("model")
     if isinstance(model, str):
+        # InitRunner writes provider:model, llm provider/model; models of OpenAI have no prefix.
         provider, _, name = model.rpartition(":")
-        given["model"] = name if provider in ("", "openai") else f"{provider}/{name}"
-    return given
+        fields["model"] = name if provider in ("", "openai") else f"{provider}/{name}"
+    return fields
 
 
-_FORMS: dict[str, tuple[str, Callable[[dict[str, Any]], dict[str, Any]]]] = {
-    "max_tokens": ("limit", _max_tokens),
-    "max_latency": ("limit_ms", _max_latency),
-    "tool_calls": ("expected", _tool_calls),
-    "tool_order": ("sequence", _tool_order),
-    "llm_judge": ("criteria", _llm_judge),
+_TRANSLATIONS: dict[str, tuple[str, Callable[[dict[str, Any]], dict[str, Any]]]] = {
+    "max_tokens": ("limit", _translate_max_tokens),
+    "max_latency": ("limit_ms", _translate_max_latency),
+    "tool_calls": ("expected", _translate_tool_calls),
+    "tool_order": ("sequence", _translate_tool_order),
+    "llm_judge": ("criteria", _translate_llm_judge),
 }
-"""Of each type the key that only their form has, and what makes ours of it."""
+"""The translations by type: the key that only InitRunner's form has, and the function."""

@@ -1,4 +1,4 @@
-"""Reads suite files. What is wrong with one is said with its line."""
+"""Loading of suite files; errors name the line of each problem."""
 
 from __future__ import annotations
 
@@ -7,91 +7,131 @@ from pathlib import Path
 
 from llm_mock.errors import InvalidFile
 from llm_mock.suites.case_files import CaseFiles
-from llm_mock.suites.expansion import Problem, case_label, expand
-from llm_mock.suites.matrix import problems_with_matrix
-from llm_mock.suites.matrix_files import with_files
+from llm_mock.suites.expansion import expand_cases, format_case_label
+from llm_mock.suites.matrix import SuiteProblem, find_matrix_problems
+from llm_mock.suites.matrix_files import load_matrix_files
 from llm_mock.suites.schema import TestSuiteDefinition
 from llm_mock.suites.target_checks import problems_with_target
 from llm_mock.support import yaml_files
 from llm_mock.support.text import shorten
 from llm_mock.support.validation import Location, described
+from llm_mock.support.yaml_files import Document
 
-_SHAPE = "a suite holds apiVersion, kind: TestSuite, metadata and cases"
+_EXPECTED = "a suite holds apiVersion, kind: TestSuite, metadata and cases"
 
 
 def load_suite(
-    path: str | Path, *, files_in: str | Path | None = None, judge: str | None = None
+    path: str | Path,
+    *,
+    files_in: str | Path | None = None,
+    judge: str | None = None,
 ) -> TestSuiteDefinition:
-    """Read a suite, and make every case runnable as it stands.
+    """Read a suite, and expand its cases so that each can run by itself.
 
     Args:
-        path: the YAML file. The files that its cases name lie in its folder.
-        files_in: another folder in which these files may lie.
-        judge: the model that judges where neither the suite nor an assertion names one.
+        path: the YAML file. The files that its cases name must be in its folder.
+        files_in: another folder in which these files may be.
+        judge: the judge model, if neither the suite nor an assertion names one.
 
     Returns:
-        The suite: each case has `prompt` or `turns`, and all that the defaults give it; a case with rows became one for
-        each. `defaults`, `variables`, `rows` and the keys that end in `_file` are empty.
+        The suite. Each case has `prompt` or `turns`, and the defaults applied; a case with rows is
+        expanded to one for each. `defaults`, `variables`, `rows` and the keys that end in `_file`
+        are empty.
 
     Raises:
-        InvalidFile: it cannot be read, or is no suite; the message has a line for each problem, `path:line: problem`.
+        InvalidFile: the file is unreadable or invalid; the message has a line
+            `path:line: problem` for each problem.
     """
+    # pytest shows the message without our frames.
     __tracebackhide__ = True
     document = yaml_files.load(Path(path))
     data = document.data
     if data is None:
-        raise document.error(f"the file is empty; {_SHAPE}")
+        raise document.error(f"the file is empty; {_EXPECTED}")
     if not isinstance(data, dict):
-        raise document.error(f"this is {described(data)}; {_SHAPE}")
+        raise document.error(f"this is {described(data)}; {_EXPECTED}")
     if data.get("kind") == "Agent":
-        raise document.error("this is a role (kind: Agent), not a suite (kind: TestSuite)", ["kind"])
-    suite = document.as_model(TestSuiteDefinition, functools.partial(_case_of, data.get("cases")))
-    suite._path = document.path
-    for position, case in enumerate(suite.cases):
-        case._line = document.line_of(("cases", position))
-    for axis, entries in suite.matrix.axes.items() if suite.matrix else ():
-        for position, entry in enumerate(entries):
-            entry._line = document.line_of(("matrix", axis, position))
-    suite, problems = _runnable(suite, document.path.parent, None if files_in is None else Path(files_in), judge)
+        problem = "this is a role (kind: Agent), not a suite (kind: TestSuite)"
+        raise document.error(problem, ["kind"])
+    find_case = functools.partial(_find_case, data.get("cases"))
+    suite = document.as_model(TestSuiteDefinition, find_case)
+    # Before the expansion, whose problems name these lines.
+    _set_places(suite, document)
+    folder = document.path.parent
+    allowed = folder if files_in is None else Path(files_in)
+    suite, problems = _expand(suite, folder, allowed, judge)
     if problems:
         raise document.errors(problems)
     return suite
 
 
-def expanded(suite: TestSuiteDefinition) -> TestSuiteDefinition:
-    """A suite that was made in Python as `load_suite` returns one; one that is so already stays as it is.
+def _set_places(suite: TestSuiteDefinition, document: Document) -> None:
+    """Store the file and the lines, which later messages name."""
+    suite._path = document.path
+    for position, case in enumerate(suite.cases):
+        case._line = document.line_of(("cases", position))
+    if suite.matrix is None:
+        return
+    for axis, entries in suite.matrix.axes.items():
+        for position, entry in enumerate(entries):
+            entry._line = document.line_of(("matrix", axis, position))
 
-    The files that its cases name lie in the folder of its own file, or in the working directory.
+
+def expand_suite(suite: TestSuiteDefinition) -> TestSuiteDefinition:
+    """Expand a suite made in Python as `load_suite` does; an expanded suite does not change.
+
+    The files that its cases name must be in the folder of the suite, or the working directory.
+
+    Raises:
+        InvalidFile: the suite is invalid.
     """
     __tracebackhide__ = True
-    suite, problems = _runnable(suite, suite.path.parent if suite.path else Path())
+    folder = suite.path.parent if suite.path else Path()
+    suite, problems = _expand(suite, folder, folder)
     if problems:
-        raise InvalidFile("\n".join(f"{owner_of(suite)}: {text}" for _, text in problems))
+        label = get_suite_label(suite)
+        lines = [f"{label}: {text}" for _, text in problems]
+        raise InvalidFile("\n".join(lines))
     return suite
 
 
-def owner_of(suite: TestSuiteDefinition) -> str:
-    """How messages begin that are about a suite."""
-    return str(suite.path or f"suite {shorten(suite.metadata.name)}")
+def get_suite_label(suite: TestSuiteDefinition) -> str:
+    """Return the file of a suite, or its name, for the start of messages."""
+    if suite.path:
+        return str(suite.path)
+    name = shorten(suite.metadata.name)
+    return f"suite {name}"
 
 
-def _runnable(
-    suite: TestSuiteDefinition, folder: Path, files_in: Path | None = None, judge: str | None = None
-) -> tuple[TestSuiteDefinition, list[Problem]]:
-    """The suite with all that its files, defaults, rows and variables give, and what is wrong with it."""
+def _expand(
+    suite: TestSuiteDefinition,
+    folder: Path,
+    allowed: Path,
+    judge: str | None = None,
+) -> tuple[TestSuiteDefinition, list[SuiteProblem]]:
+    """Return the suite with files, defaults, rows and variables applied, and its problems."""
+    # All problems are collected, so that one run shows all that is to be fixed.
     problems = list(problems_with_target(suite))
     if suite.matrix is not None:
-        problems += problems_with_matrix(suite.matrix, suite.target)
-        matrix, unreadable = with_files(suite.matrix, CaseFiles(folder, files_in or folder))
-        problems += unreadable
+        problems += find_matrix_problems(suite.matrix, suite.target)
+        files = CaseFiles(folder, allowed)
+        matrix, file_problems = load_matrix_files(suite.matrix, files)
+        problems += file_problems
         suite = suite.model_copy(update={"matrix": matrix})
-    suite, wrong = expand(suite, folder, files_in, judge)
-    return suite, [*problems, *wrong]
+    suite, case_problems = expand_cases(suite, folder, allowed, judge)
+    return suite, [*problems, *case_problems]
 
 
-def _case_of(cases: object, location: Location) -> tuple[str, int]:
-    """The case that a location belongs to, and how many steps lead to it."""
-    if len(location) < 2 or location[0] != "cases" or not isinstance(cases, list) or not isinstance(location[1], int):
+def _find_case(cases: object, location: Location) -> tuple[str, int]:
+    """Return the label of the case at a location, and the number of steps to it."""
+    if len(location) < 2 or location[0] != "cases":
         return "", 0
-    case = cases[location[1]]
-    return case_label(case.get("name") if isinstance(case, dict) else None, location[1]), 2
+    position = location[1]
+    if not isinstance(cases, list) or not isinstance(position, int):
+        return "", 0
+    case = cases[position]
+    name = None
+    # The case may be invalid, such as a text.
+    if isinstance(case, dict):
+        name = case.get("name")
+    return format_case_label(name, position), 2

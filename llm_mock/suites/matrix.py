@@ -1,4 +1,4 @@
-"""The matrix of a suite: the models, system prompts, roles or targets that its cases are run with, side by side."""
+"""Schema of the matrix of a suite: models, system prompts, roles or targets to compare."""
 
 from __future__ import annotations
 
@@ -14,139 +14,177 @@ from llm_mock.suites.target import Target
 from llm_mock.support.text import shorten
 from llm_mock.support.validation import Text
 
-MOST_VARIANTS = 1_000
-Problem = tuple[tuple[str | int, ...], str]
+MAX_VARIANTS = 1_000
+SuiteProblem = tuple[tuple[str | int, ...], str]
+"""The place of a problem in a suite, and its message."""
 
 
 class _Entry(StrictModel):
-    """One of the things that stand side by side."""
+    """An entry in a list of the matrix."""
 
-    alone: ClassVar[str] = "name"
-    """The key of what a text alone stands for."""
+    main_key: ClassVar[str] = "name"
+    """The key whose value a plain text gives."""
 
     name: Text | None = None
-    """What its variants are called; by default the text that says what it is."""
+    """The name of its variants; by default the value of the main key."""
+    # Private attributes stay out of the file format; the loader sets them.
     _line: int | None = PrivateAttr(default=None)
 
     @property
-    def called(self) -> str:
-        """What its variants are called."""
-        return self.name or str(getattr(self, self.alone))
+    def label(self) -> str:
+        """Return the name of its variants."""
+        if self.name:
+            return self.name
+        return str(getattr(self, self.main_key))
 
     @property
     def line(self) -> int | None:
-        """Where in the suite it stands, from 1; None for one that was made in Python."""
+        """Return its line in the suite, from 1; None for an entry made in Python."""
         return self._line
 
 
 class _EntryOrText(_Entry):
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _text_alone(cls, data: Any) -> Any:
-        return {cls.alone: data} if isinstance(data, str) else data
+    def _expand_text(cls, data: Any) -> Any:
+        if isinstance(data, str):
+            return {cls.main_key: data}
+        return data
 
 
 class MatrixModel(_EntryOrText):
-    """A model in place of the role's; its id alone stands for one without options."""
+    """A model that replaces that of the role; a plain id is a model without options."""
 
-    alone = "model"
+    main_key = "model"
 
     model: Text
-    """Any model id or alias that `llm` knows."""
+    """A model id or alias of `llm`."""
     options: Mapping[str, Any] = {}
-    """Options of the model, before those of the role."""
+    """The options of the model; they override those of the role."""
 
 
 class MatrixRole(_EntryOrText):
-    """A role; the path of its file alone stands for one without a name."""
+    """A role; a plain path is a role without a name."""
 
-    alone = "role"
+    main_key = "role"
 
     role: Text
-    """The file, from the folder of the suite."""
+    """The path of its file, relative to the folder of the suite."""
+    # A `Role`, once the file is loaded. The type would be an import upward.
     _role: Any = PrivateAttr(default=None)
-    """What the file says, once it is read: a `Role`."""
 
 
 class MatrixPrompt(_Entry):
-    """A system prompt in place of the role's."""
+    """A system prompt that replaces that of the role."""
 
     name: Text
     text: str | None = None
     file: Text | None = None
-    """Instead of `text`: a text file with it, beside the suite."""
+    """A text file beside the suite, in place of `text`."""
 
     @pydantic.model_validator(mode="after")
-    def _is_one(self) -> MatrixPrompt:
+    def _require_one(self) -> MatrixPrompt:
         if (self.text is None) == (self.file is None):
             raise ValueError("needs a 'text' or a 'file', and not both")
         return self
 
 
 class MatrixTarget(Target, _Entry):
-    """A target."""
+    """An application under test."""
 
     name: Text
 
 
 class Matrix(StrictModel):
-    """What the cases of a suite are run with: every combination of what stands in its lists."""
+    """The variants that the cases of a suite run with: every combination of its lists."""
 
     roles: Annotated[tuple[MatrixRole, ...], Field(json_schema_extra=accept_text_items)] = ()
-    """Instead of one that the run names."""
+    """Roles, in place of the one that the run names."""
     targets: tuple[MatrixTarget, ...] = ()
-    """Instead of `target` of the suite."""
+    """Targets, in place of `target` of the suite."""
     models: Annotated[tuple[MatrixModel, ...], Field(json_schema_extra=accept_text_items)] = ()
     system_prompts: tuple[MatrixPrompt, ...] = ()
 
     @pydantic.field_validator("*", mode="before")
     @classmethod
-    def _not_empty(cls, entries: Any) -> Any:
+    def _reject_empty(cls, entries: Any) -> Any:
+        # Only lists that are given are validated; the defaults may be empty.
         if isinstance(entries, (list, tuple)) and not entries:
             raise ValueError("should not be empty")
         return entries
 
     @pydantic.model_validator(mode="after")
-    def _has_axes(self) -> Matrix:
-        if not self.axes:
-            raise ValueError(f"is empty: list what stands side by side, as {', '.join(AXES)}")
-        if self.targets and len(self.axes) > 1:
-            other = next(name for name in self.axes if name != "targets")
-            raise ValueError(f"'targets' and {other!r} exclude each other: a target asks models of its own")
+    def _validate_axes(self) -> Matrix:
+        axes = list(self.axes)
+        if not axes:
+            raise ValueError(f"is empty: list the entries to compare, as {', '.join(AXES)}")
+        if self.targets and len(axes) > 1:
+            axes.remove("targets")
+            other = axes[0]
+            reason = "a target asks models of its own"
+            raise ValueError(f"'targets' and {other!r} exclude each other: {reason}")
         return self
 
     @property
     def axes(self) -> dict[str, Sequence[_Entry]]:
-        """The lists that are there, by their names."""
-        return {name: entries for name in AXES if (entries := getattr(self, name))}
+        """Return the lists that are not empty, by their names."""
+        axes = {}
+        for name in AXES:
+            entries = getattr(self, name)
+            if entries:
+                axes[name] = entries
+        return axes
 
 
-AXES = {"roles": "role", "targets": "target", "models": "model", "system_prompts": "system_prompt"}
-"""The lists of a matrix, and what one entry of each is called."""
+# The order of the names in the name of a variant.
+AXES = {
+    "roles": "role",
+    "targets": "target",
+    "models": "model",
+    "system_prompts": "system_prompt",
+}
+"""The lists of a matrix, each with the word for one entry."""
 
 
-def problems_with_matrix(matrix: Matrix, target: Target | None) -> Iterator[Problem]:
-    """What is wrong with the matrix of a suite, beyond what its format says: where it stands, and what."""
+def find_matrix_problems(matrix: Matrix, target: Target | None) -> Iterator[SuiteProblem]:
+    """Yield the problems with a matrix that its schema does not find."""
     if target is not None:
-        instead = "write it as one of the 'targets'" if matrix.targets else "leave one of them out"
-        yield ("matrix",), f"'target' and 'matrix' exclude each other: {instead}"
+        fix = "write it as one of the 'targets'" if matrix.targets else "leave one of them out"
+        yield ("matrix",), f"'target' and 'matrix' exclude each other: {fix}"
     for axis, entries in matrix.axes.items():
-        first: dict[str, _Entry] = {}
-        for position, entry in enumerate(entries):
-            if (other := first.setdefault(entry.called, entry)) is not entry:
-                where = f" (line {other.line})" if other.line else ""
-                text = f"the {AXES[axis].replace('_', ' ')} {shorten(entry.called, 60)} stands twice{where}"
-                yield ("matrix", axis, position), f"{text}: leave it out, or give one of them another 'name'"
-    number = math.prod(map(len, matrix.axes.values()))
-    if number > MOST_VARIANTS:
-        yield ("matrix",), f"gives {number:,} variants: at most {MOST_VARIANTS:,} can stand side by side"
+        yield from _find_duplicates(axis, entries)
+    # All combinations of the entries.
+    sizes = map(len, matrix.axes.values())
+    number = math.prod(sizes)
+    if number > MAX_VARIANTS:
+        yield ("matrix",), f"gives {number:,} variants: at most {MAX_VARIANTS:,} are supported"
 
 
-def variant_name(parts: Mapping[str, str] | None) -> str:
-    """What reports call a variant, by the names of its entries; empty where a suite is run in one way only."""
+def _find_duplicates(axis: str, entries: Sequence[_Entry]) -> Iterator[SuiteProblem]:
+    """Yield a problem for each entry whose name is already taken."""
+    word = AXES[axis].replace("_", " ")
+    first: dict[str, _Entry] = {}
+    for position, entry in enumerate(entries):
+        other = first.setdefault(entry.label, entry)
+        if other is entry:
+            continue
+        place = f" (line {other.line})" if other.line else ""
+        name = shorten(entry.label, 60)
+        yield (
+            ("matrix", axis, position),
+            f"duplicate {word} {name}{place}: leave it out, or give one of them another 'name'",
+        )
+
+
+def format_variant_name(parts: Mapping[str, str] | None) -> str:
+    """Return the name of a variant in reports; empty without a matrix.
+
+    Args:
+        parts: the names of its entries by axis.
+    """
     return ", ".join((parts or {}).values())
 
 
-def case_name(name: str, variant: str) -> str:
-    """What reports and the ids of tests call a case of a variant."""
+def format_case_name(name: str, variant: str) -> str:
+    """Return the name of a case of a variant, as in reports and in ids of tests."""
     return f"{name}[{variant}]" if variant else name

@@ -22,7 +22,7 @@ from llm_mock.core.context import ContextMocks, current_mock
 from llm_mock.core.settings import Settings
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.suites.assertion_types.base import CassetteState
-from llm_mock.suites.matrix import case_name
+from llm_mock.suites.matrix import format_case_name
 from llm_mock.suites.results import Attempt
 from llm_mock.suites.schema import Target, TestCase, TestSuiteDefinition
 from llm_mock.suites.scripted_mock import mocking_process, tell_parent
@@ -141,7 +141,9 @@ def cassettes_of(suite: TestSuiteDefinition, mode: RecordMode, dry_run: bool, va
     config = suite.cassette.added_to(CassetteConfig())
     OUTPUT.hide_pattern(*config.redact)
     return Cassettes(
-        path_of=lambda case: get_cassette_path(path, escaped(case_name(case.name, variant))), mode=mode, config=config
+        path_of=lambda case: get_cassette_path(path, escaped(format_case_name(case.name, variant))),
+        mode=mode,
+        config=config,
     )
 
 

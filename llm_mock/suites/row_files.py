@@ -1,4 +1,4 @@
-"""Files of rows, which a case is made into several by: CSV, JSON Lines, YAML."""
+"""Parsers for files of rows: CSV, JSON Lines, YAML."""
 
 from __future__ import annotations
 
@@ -14,47 +14,68 @@ from llm_mock.support.text import shorten
 from llm_mock.support.validation import described
 
 Row = tuple[int, dict[str, Any]]
-"""The line at which a row begins, from 1, and its values by the names of the variables."""
+"""The first line of a row, from 1, and its values by the names of variables."""
 
 
 def parse_rows(path: Path, text: str) -> list[Row]:
-    """The rows of a file, from its text.
+    """Parse the rows of a file.
+
+    Args:
+        path: the file; its suffix selects the format.
+        text: the content.
 
     Raises:
-        InvalidFile: it is no file of rows, or has none; the message names its line.
+        InvalidFile: the content is invalid, or has no rows; the message names the line.
     """
-    readers = {".csv": _csv, ".jsonl": _json_lines, ".yaml": _yaml, ".yml": _yaml}
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
-        raise InvalidFile(f"{path}: a file of rows ends in {', '.join(readers)}")
-    rows = list(reader(path, text))
+    parsers = {
+        ".csv": _parse_csv,
+        ".jsonl": _parse_json_lines,
+        ".yaml": _parse_yaml,
+        ".yml": _parse_yaml,
+    }
+    parser = parsers.get(path.suffix.lower())
+    if parser is None:
+        raise InvalidFile(f"{path}: a file of rows must end in {', '.join(parsers)}")
+    rows = list(parser(path, text))
     if not rows:
-        raise InvalidFile(f"{path}: there are no rows in it")
+        raise InvalidFile(f"{path}: the file contains no rows")
     return rows
 
 
-def _csv(path: Path, text: str) -> Iterator[Row]:
-    """The first line names the variables; all values are texts."""
+def _parse_csv(path: Path, text: str) -> Iterator[Row]:
+    """Yield the rows of a table; the first line names the variables, all values are texts."""
+    # Lines keep their ends, as a quoted value may have several lines.
     reader = csv.reader(text.splitlines(keepends=True), strict=True)
     names: list[str] = []
     line = 1
     try:
         for values in reader:
             if not names:
-                names = [value.strip() for value in values]
-                if twice := next((name for name in names if names.count(name) > 1), None):
-                    raise InvalidFile(f"{path}:{line}: the column {shorten(twice, 60)} stands twice")
+                names = _parse_header(path, line, values)
             elif values:
                 if len(values) != len(names):
-                    raise InvalidFile(f"{path}:{line}: has {len(values)} values, and there are {len(names)} columns")
+                    counts = f"expected {len(names)} values, one for each column, got {len(values)}"
+                    raise InvalidFile(f"{path}:{line}: {counts}")
                 yield line, dict(zip(names, values, strict=True))
+            # The reader counts the lines it has read: the next row begins after them.
             line = reader.line_num + 1
     except csv.Error as error:
         raise InvalidFile(f"{path}:{line}: is not valid CSV: {error}") from None
 
 
-def _json_lines(path: Path, text: str) -> Iterator[Row]:
-    """An object a line; empty lines do not count."""
+def _parse_header(path: Path, line: int, values: list[str]) -> list[str]:
+    names: list[str] = []
+    for value in values:
+        name = value.strip()
+        if name in names:
+            raise InvalidFile(f"{path}:{line}: duplicate column {shorten(name, 60)}")
+        names.append(name)
+    return names
+
+
+def _parse_json_lines(path: Path, text: str) -> Iterator[Row]:
+    """Yield the object of each line; empty lines are ignored."""
+    # Not splitlines(): JSON texts may contain other line ends, such as U+2028.
     for line, part in enumerate(text.split("\n"), start=1):
         if not part.strip():
             continue
@@ -62,20 +83,28 @@ def _json_lines(path: Path, text: str) -> Iterator[Row]:
             row = json.loads(part)
         except (ValueError, RecursionError) as error:
             raise InvalidFile(f"{path}:{line}: is not JSON: {error}") from None
-        yield line, _mapping(path, line, row)
+        yield line, _validate_row(path, line, row)
 
 
-def _yaml(path: Path, text: str) -> Iterator[Row]:
-    """A list of mappings."""
+def _parse_yaml(path: Path, text: str) -> Iterator[Row]:
+    """Yield the mappings of a list."""
     document = yaml_files.parse(path, text)
     if not isinstance(document.data, list):
-        raise document.error(f"should be a list of mappings, not {described(document.data)}")
+        kind = described(document.data)
+        raise document.error(f"should be a list of mappings, not {kind}")
     for position, row in enumerate(document.data):
-        line = document.line_of((position,))
-        yield line, _mapping(path, line, row)
+        line = document.line_of([position])
+        values = _validate_row(path, line, row)
+        yield line, values
 
 
-def _mapping(path: Path, line: int, row: Any) -> dict[str, Any]:
-    if not isinstance(row, dict) or not all(isinstance(name, str) for name in row):
-        raise InvalidFile(f"{path}:{line}: a row should be a mapping of names to values, not {described(row)}")
-    return row
+def _validate_row(path: Path, line: int, row: Any) -> dict[str, Any]:
+    is_valid = isinstance(row, dict)
+    if is_valid:
+        # JSON has only texts as keys, YAML others, too.
+        is_valid = all(isinstance(name, str) for name in row)
+    if not is_valid:
+        kind = described(row)
+        problem = f"a row should be a mapping of names to values, not {kind}"
+        raise InvalidFile(f"{path}:{line}: {problem}")
+    return dict(row)

@@ -18,7 +18,7 @@ from llm_mock.errors import InvalidBudget, InvalidFile
 from llm_mock.suites import loading
 from llm_mock.suites.case import CaseRunner
 from llm_mock.suites.loading import load_suite as load_suite
-from llm_mock.suites.matrix import variant_name
+from llm_mock.suites.matrix import format_variant_name
 from llm_mock.suites.repeating import RepeatingRunner
 from llm_mock.suites.results import CaseResult as CaseResult
 from llm_mock.suites.results import SuiteResult as SuiteResult
@@ -137,7 +137,7 @@ def run_suite(
     _check_numbers(repeat, threshold, timeout, retry, jobs)
     _check_share("min_score", min_score)
     start = time.perf_counter()
-    suite = loading.expanded(suite)
+    suite = loading.expand_suite(suite)
     folder = suite.path.parent if suite.path else None
     cassettes = None if cassette is None else _cassettes(suite, cassette, dry_run, variant)
     how: dict[str, Any] = {"folder": folder, "dry_run": dry_run, "judge": judge, "cassettes": cassettes}
@@ -194,7 +194,7 @@ def _cassettes(suite: TestSuiteDefinition, mode: RecordMode, dry_run: bool, vari
     from llm_mock.suites.recorded import cassettes_of  # a run without them takes no time for it
 
     __tracebackhide__ = True
-    return cassettes_of(suite, mode, dry_run, variant_name(variant))
+    return cassettes_of(suite, mode, dry_run, format_variant_name(variant))
 
 
 def _recorded(runner: RepeatingRunner) -> AbstractContextManager[None]:
@@ -212,11 +212,11 @@ def who_answers(agent: Agent | Role | None, suite: TestSuiteDefinition) -> Agent
     """
     __tracebackhide__ = True
     if suite.matrix is not None:
-        raise InvalidFile(f"{loading.owner_of(suite)}: it has a matrix: run each of `variants_of(agent, suite)`")
+        raise InvalidFile(f"{loading.get_suite_label(suite)}: it has a matrix: run each of `variants_of(agent, suite)`")
     answering = agent if suite.target is None else suite.target
     if answering is not None and (agent is None or suite.target is None):
         return answering
-    owner = loading.owner_of(suite)
+    owner = loading.get_suite_label(suite)
     if answering is None:
         raise InvalidFile(f"{owner}: nothing answers its prompts: name a role, or write a 'target' into the suite")
     raise InvalidFile(f"{owner}: its 'target' answers its prompts: leave the role out, or the target")

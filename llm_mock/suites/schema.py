@@ -1,4 +1,4 @@
-"""What a suite file holds. Nothing is run or read here; `load_suite` reads a file, and expands it."""
+"""Schema of suite files; `load_suite` reads a file and expands it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from llm_mock.suites.assertion_types.models import SimilarAssertion as SimilarAs
 from llm_mock.suites.assertion_types.runs import MaxCostAssertion as MaxCostAssertion
 from llm_mock.suites.assertion_types.runs import MaxLatencyAssertion as MaxLatencyAssertion
 from llm_mock.suites.assertion_types.runs import MaxTokensAssertion as MaxTokensAssertion
-from llm_mock.suites.assertion_types.runs import ReasoningBudgetAssertion as ReasoningBudgetAssertion
+from llm_mock.suites.assertion_types.runs import (
+    ReasoningBudgetAssertion as ReasoningBudgetAssertion,
+)
 from llm_mock.suites.assertion_types.runs import ToolCallsAssertion as ToolCallsAssertion
 from llm_mock.suites.assertion_types.runs import ToolNamesAssertion as ToolNamesAssertion
 from llm_mock.suites.assertion_types.text_assertion import Transform
@@ -37,6 +39,7 @@ from llm_mock.suites.target import Target as Target
 from llm_mock.support.numbers import MOST_REPETITIONS
 from llm_mock.support.validation import Seconds, Text, Whole, WithExtensions
 
+# A discriminated union: an error names the fields of the given type alone.
 Assertion = Annotated[
     ContainsAssertion
     | IContainsAssertion
@@ -62,131 +65,141 @@ Assertion = Annotated[
 Repeat = Annotated[Whole, Field(ge=1, le=MOST_REPETITIONS)]
 
 
-class Turn(StrictModel):
-    """One thing that the user says in a conversation, and what is expected of the answer."""
+class CaseTurn(StrictModel):
+    """A message of the user in a conversation, and the requirements for the answer."""
 
     prompt: str | None = None
     prompt_file: str | None = None
-    """A text file with the prompt, beside the suite; the line end at its end does not count."""
+    """A text file with the prompt, beside the suite; the last line end is removed."""
     expected_output: str | None = None
-    """What the model answers in a dry run; a live run does not look at it."""
+    """The model's answer in a dry run; ignored in a live run."""
     expected_output_file: str | None = None
     replies: tuple[ScriptedReply, ...] = ()
-    """What the models answer the application in a dry run of a suite with a `target`: each once, unless it says
-    `times`, and all must be asked for. Without any they answer `expected_output`, if there is one."""
+    """The replies of models to the application in a dry run of a suite with a `target`.
+    Each is used once, or `times` times, and must be used. By default the reply is
+    `expected_output`, if there is one."""
     transform: Transform | None = None
-    """What is made of the output before it is checked; in a conversation that of the case holds for each turn."""
+    """A change of the output before it is checked; by default that of the case."""
     assertions: tuple[Assertion, ...] = ()
 
 
 class Defaults(StrictModel):
-    """What holds for all cases that do not say otherwise."""
+    """Defaults for all cases; a case overrides them."""
 
     tags: tuple[Text, ...] = ()
     """Added to the tags of each case."""
     variables: Mapping[str, Any] = {}
-    """Those of a case go before them."""
+    """Variables; those of a case override them."""
     assertions: tuple[Assertion, ...] = ()
-    """Put before those of each case; in a case of several turns they hold for the last."""
+    """Assertions before those of each case; in a conversation they apply to the last turn."""
     transform: Transform | None = None
-    """What is made of the outputs before they are checked."""
+    """A change of each output before it is checked."""
     repeat: Repeat = 1
     threshold: Threshold = 1.0
     min_score: Threshold | None = None
     timeout: Seconds | None = None
     each_turn: tuple[Assertion, ...] = ()
-    """Put before those of each turn of each case."""
+    """Assertions before those of each turn of each case."""
     judge: Text | None = None
-    """The model that judges where an assertion names none."""
+    """The judge model for assertions that name none."""
 
 
-class TestCase(Turn):
-    """One case: a prompt, or several turns of one conversation."""
+class TestCase(CaseTurn):
+    """A test case: a prompt, or several turns of one conversation."""
 
+    # pytest collects classes called Test… otherwise.
     __test__: ClassVar[bool] = False
 
     name: Text
     """Unique in the suite."""
-    turns: tuple[Turn, ...] = ()
-    """Instead of `prompt`: what the user says, one after the other."""
+    turns: tuple[CaseTurn, ...] = ()
+    """The user's messages in order, in place of `prompt`."""
     tags: tuple[Text, ...] = ()
     variables: Mapping[str, Any] = {}
-    """`${name}` in prompts, expected outputs and the texts of assertions is replaced; `$${name}` stands for `${name}`.
-    Where a case has no variables at all, nothing is replaced."""
+    """Values for `${name}` in prompts, expected outputs and texts of assertions; `$${name}` gives
+    a literal `${name}`. A case without variables replaces nothing."""
     rows: Annotated[tuple[Mapping[str, Any], ...], Field(min_length=1)] = ()
-    """Variables of several cases, which this one is made into: `name[first value]`, or what `${…}` in `name` gives."""
+    """Variables of several cases that this one expands to. Their names are `name[first value]`,
+    unless `name` contains `${…}`."""
     rows_file: Text | None = None
-    """Instead of `rows`: a file of them beside the suite (`.csv`, `.jsonl`, `.yaml`), or a glob of such files."""
+    """A file of rows beside the suite (`.csv`, `.jsonl`, `.yaml`), or a glob; replaces `rows`."""
     repeat: Repeat | None = None
-    """How often the case is run; by default once."""
+    """The number of runs; by default 1."""
     threshold: Threshold | None = None
-    """The share of these runs that must pass for the case to pass; by default all."""
+    """The share of runs that must pass for the case to pass; by default all."""
     min_score: Threshold | None = None
-    """The least score for a run to pass: the average of what its assertions score, by their weights. By default each
+    """The lowest passing score of a run, the weighted average of its assertions. By default each
     assertion must hold."""
     timeout: Seconds | None = None
-    """Seconds that a run of the case may take, its assertions included; then it is ended."""
+    """The time limit of a run in seconds, including its assertions."""
     each_turn: tuple[Assertion, ...] = ()
-    """What the answer to each turn must be like."""
+    """Assertions on the answer to each turn."""
+    # Private attributes stay out of the file format; the loader sets them.
     _line: int | None = PrivateAttr(default=None)
     _values: Mapping[str, Any] = PrivateAttr(default={})
 
     @property
     def line(self) -> int | None:
-        """Where in its file it stands, from 1; None for a case that was made in Python."""
+        """Return its line in the file, from 1; None for a case made in Python."""
         return self._line
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """The variables that were replaced in it, by their names; empty until `load_suite` has done so."""
+        """Return the replaced variables by name; empty before `load_suite` has replaced them."""
         return self._values
 
     @property
-    def all_turns(self) -> tuple[Turn, ...]:
-        """What the user says: the turns, or the one prompt."""
+    def all_turns(self) -> tuple[CaseTurn, ...]:
+        """Return the turns; a case with a prompt is its own single turn."""
         return self.turns or (self,)
 
 
 class Metadata(StrictModel):
-    """What a suite is called."""
+    """Name and description of a suite."""
 
     name: Text
     description: str = ""
 
 
-def _not_empty(matrix: Any) -> Any:
+def _reject_empty(matrix: Any) -> Any:
+    # A key without a value is null in YAML, which would pass for no matrix.
     if matrix is None:
         raise ValueError("should be a mapping (key: value), not empty")
     return matrix
 
 
 class TestSuiteDefinition(WithExtensions, StrictModel):
-    """A suite: its name and its cases."""
+    """A suite of test cases."""
 
     __test__: ClassVar[bool] = False
 
+    # Spelled as in the files.
     apiVersion: Literal["initrunner/v1", "llm-mock/v1"]
     kind: Literal["TestSuite"]
     metadata: Metadata
     target: Target | None = None
-    """The application that answers the prompts; by default the agent of a role does, which the run names."""
-    matrix: Annotated[Matrix | None, pydantic.BeforeValidator(_not_empty)] = None
-    """What the cases are run with, side by side; by default with the one agent or target."""
+    """The application under test; by default the agent of the role that the run names."""
+    matrix: Annotated[Matrix | None, pydantic.BeforeValidator(_reject_empty)] = None
+    """Agents or targets to compare; by default there is a single one."""
     min_score: Threshold | None = None
-    """The least score for the whole suite to pass: the average of its cases. By default each case must pass."""
+    """The lowest passing score of the suite, the average of its cases. By default each case must
+    pass."""
     cassette: CassetteSettings = CassetteSettings()
-    """What does not get into its cassettes, and what does not count in them."""
+    """Settings for its cassettes: values to redact and to ignore."""
     defaults: Defaults = Defaults()
     cases: tuple[TestCase, ...] = ()
     _path: Path | None = PrivateAttr(default=None)
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _of_initrunner(cls, data: Any) -> Any:
-        is_theirs = isinstance(data, Mapping) and data.get("apiVersion") == initrunner.API_VERSION
-        return initrunner.translated(data) if is_theirs else data
+    def _translate(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        if data.get("apiVersion") != initrunner.API_VERSION:
+            return data
+        return initrunner.translate_suite(data)
 
     @property
     def path(self) -> Path | None:
-        """The file it was read from; None for a suite that was made in Python."""
+        """Return the file of the suite; None for a suite made in Python."""
         return self._path

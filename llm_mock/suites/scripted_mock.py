@@ -18,7 +18,7 @@ from llm_mock.core.context import LazyMock, activate, current_mock, get_activate
 from llm_mock.core.model_names import ANY_MODEL
 from llm_mock.core.records import call_line, calls_made
 from llm_mock.core.settings import Settings
-from llm_mock.suites.schema import Turn
+from llm_mock.suites.schema import CaseTurn
 from llm_mock.support.environment import set_environment
 from llm_mock.support.temporary import TemporaryFolder
 
@@ -45,7 +45,7 @@ class ScriptedMock:
         self._server = MockServer(lambda: self.mock) if processes else None
         self._seen = self._noted = 0
 
-    def script(self, turn: Turn) -> None:
+    def script(self, turn: CaseTurn) -> None:
         """From now on the models answer as a turn says."""
         self._seen = len(self.mock.calls)
         for scripted in turn.replies:

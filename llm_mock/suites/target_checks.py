@@ -7,7 +7,7 @@ from typing import Any
 
 from llm_mock.behaviour.scripted_replies import reply_of
 from llm_mock.errors import LLMMockError
-from llm_mock.suites.schema import Target, TestSuiteDefinition, Turn
+from llm_mock.suites.schema import CaseTurn, Target, TestSuiteDefinition
 from llm_mock.support.text import shorten_name
 
 OF_AGENTS = ("tool_calls", "not_tool_calls", "max_tokens", "max_cost")
@@ -20,7 +20,7 @@ def problems_with_target(suite: TestSuiteDefinition) -> Iterator[tuple[tuple[str
     yield from _foreign_assertions(targets, defaults, suite.defaults)
     for position, case in enumerate(suite.cases):
         name = f"case {shorten_name(case.name)!r}"
-        places: list[tuple[tuple[str | int, ...], Turn]] = [(("cases", position), case)]
+        places: list[tuple[tuple[str | int, ...], CaseTurn]] = [(("cases", position), case)]
         places += [(("cases", position, "turns", number), turn) for number, turn in enumerate(case.turns)]
         for where, turn in places:
             for place, text in [
@@ -40,7 +40,7 @@ def _targets(suite: TestSuiteDefinition) -> Sequence[Target]:
     return suite.matrix.targets if suite.matrix else (suite.target,) if suite.target else ()
 
 
-def _bad_replies(targets: Sequence[Target], where: tuple[str | int, ...], turn: Turn) -> Iterator[Any]:
+def _bad_replies(targets: Sequence[Target], where: tuple[str | int, ...], turn: CaseTurn) -> Iterator[Any]:
     if not turn.replies:
         return
     here = (*where, "replies")

@@ -23,7 +23,7 @@ from llm_mock.suites.checking import checked_turn
 from llm_mock.suites.dry_run_hosts import offline_environment, on_this_machine
 from llm_mock.suites.repeating import Conversation, RepeatingRunner
 from llm_mock.suites.results import AssertionResult, TurnResult
-from llm_mock.suites.schema import TestCase, Turn
+from llm_mock.suites.schema import CaseTurn, TestCase
 from llm_mock.suites.scripted_mock import ScriptedMock, mocking_process
 from llm_mock.suites.target import Target
 from llm_mock.suites.time_limit import CaseTimedOut
@@ -91,7 +91,9 @@ class TargetRunner(RepeatingRunner):
                 finally:
                     mock.close()
 
-    def _answered(self, case: TestCase, turn: Turn, mock: ScriptedMock | None) -> tuple[TurnResult, str | None, bool]:
+    def _answered(
+        self, case: TestCase, turn: CaseTurn, mock: ScriptedMock | None
+    ) -> tuple[TurnResult, str | None, bool]:
         """What the application answers, else why not, and whether it cannot be asked at all."""
         error, missing = None, False
         try:
@@ -104,7 +106,7 @@ class TargetRunner(RepeatingRunner):
             result = replace(result, asked=mock.asked())
         return result, error, missing
 
-    def _turn(self, turn: Turn, mock: ScriptedMock | None) -> TurnResult:
+    def _turn(self, turn: CaseTurn, mock: ScriptedMock | None) -> TurnResult:
         prompt, target, folder = turn.prompt or "", self.target, self.folder or Path()
         if mock is not None:
             mock.script(turn)

@@ -1,4 +1,4 @@
-"""The variables of a suite: what `${name}` in its texts stands for."""
+"""Replacement of variables, `${name}`, in the texts of a suite."""
 
 from __future__ import annotations
 
@@ -7,93 +7,136 @@ from typing import Any
 
 from llm_mock.behaviour.scripted_replies import ScriptedReply
 from llm_mock.errors import LLMMockError
-from llm_mock.suites.schema import Assertion, ContainsJSONAssertion, JSONAssertion, Turn
-from llm_mock.support.interpolation import NAME, interpolated, map_texts, references_in, whole_reference
+from llm_mock.suites.schema import Assertion, CaseTurn, ContainsJSONAssertion, JSONAssertion
+from llm_mock.support.interpolation import (
+    NAME,
+    interpolated,
+    map_texts,
+    references_in,
+    whole_reference,
+)
 
-LARGEST_SUITE = 50_000_000
-"""How many characters the texts of all cases may have together, when files, rows and variables are in them."""
+MAX_SUITE_SIZE = 50_000_000
+"""The largest number of characters of all cases, with files, rows and variables expanded."""
 
 
-class Size:
-    """How large a suite becomes: a small file may ask for more than there is memory, by rows, variables and files."""
+class SuiteSize:
+    """The number of characters of an expanded suite.
+
+    A small file can expand to more than there is memory, by rows, variables and files.
+    """
 
     def __init__(self) -> None:
-        self._left = LARGEST_SUITE
+        self._left = MAX_SUITE_SIZE
 
     def add(self, characters: int) -> None:
-        """Count characters; LLMMockError where they are too many."""
+        """Count characters.
+
+        Raises:
+            LLMMockError: the suite is too large.
+        """
         self._left -= characters
         if self._left < 0:
-            shown = f"{LARGEST_SUITE // 1_000_000} million characters"
-            raise LLMMockError(f"with its rows, variables and files the suite has more than {shown} here")
+            limit = f"{MAX_SUITE_SIZE // 1_000_000} million characters"
+            raise LLMMockError(f"with its rows, variables and files the suite exceeds {limit} here")
 
 
-class Variables:
-    """Replaces `${name}` in texts by values; without any, texts stay as they are."""
+class VariableReplacer:
+    """The values of the variables of a case, and their replacement.
 
-    def __init__(self, values: Mapping[str, Any], size: Size) -> None:
+    Without values texts are left unchanged.
+    """
+
+    def __init__(self, values: Mapping[str, Any], size: SuiteSize) -> None:
         self.values = values
         self._size = size
+        # A dict as an ordered set.
         self.unknown: dict[str, None] = {}
-        """Names that were asked for and are not known, in order."""
+        """The names of unknown variables, in order of their use."""
 
-    def in_text(self, text: str) -> str:
-        """A text with the values in it."""
-        replaced = interpolated(text, self._replacement) if self.values else text
+    def replace_text(self, text: str) -> str:
+        """Return a text with the variables replaced."""
+        replaced = text
+        if self.values:
+            replaced = interpolated(text, self._get_replacement)
         self._size.add(len(replaced))
         return replaced
 
-    def in_turn(self, turn: Turn) -> dict[str, Any]:
-        """The fields of a turn that have texts."""
-        texts = {"prompt": turn.prompt, "expected_output": turn.expected_output}
-        replaced = {key: None if text is None else self.in_text(text) for key, text in texts.items()}
-        return {**replaced, "replies": tuple(map(self._in_reply, turn.replies))}
+    def replace_turn(self, turn: CaseTurn) -> dict[str, Any]:
+        """Return the fields of a turn that hold texts, with the variables replaced."""
+        fields: dict[str, Any] = {
+            "prompt": turn.prompt,
+            "expected_output": turn.expected_output,
+        }
+        for key, text in fields.items():
+            if text is not None:
+                fields[key] = self.replace_text(text)
+        fields["replies"] = tuple(map(self._replace_reply, turn.replies))
+        return fields
 
-    def _in_reply(self, reply: ScriptedReply) -> ScriptedReply:
-        """A reply, whose data keep the type of a variable that is all of a text."""
+    def _replace_reply(self, reply: ScriptedReply) -> ScriptedReply:
         if not self.values:
             return reply
-        given = reply.model_dump(exclude_unset=True, by_alias=True)
-        return ScriptedReply.model_validate(
-            {
-                name: map_texts(value, self._in_argument if name in ("data", "tool_calls") else self.in_text)
-                for name, value in given.items()
-            }
-        )
+        fields = reply.model_dump(exclude_unset=True, by_alias=True)
+        for name, value in fields.items():
+            # Data keep the type of a variable, such as a number; texts do not.
+            is_data = name in ("data", "tool_calls")
+            replace = self._replace_value if is_data else self.replace_text
+            fields[name] = map_texts(value, replace)
+        return ScriptedReply.model_validate(fields)
 
-    def in_assertion(self, assertion: Assertion) -> dict[str, Any]:
-        """The fields of an assertion, as its file would have them; a JSON Schema has no variables."""
-        fields = {"type": assertion.type, **assertion.model_dump(by_alias=True, exclude_unset=True)}
-        in_values = self._in_argument if isinstance(assertion, (JSONAssertion, ContainsJSONAssertion)) else self.in_text
-        replaced = {
-            name: value if name == "schema" else map_texts(value, in_values if name == "value" else self.in_text)
-            for name, value in fields.items()
-        }
-        for call, given in zip(replaced.get("calls", ()), fields.get("calls", ()), strict=True):
-            if "arguments" in given:
-                call["arguments"] = map_texts(given["arguments"], self._in_argument)
+    def replace_assertion(self, assertion: Assertion) -> dict[str, Any]:
+        """Return the fields of an assertion as in a file, with the variables replaced."""
+        fields = assertion.model_dump(by_alias=True, exclude_unset=True)
+        # An assertion made in Python may leave its type out.
+        fields.setdefault("type", assertion.type)
+        compares_json = isinstance(assertion, (JSONAssertion, ContainsJSONAssertion))
+        for name, value in fields.items():
+            if name == "schema":
+                # `$` has a meaning of its own in a JSON Schema.
+                continue
+            if name == "value" and compares_json:
+                fields[name] = map_texts(value, self._replace_value)
+            elif name == "calls":
+                fields[name] = [self._replace_call(call) for call in value]
+            else:
+                fields[name] = map_texts(value, self.replace_text)
+        return fields
+
+    def _replace_call(self, call: dict[str, Any]) -> dict[str, Any]:
+        """Return an expected tool call with the variables replaced."""
+        replaced: dict[str, Any] = {}
+        for name, value in call.items():
+            replace = self._replace_value if name == "arguments" else self.replace_text
+            replaced[name] = map_texts(value, replace)
         return replaced
 
-    def _in_argument(self, text: str) -> Any:
-        """An argument of a tool, which keeps the type of a variable that is all of it."""
+    def _replace_value(self, text: str) -> Any:
+        """Return a text with variables replaced; one that is a single variable keeps its type."""
         name = whole_reference(text)
-        return self.in_text(text) if name is None or name not in self.values else self.values[name]
+        if name is None or name not in self.values:
+            return self.replace_text(text)
+        return self.values[name]
 
-    def _replacement(self, name: str) -> str | None:
+    def _get_replacement(self, name: str) -> str | None:
         if name in self.values:
-            return text_of(self.values[name])
+            return format_value(self.values[name])
+        # Other texts in ${…}, such as ${1:-x} of a shell, are no variables.
         if NAME.fullmatch(name):
             self.unknown[name] = None
         return None
 
 
 def has_reference(text: str) -> bool:
-    """Whether there is a variable in a text."""
-    return any(map(NAME.fullmatch, references_in(text)))
+    """Return True if a text contains a variable."""
+    references = references_in(text)
+    return any(NAME.fullmatch(reference) for reference in references)
 
 
-def text_of(value: Any) -> str:
-    """The value of a variable as YAML has it; nothing for null."""
+def format_value(value: Any) -> str:
+    """Return the value of a variable as in YAML; the empty text for null."""
+    if value is None:
+        return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return "" if value is None else str(value)
+    return str(value)

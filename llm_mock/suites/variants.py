@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from llm_mock.agents.agent import Agent
 from llm_mock.errors import InvalidFile
-from llm_mock.suites.loading import expanded, owner_of
-from llm_mock.suites.matrix import AXES, MatrixModel, variant_name
+from llm_mock.suites.loading import expand_suite, get_suite_label
+from llm_mock.suites.matrix import AXES, MatrixModel, format_variant_name
 from llm_mock.suites.results import SuiteResult
 from llm_mock.suites.role import NO_MODEL, Role, resolve_model
 from llm_mock.suites.runner import run_suite, who_answers
@@ -39,7 +39,7 @@ class Variant:
     @property
     def name(self) -> str:
         """What reports call it; empty of the only one."""
-        return variant_name(self.parts)
+        return format_variant_name(self.parts)
 
     @property
     def answering(self) -> Agent | Role | Target:
@@ -83,14 +83,14 @@ def variants_of(
         InvalidFile: nothing answers the prompts, or more than can; or a file that a matrix names is wrong.
     """
     __tracebackhide__ = True
-    suite = suite if suite.matrix is None else expanded(suite)
+    suite = suite if suite.matrix is None else expand_suite(suite)
     axes: dict[str, Sequence[Any]] = dict(suite.matrix.axes) if suite.matrix else {}
     if agent is not None and "roles" in axes:
         raise InvalidFile(
-            f"{owner_of(suite)}: its matrix names the roles: leave the role out, or 'roles' of the matrix"
+            f"{get_suite_label(suite)}: its matrix names the roles: leave the role out, or 'roles' of the matrix"
         )
     if models and (suite.target is not None or "targets" in axes):
-        raise InvalidFile(f"{owner_of(suite)}: its targets ask models of their own: leave {GIVEN} out")
+        raise InvalidFile(f"{get_suite_label(suite)}: its targets ask models of their own: leave {GIVEN} out")
     given = tuple(MatrixModel(model=model) for model in models)
     if len(given) > 1 or (given and "models" in axes):
         axes["models"], given = given, ()
@@ -105,7 +105,7 @@ def _variant(
     agent: Agent | Role | None, suite: TestSuiteDefinition, chosen: Mapping[str, Any], model: MatrixModel | None = None
 ) -> Variant:
     """The variant of one combination of entries of the matrix."""
-    parts = {AXES[axis]: entry.called for axis, entry in chosen.items()}
+    parts = {AXES[axis]: entry.label for axis, entry in chosen.items()}
     changed: Any = chosen["roles"]._role if "roles" in chosen else agent
     model = chosen.get("models", model)
     if model is not None:

@@ -9,8 +9,8 @@ import pytest
 
 from llm_mock.errors import InvalidFile
 from llm_mock.suites import schema
-from llm_mock.suites.loading import expanded, load_suite
-from llm_mock.suites.schema import Defaults, TestCase, TestSuiteDefinition, Turn
+from llm_mock.suites.loading import expand_suite, load_suite
+from llm_mock.suites.schema import CaseTurn, Defaults, TestCase, TestSuiteDefinition
 
 HEAD = "apiVersion: initrunner/v1\nkind: TestSuite\nmetadata:\n  name: greeting-tests\n"
 GREETING = (
@@ -247,9 +247,9 @@ def test_a_suite_made_in_python_is_expanded_the_same_way(tmp_path: Path, monkeyp
     defaults = Defaults(variables={"who": "all"}, assertions=(schema.ContainsAssertion(value="${who}"),))
     cases = (
         TestCase(name="ask", prompt_file="hi.txt", rows=({"who": "Ann"}, {"who": "Bob"})),
-        TestCase(name="talk", turns=(Turn(prompt="a"), Turn(prompt="b"))),
+        TestCase(name="talk", turns=(CaseTurn(prompt="a"), CaseTurn(prompt="b"))),
     )
-    suite = expanded(python_suite(*cases, defaults=defaults))
+    suite = expand_suite(python_suite(*cases, defaults=defaults))
     assert texts(suite) == [("ask[Ann]", "Hi Ann"), ("ask[Bob]", "Hi Bob"), ("talk", None)]
     assert suite.cases[1].assertions == (schema.ContainsAssertion(value="Bob"),)
     assert suite.cases[2].turns[1].assertions == (schema.ContainsAssertion(value="all"),)
@@ -262,7 +262,7 @@ def test_a_suite_that_is_expanded_stays_as_it_is(tmp_path: Path) -> None:
         "  - {name: a, prompt: '$${x} ${x}', rows: [{x: 1}, {x: 2}]}\n  - {name: b, turns: [{prompt: '$${y}'}]}\n",
         "defaults: {tags: [t], repeat: 2, assertions: [{type: contains, value: v}]}\n",
     )
-    again = expanded(suite)
+    again = expand_suite(suite)
     assert again == suite
     assert [case.line for case in again.cases] == [case.line for case in suite.cases]
 
@@ -278,7 +278,7 @@ def test_files_of_a_suite_lie_beside_it_wherever_it_is_read_from(
 
 def test_what_is_wrong_with_a_suite_made_in_python_is_said_with_its_name() -> None:
     with pytest.raises(InvalidFile) as caught:
-        expanded(python_suite(TestCase(name="a"), TestCase(name="b", prompt="x"), TestCase(name="b", prompt="y")))
+        expand_suite(python_suite(TestCase(name="a"), TestCase(name="b", prompt="x"), TestCase(name="b", prompt="y")))
     assert str(caught.value) == (
-        "suite 'from-python': case 'a': 'prompt' is missing\nsuite 'from-python': the name 'b' stands twice"
+        "suite 'from-python': case 'a': 'prompt' is missing\nsuite 'from-python': duplicate name 'b'"
     )

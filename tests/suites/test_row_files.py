@@ -40,12 +40,12 @@ def test_each_row_of_a_file_makes_a_case(name: str, files: dict[str, str], proje
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("rows.csv", "city,country\nBern,a\nLyon\n", "rows.csv:3: has 1 values, and there are 2 columns"),
-        ("rows.csv", "city,city\nBern,a\n", "rows.csv:1: the column 'city' stands twice"),
+        ("rows.csv", "city,country\nBern,a\nLyon\n", "rows.csv:3: expected 2 values, one for each column, got 1"),
+        ("rows.csv", "city,city\nBern,a\n", "rows.csv:1: duplicate column 'city'"),
         ("rows.csv", 'city,country\n"Bern,a\n', "rows.csv:2: is not valid CSV"),
-        ("rows.csv", "city,my country\nBern,a\n", "rows.csv:2: no variable can be called 'my country'"),
-        ("rows.csv", "city,country\n", "rows.csv: there are no rows in it"),
-        ("rows.csv", "city\nBern\n", "${country} is no variable"),
+        ("rows.csv", "city,my country\nBern,a\n", "rows.csv:2: invalid name of a variable, 'my country'"),
+        ("rows.csv", "city,country\n", "rows.csv: the file contains no rows"),
+        ("rows.csv", "city\nBern\n", "unknown variable ${country}"),
         ("rows.jsonl", '{"city": "Bern", "country": 1}\n{"city"\n', "rows.jsonl:2: is not JSON"),
         ("rows.jsonl", '{"city": "Bern", "country": []}', "rows.jsonl:1: the variable 'country' should be text"),
         (
@@ -54,8 +54,8 @@ def test_each_row_of_a_file_makes_a_case(name: str, files: dict[str, str], proje
             "rows.yaml:2: a row should be a mapping of names to values",
         ),
         ("rows.yaml", "city: Bern\n", "rows.yaml:1: should be a list of mappings, not a mapping"),
-        ("rows.txt", "city\n", "rows.txt: a file of rows ends in .csv, .jsonl, .yaml, .yml"),
-        ("rows/*.csv", None, "no file in . fits 'rows/*.csv'"),
+        ("rows.txt", "city\n", "rows.txt: a file of rows must end in .csv, .jsonl, .yaml, .yml"),
+        ("rows/*.csv", None, "no file in . matches 'rows/*.csv'"),
         ("../rows.csv", None, "lies outside of"),
     ],
 )

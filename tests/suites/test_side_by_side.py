@@ -245,13 +245,13 @@ def test_the_page_has_the_table_whose_cells_lead_to_the_cases(matrix: Project, o
     ("matrix", "problem"),
     [
         ("matrix:", "4: matrix: should be a mapping (key: value), not empty"),
-        ("matrix: {}", "4: matrix: is empty: list what stands side by side, as roles, targets, models, system_prompts"),
+        ("matrix: {}", "4: matrix: is empty: list the entries to compare, as roles, targets, models, system_prompts"),
         ("matrix: {models: []}", "4: matrix.models: should not be empty"),
         ("matrix:\n  modls: [a]", "5: unknown key 'modls'; did you mean 'models'?"),
         ("matrix:\n  models:\n  - a\n  - {model: b, option: {}}", "7: unknown key 'option'; did you mean 'options'?"),
         (
             "matrix:\n  models:\n  - a\n  - b\n  - a",
-            "8: the model 'a' stands twice (line 6): leave it out, or give one",
+            "8: duplicate model 'a' (line 6): leave it out, or give one",
         ),
         (
             "matrix:\n  system_prompts: [{name: a}]",
@@ -272,7 +272,7 @@ def test_the_page_has_the_table_whose_cells_lead_to_the_cases(matrix: Project, o
         ),
         (
             f"matrix:\n  models: [{', '.join(f'm{n}' for n in range(1001))}]",
-            "4: gives 1,001 variants: at most 1,000 can stand side by side",
+            "4: gives 1,001 variants: at most 1,000 are supported",
         ),
     ],
 )
