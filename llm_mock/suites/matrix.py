@@ -31,7 +31,7 @@ class _Entry(StrictModel):
     _line: int | None = PrivateAttr(default=None)
 
     @property
-    def label(self) -> str:
+    def display_name(self) -> str:
         """Return the name of its variants."""
         if self.name:
             return self.name
@@ -165,11 +165,11 @@ def _find_duplicates(axis: str, entries: Sequence[_Entry]) -> Iterator[SuiteProb
     word = AXES[axis].replace("_", " ")
     first: dict[str, _Entry] = {}
     for position, entry in enumerate(entries):
-        other = first.setdefault(entry.label, entry)
+        other = first.setdefault(entry.display_name, entry)
         if other is entry:
             continue
         place = f" (line {other.line})" if other.line else ""
-        name = shorten(entry.label, 60)
+        name = shorten(entry.display_name, 60)
         yield (
             ("matrix", axis, position),
             f"duplicate {word} {name}{place}: leave it out, or give one of them another 'name'",

@@ -105,7 +105,7 @@ def _variant(
     agent: Agent | Role | None, suite: TestSuiteDefinition, chosen: Mapping[str, Any], model: MatrixModel | None = None
 ) -> Variant:
     """The variant of one combination of entries of the matrix."""
-    parts = {AXES[axis]: entry.label for axis, entry in chosen.items()}
+    parts = {AXES[axis]: entry.display_name for axis, entry in chosen.items()}
     changed: Any = chosen["roles"]._role if "roles" in chosen else agent
     model = chosen.get("models", model)
     if model is not None:
