@@ -5,6 +5,7 @@ With `-o llm_mock_http=refuse` they ask the server, as no other way is left.
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any, ClassVar
 
@@ -113,4 +114,9 @@ class TestGoogleEmbeddings(EmbeddingsIntegrationTests):
 
 class TestMistralEmbeddings(EmbeddingsIntegrationTests):
     embeddings_class = MistralAIEmbeddings
-    embedding_model_params: ClassVar = {"model": "mistral-embed"}
+
+    @property
+    def embedding_model_params(self) -> dict[str, Any]:
+        # This class looks at no environment variable for its base URL.
+        base_url = os.environ.get("MISTRAL_BASE_URL")
+        return {"model": "mistral-embed", **({"endpoint": f"{base_url}/"} if base_url else {})}
