@@ -7,11 +7,11 @@ from pathlib import Path
 
 from llm_mock.commands.terminal import Table, Terminal, Text
 from llm_mock.cost.prices import has_provider_prices
-from llm_mock.suites.failure import cassette_text, failed_case, said
+from llm_mock.suites.failure import format_assertion, format_cassette_usage, format_failed_case
 from llm_mock.suites.matrix import format_variant_name
-from llm_mock.suites.pass_rates import pass_at_k_texts, percent
+from llm_mock.suites.pass_rates import format_pass_at_k, format_percent
 from llm_mock.suites.results import CaseResult, SuiteResult, total_cost
-from llm_mock.suites.scores import score_of, scores_text
+from llm_mock.suites.scores import format_score_cell, format_scores
 from llm_mock.support.text import count, dollars, short_seconds
 
 STATUS = {"passed": ("PASS", "green"), "failed": ("FAIL", "red"), "skipped": ("SKIP", "yellow")}
@@ -34,7 +34,7 @@ def show_failures(terminal: Terminal, result: SuiteResult, path: Path | None) ->
     variant = format_variant_name(result.variant)
     for case in result.case_results:
         if case.status == "failed":
-            first, *lines = map(terminal.text, failed_case(case, path, terminal.signs, variant).split("\n"))
+            first, *lines = map(terminal.text, format_failed_case(case, path, terminal.signs, variant).split("\n"))
             terminal.print(first, "bold red")
             terminal.print("\n".join([*lines, ""]))
     if result.stopped:
@@ -61,7 +61,7 @@ def _table(terminal: Terminal, results: Sequence[CaseResult], verbose: bool) -> 
     for result in results:
         name = Text(terminal.line(result.case.name))
         checks = [Text("{} of {}".format(*result.checks))] if skipped else []
-        score = [Text(score_of(result.score))] if scored else []
+        score = [Text(format_score_cell(result.score))] if scored else []
         rate = list(map(Text, _pass_rate(result))) if repeated else []
         details = [_details(terminal, result)] if verbose else []
         took = short_seconds(result.duration)
@@ -72,13 +72,17 @@ def _table(terminal: Terminal, results: Sequence[CaseResult], verbose: bool) -> 
 def _pass_rate(result: CaseResult) -> tuple[str, str, str]:
     """How often a case passed, within which bounds that may be by chance, and how often at least one of k runs does."""
     rate = result.rate
-    interval = " to ".join(map(percent, rate.interval)) if rate.runs > 1 else ""
-    return f"{percent(rate.share)} ({rate.passed}/{rate.runs})", interval, "\n".join(pass_at_k_texts(rate.pass_at_k))
+    interval = " to ".join(map(format_percent, rate.interval)) if rate.runs > 1 else ""
+    return (
+        f"{format_percent(rate.share)} ({rate.passed}/{rate.runs})",
+        interval,
+        "\n".join(format_pass_at_k(rate.pass_at_k)),
+    )
 
 
 def _details(terminal: Terminal, result: CaseResult) -> Text:
     """A line for each assertion of a case, or its error."""
-    lines = [(each.passed, said(each, result)) for each in result.assertion_results]
+    lines = [(each.passed, format_assertion(each, result)) for each in result.assertion_results]
     if result.error is not None:
         lines = [(False, result.error)]
     return Text("\n").join(Text(f"{terminal.signs[how]} {terminal.text(line)}", STYLES[how]) for how, line in lines)
@@ -97,7 +101,7 @@ def _show_scores(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
     for result in results:
         name = f"{format_variant_name(result.variant)}: " if result.variant else ""
         if result.is_scored and (result.min_score is not None or not name):
-            scores = scores_text(result.score, result.min_score, result.metrics)
+            scores = format_scores(result.score, result.min_score, result.metrics)
             terminal.print(terminal.line(f"{name}{scores}"), "dim")
         if result.judged_itself:
             judged = f"{name}{count(result.judged_itself, 'check')} judged by the model under test itself"
@@ -121,10 +125,10 @@ def show_footer(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
     _show_scores(terminal, results)
     if results[0].cassette is not None:
         calls = (sum(each) for each in zip(*(result.calls for result in results), strict=True))
-        terminal.print(cassette_text(*calls), "dim")
-    texts = pass_at_k_texts(results[0].pass_at_k)
+        terminal.print(format_cassette_usage(*calls), "dim")
+    texts = format_pass_at_k(results[0].pass_at_k)
     if texts and len(results) == 1:
-        mean = f"pass rate {percent(results[0].pass_at_k[1])}, {', '.join(texts)}"
+        mean = f"pass rate {format_percent(results[0].pass_at_k[1])}, {', '.join(texts)}"
         terminal.print(f"Mean of the repeated cases: {mean}", "dim")
     if not results[0].dry_run and results[0].target is None:
         cases = [case for result in results for case in result.case_results]

@@ -16,7 +16,7 @@ from llm_mock.plugin.guard import deciding_hook
 from llm_mock.plugin.marker_checks import WRONG_MARKERS, repeats_wanted
 from llm_mock.plugin.stash import PASS_RATE
 from llm_mock.report.calls import sum_properties
-from llm_mock.suites.pass_rates import PassRate, percent
+from llm_mock.suites.pass_rates import PassRate, format_percent
 from llm_mock.support.text import columns, shorten_name
 
 MARKER = "llm_mock_repeat"
@@ -145,7 +145,7 @@ def _tell(chosen: Run, repeats: Repeats) -> None:
     teardown.user_properties.append((PASS_RATE, str(PassRate(repeats["passed"], repeats["runs"]))))
     if call.passed:
         return
-    short = f"{_rate(repeats)}, and {percent(repeats['threshold'])} must"
+    short = f"{_rate(repeats)}, and {format_percent(repeats['threshold'])} must"
     call.sections.append(("Repeated runs", "\n".join([f"{short}:", *_failures(repeats)])))
     if (crash := getattr(call.longrepr, "reprcrash", None)) is not None:
         crash.message = f"{short}: {crash.message}"
@@ -153,7 +153,9 @@ def _tell(chosen: Run, repeats: Repeats) -> None:
 
 
 def _rate(repeats: Repeats) -> str:
-    return f"{repeats['passed']} of {repeats['runs']} runs passed ({percent(repeats['passed'] / repeats['runs'])})"
+    return (
+        f"{repeats['passed']} of {repeats['runs']} runs passed ({format_percent(repeats['passed'] / repeats['runs'])})"
+    )
 
 
 def _failures(repeats: Repeats) -> Iterator[str]:
@@ -170,8 +172,12 @@ def table(found: Iterable[tuple[str, Repeats]]) -> str:
     rows = [("test", "passed", "rate", "95% interval", "at least")]
     for test, repeats in known:
         rate = PassRate(repeats["passed"], repeats["runs"])
-        shown = (f"{rate.passed} of {rate.runs}", percent(rate.share), " to ".join(map(percent, rate.interval)))
-        rows.append((shorten_name(test), *shown, percent(repeats["threshold"])))
+        shown = (
+            f"{rate.passed} of {rate.runs}",
+            format_percent(rate.share),
+            " to ".join(map(format_percent, rate.interval)),
+        )
+        rows.append((shorten_name(test), *shown, format_percent(repeats["threshold"])))
     head, *lines = columns(rows, leading=1)
     with_failures = ([line, *_failures(repeats)] for line, (_, repeats) in zip(lines, known, strict=True))
     return "\n".join([head, *chain.from_iterable(with_failures)])

@@ -123,7 +123,7 @@ class SuiteItem(YAMLItem):
         Raises:
             TestFailed: it failed; the text shows prompt, output and each assertion.
         """
-        from llm_mock.suites.failure import failed_case
+        from llm_mock.suites.failure import format_failed_case
         from llm_mock.suites.runner import run_case
 
         mock: Any = current_mock()
@@ -146,7 +146,7 @@ class SuiteItem(YAMLItem):
         if len(result.attempts) > 1:
             self.user_properties.append((PASS_RATE, str(result.rate)))
         if result.status == "failed":
-            raise TestFailed(failed_case(result, self.shown_path, variant=variant.name))
+            raise TestFailed(format_failed_case(result, self.shown_path, variant=variant.name))
         if result.status == "skipped":
             pytest.skip("; ".join(dict.fromkeys(each.message for each in result.assertion_results)))
 

@@ -33,12 +33,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from llm_mock.suites.failure import cassette_text, weight_text
+from llm_mock.suites.failure import format_cassette_usage, format_weight
 from llm_mock.suites.matrix import format_case_name, format_variant_name
 from llm_mock.suites.pass_rates import PassRate
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, SuiteResult, TurnResult
 from llm_mock.suites.schema import TestCase
-from llm_mock.suites.scores import reaches, score_text, scores_text
+from llm_mock.suites.scores import format_score, format_scores, reaches
 from llm_mock.support.text import escaped_json
 
 VERSION = 1
@@ -247,7 +247,7 @@ def remark(suite: dict[str, Any], case: dict[str, Any]) -> str | None:
         return str(attempt["error"])
     lines = []
     if not reaches(attempt["score"], case["min_score"]):
-        lines.append(score_text(attempt["score"], case["min_score"]))
+        lines.append(format_score(attempt["score"], case["min_score"]))
     for assertion in attempt["assertions"]:
         if assertion["status"] == status:
             lines.append(check_text(assertion))
@@ -257,12 +257,12 @@ def remark(suite: dict[str, Any], case: dict[str, Any]) -> str | None:
 def check_text(check: dict[str, Any]) -> str:
     """Return the message of an assertion, with its weight if it is not 1."""
     weight = check["definition"].get("weight", 1)
-    return f"{check['message']}{weight_text(weight)}"
+    return f"{check['message']}{format_weight(weight)}"
 
 
 def suite_scores(suite: dict[str, Any]) -> str:
     """Return the score of a suite with its metrics."""
-    return scores_text(suite["score"], suite["min_score"], suite["metrics"])
+    return format_scores(suite["score"], suite["min_score"], suite["metrics"])
 
 
 def is_good(suite: dict[str, Any]) -> bool:
@@ -304,7 +304,7 @@ def replayed_text(cases: Sequence[dict[str, Any]]) -> str:
             replayed += attempt["replayed"]
             recorded += attempt["recorded"]
             without_cassette += not (attempt["replayed"] or attempt["recorded"])
-    return cassette_text(replayed, recorded, without_cassette)
+    return format_cassette_usage(replayed, recorded, without_cassette)
 
 
 def explaining_attempt(case: dict[str, Any]) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from llm_mock.suites.matrix import format_variant_name
-from llm_mock.suites.pass_rates import percent
-from llm_mock.suites.scores import score_of
+from llm_mock.suites.pass_rates import format_percent
+from llm_mock.suites.scores import format_score_cell
 from llm_mock.support.text import dollars, short_seconds
 
 
@@ -44,7 +44,7 @@ class Grid(NamedTuple):
         suites = self.suites
         yield "Passed", [_format_passed(suite) for suite in suites]
         if any(suite["scored"] for suite in suites):
-            yield "Score", [score_of(suite["score"]) for suite in suites]
+            yield "Score", [format_score_cell(suite["score"]) for suite in suites]
         yield from self._metrics()
         yield from self._pass_rates()
         # Dry runs cost nothing, and the cost of a target is unknown.
@@ -58,7 +58,7 @@ class Grid(NamedTuple):
             names.update(dict.fromkeys(suite["metrics"]))
         for name in names:
             scores = [suite["metrics"].get(name) for suite in self.suites]
-            yield f"Metric {name}", [score_of(score) for score in scores]
+            yield f"Metric {name}", [format_score_cell(score) for score in scores]
 
     def _pass_rates(self) -> Iterator[tuple[str, list[str]]]:
         for k in self.suites[0]["pass_at_k"]:
@@ -68,7 +68,7 @@ class Grid(NamedTuple):
             texts = []
             for suite in self.suites:
                 rate = suite["pass_at_k"].get(k, 0)
-                texts.append(percent(rate))
+                texts.append(format_percent(rate))
             yield label, texts
 
 

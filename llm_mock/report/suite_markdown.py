@@ -19,7 +19,7 @@ from llm_mock.report.suite_document import (
     tokens,
 )
 from llm_mock.report.suite_grid import Grid, decimal_of, grids
-from llm_mock.suites.scores import score_of
+from llm_mock.suites.scores import format_score_cell
 from llm_mock.support.text import count, dollars, escaped, short_seconds
 
 SIGNS = {
@@ -66,7 +66,7 @@ def _render_suite(suite: dict[str, Any]) -> Iterator[str]:
         if has_repeats:
             row += f" {html.escape(repeats_text(case) or '')} |"
         if suite["scored"]:
-            row += f" {score_of(case['score'])} |"
+            row += f" {format_score_cell(case['score'])} |"
         yield row
     yield ""
     yield from _render_failures(suite)

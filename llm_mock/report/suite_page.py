@@ -19,7 +19,7 @@ from llm_mock.report.suite_document import (
     suite_scores,
 )
 from llm_mock.report.suite_grid import Grid, grids
-from llm_mock.suites.scores import score_text
+from llm_mock.suites.scores import format_score
 
 UNKNOWN_FIELDS: dict[str, Any] = {
     "timestamp": "",
@@ -125,7 +125,7 @@ def _describe_test(suite: dict[str, Any], case: dict[str, Any]) -> dict[str, Any
     model = suite["model"] or suite["role"]
     score = None
     if suite["scored"] and case["attempts"]:
-        score = score_text(case["score"], case["min_score"])
+        score = format_score(case["score"], case["min_score"])
     checks = []
     for assertion in assertions:
         checks.append({"status": assertion["status"], "message": check_text(assertion)})

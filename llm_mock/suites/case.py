@@ -19,7 +19,7 @@ from llm_mock.agents.skill_tools import with_skill_tools
 from llm_mock.boundaries.llm.create import create_mock_get_model
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra, ServerError
 from llm_mock.suites.assertions import RunContext
-from llm_mock.suites.checking import checked_turn
+from llm_mock.suites.checking import check_turn
 from llm_mock.suites.dry_run_hosts import refuse_remote_servers
 from llm_mock.suites.repeating import Conversation, RepeatingRunner
 from llm_mock.suites.results import AssertionResult, Attempt, TurnResult
@@ -87,7 +87,7 @@ class CaseRunner(RepeatingRunner):
                     check_time()
                     error, agent_fails = result.error, _is_refused(result.exception)
                     break
-                turns[-1], found = checked_turn(turn, number, turns[-1], self._context(case, turn, result))
+                turns[-1], found = check_turn(turn, number, turns[-1], self._context(case, turn, result))
                 assertions += found
         except CaseTimedOut as problem:
             error = self._not_ended(case, problem)

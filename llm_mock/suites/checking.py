@@ -1,4 +1,4 @@
-"""Checks what came of a turn: makes of the output what is looked at, and evaluates the assertions."""
+"""Check of the result of a turn: the transform is applied, the assertions are evaluated."""
 
 from __future__ import annotations
 
@@ -10,15 +10,26 @@ from llm_mock.suites.results import AssertionResult, TurnResult
 from llm_mock.suites.schema import CaseTurn
 
 
-def checked_turn(
-    turn: CaseTurn, number: int, result: TurnResult, context: RunContext
+def check_turn(
+    turn: CaseTurn,
+    number: int,
+    result: TurnResult,
+    context: RunContext,
 ) -> tuple[TurnResult, list[AssertionResult]]:
-    """The result of a turn, the `number`th from 0, with what was made of its output, and of its assertions.
+    """Return the result of a turn with its output transformed, and those of its assertions.
+
+    Args:
+        turn: the turn.
+        number: its position in the conversation, from 0.
+        result: its result so far.
+        context: the facts for the assertions.
 
     Raises:
-        TransformFailed: nothing could be made of the output.
+        TransformFailed: the transform of the turn failed.
     """
     if turn.transform is not None:
-        result = replace(result, transformed=apply_transform(turn.transform, result.output, context))
+        # The output itself is kept, as reports show both.
+        text = apply_transform(turn.transform, result.output, context)
+        result = replace(result, transformed=text)
     results = evaluate_assertions(turn.assertions, result.checked, context)
     return result, [replace(each, turn=number) for each in results]

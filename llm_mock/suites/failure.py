@@ -1,82 +1,156 @@
-"""Why a case failed, for people: where it stands, what was asked, called and answered, and each assertion.
+"""Explanation of a failed case: its place, prompts, calls, outputs and assertions.
 
-Nothing that a model or a tool said acts on a terminal, or can pass for something else: its lines are indented, and what
-is not printable is escaped.
+Texts of models and tools cannot control a terminal or pass for other lines: they are indented, and
+characters that are not printable are escaped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from llm_mock.suites.matrix import format_case_name
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult
-from llm_mock.suites.scores import score_text
+from llm_mock.suites.scores import format_score
 from llm_mock.support.text import count, indented, shorten_name
 
 SIGNS = {True: "✓", False: "✗", None: "–"}  # noqa: RUF001 (as wide as the others)
-SHOWN_PROMPT = 300
-SHOWN_CALLS = 10
+MAX_PROMPT = 300
+MAX_CALLS = 10
+_INDENT = "    "
 
 
-def failed_case(
-    result: CaseResult, path: Path | None, signs: Mapping[bool | None, str] = SIGNS, variant: str = ""
+def format_failed_case(
+    result: CaseResult,
+    path: Path | None,
+    signs: Mapping[bool | None, str] = SIGNS,
+    variant: str = "",
 ) -> str:
-    """The whole of it, without secrets; the path is that of the suite, None for one made in Python."""
-    return "\n".join(_lines(result, path, signs, variant))
+    """Return the explanation of a failed case, without secrets.
+
+    Args:
+        result: the result of the case.
+        path: the file of the suite; None for one made in Python.
+        signs: the signs for passed, failed and skipped assertions.
+        variant: the name of the variant; empty without a matrix.
+    """
+    lines = _make_lines(result, path, signs, variant)
+    return "\n".join(lines)
 
 
-def _lines(result: CaseResult, path: Path | None, signs: Mapping[bool | None, str], variant: str) -> Iterator[str]:
+def _make_lines(
+    result: CaseResult,
+    path: Path | None,
+    signs: Mapping[bool | None, str],
+    variant: str,
+) -> Iterator[str]:
     attempt = result.shown
+    # Assertions of weight 0 only measure.
     failed = [each for each in attempt.assertions if each.passed is False and each.assertion.weight]
-    reasons = [said(each, result) for each in failed[:1]]
-    if attempt.misses_score:
-        reasons.insert(0, score_text(attempt.score, attempt.min_score))
-    problem = attempt.error if attempt.error is not None else ": ".join(reasons)
-    place = "" if path is None else f"{path}:{result.case.line}: " if result.case.line else f"{path}: "
-    yield f"{place}{format_case_name(shorten_name(result.case.name), shorten_name(variant))}: {shorten_name(problem)}"
+    place = _format_place(result, path)
+    case = shorten_name(result.case.name)
+    name = format_case_name(case, shorten_name(variant))
+    reason = _get_reason(result, attempt, failed)
+    yield f"{place}{name}: {shorten_name(reason)}"
     if len(result.attempts) > 1:
         number = sum(each.status == "failed" for each in result.attempts)
         yield f"  pass rate {result.rate}"
         yield f"  {number} of {len(result.attempts)} runs failed; the first of them:"
-    wrong = sorted({each.turn for each in failed}) if attempt.error is None else [max(0, len(attempt.turns) - 1)]
-    for position in wrong:
-        yield from _turn(result, attempt, position)
+    for position in _find_turns(attempt, failed):
+        yield from _format_turn(result, attempt, position)
     if attempt.error is not None:
-        yield f"  {signs[False]} {indented(attempt.error, '    ')}"
+        yield f"  {signs[False]} {indented(attempt.error, _INDENT)}"
     for assertion in attempt.assertions:
-        yield f"  {signs[assertion.passed]} {indented(said(assertion, result), '    ')}"
+        text = indented(format_assertion(assertion, result), _INDENT)
+        yield f"  {signs[assertion.passed]} {text}"
 
 
-def said(assertion: AssertionResult, result: CaseResult) -> str:
-    """What came of an assertion, and in a conversation of which turn."""
-    turn = f"turn {assertion.turn + 1}: " if len(result.case.all_turns) > 1 else ""
-    return f"{turn}{assertion.message}{weight_text(assertion.assertion.weight)}"
+def _find_turns(attempt: Attempt, failed: Sequence[AssertionResult]) -> list[int]:
+    """Return the positions of the turns that failed."""
+    if attempt.error is not None:
+        # An error ends the conversation, so it belongs to the last turn.
+        last = len(attempt.turns) - 1
+        return [max(0, last)]
+    return sorted({each.turn for each in failed})
 
 
-def weight_text(weight: float) -> str:
-    """How the message of an assertion goes on where it does not count as much as the others."""
-    return "" if weight == 1 else f" (weight {weight:g})" if weight else " (weight 0: only measured)"
+def _get_reason(
+    result: CaseResult,
+    attempt: Attempt,
+    failed: Sequence[AssertionResult],
+) -> str:
+    """Return the error, else the score that is too low and the first failed assertion."""
+    if attempt.error is not None:
+        return attempt.error
+    reasons = []
+    if attempt.misses_score:
+        reasons.append(format_score(attempt.score, attempt.min_score))
+    if failed:
+        reasons.append(format_assertion(failed[0], result))
+    return ": ".join(reasons)
 
 
-def _turn(result: CaseResult, attempt: Attempt, position: int) -> Iterator[str]:
-    turns = result.case.all_turns
-    number = f" {position + 1}" if len(turns) > 1 else ""
-    yield f"  prompt{number}: {shorten_name(turns[position].prompt or '', SHOWN_PROMPT)}"
+def _format_place(result: CaseResult, path: Path | None) -> str:
+    # As `path:line: `, which editors and terminals turn into a link.
+    if path is None:
+        return ""
+    line = result.case.line
+    return f"{path}:{line}: " if line else f"{path}: "
+
+
+def format_assertion(assertion: AssertionResult, result: CaseResult) -> str:
+    """Return the message of an assertion, with its turn in a conversation and its weight."""
+    turn = ""
+    if len(result.case.all_turns) > 1:
+        turn = f"turn {assertion.turn + 1}: "
+    weight = format_weight(assertion.assertion.weight)
+    return f"{turn}{assertion.message}{weight}"
+
+
+def format_weight(weight: float) -> str:
+    """Return the text after the message of an assertion with this weight; empty for 1."""
+    if weight == 1:
+        return ""
+    if not weight:
+        return " (weight 0: only measured)"
+    return f" (weight {weight:g})"
+
+
+def _format_turn(result: CaseResult, attempt: Attempt, position: int) -> Iterator[str]:
+    """Yield lines with the prompt, the calls and the output of a turn."""
+    all_turns = result.case.all_turns
+    number = f" {position + 1}" if len(all_turns) > 1 else ""
+    prompt = all_turns[position].prompt or ""
+    yield f"  prompt{number}: {shorten_name(prompt, MAX_PROMPT)}"
     if position >= len(attempt.turns):
+        # The run failed before its first turn.
         return
     turn = attempt.turns[position]
-    for call in turn.tool_calls[:SHOWN_CALLS]:
+    for call in turn.tool_calls[:MAX_CALLS]:
         yield f"  called: {call}"
-    for line in turn.asked[:SHOWN_CALLS]:
-        yield f"  asked: {indented(line, '    ')}"
+    for line in turn.asked[:MAX_CALLS]:
+        text = indented(line, _INDENT)
+        yield f"  asked: {text}"
     if turn.output or attempt.error is None:
-        yield f"  output{number}: {indented(turn.output or '(nothing)', '    ')}"
+        yield _format_output(f"output{number}", turn.output)
     if turn.transformed is not None:
-        yield f"  checked{number}: {indented(turn.transformed or '(nothing)', '    ')}"
+        yield _format_output(f"checked{number}", turn.transformed)
 
 
-def cassette_text(replayed: int, recorded: int, without: int) -> str:
-    """How many calls were answered by cassettes, how many were made and recorded, and how many runs made none."""
-    none = f"; {count(without, 'run')} asked no model that could be recorded" if without else ""
-    return f"Cassettes: {count(replayed, 'call')} replayed, {recorded:,} recorded{none}"
+def _format_output(label: str, output: str) -> str:
+    text = indented(output or "(nothing)", _INDENT)
+    return f"  {label}: {text}"
+
+
+def format_cassette_usage(replayed: int, recorded: int, without: int) -> str:
+    """Return a line about the cassettes of a suite.
+
+    Args:
+        replayed: the number of replayed calls.
+        recorded: the number of recorded calls.
+        without: the number of runs without such calls.
+    """
+    text = f"Cassettes: {count(replayed, 'call')} replayed, {recorded:,} recorded"
+    if without:
+        text += f"; {count(without, 'run')} asked no model that could be recorded"
+    return text

@@ -10,7 +10,7 @@ from typing import Literal
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.suites.pass_rates import PassRate, mean_pass_at_k
 from llm_mock.suites.schema import Assertion, TestCase
-from llm_mock.suites.scores import average, reaches
+from llm_mock.suites.scores import compute_average, reaches
 
 Status = Literal["passed", "failed", "skipped"]
 
@@ -179,7 +179,7 @@ class CaseResult:
     @property
     def score(self) -> float | None:
         """The average of its attempts; None where all were skipped."""
-        return average(attempt.score for attempt in self.attempts)
+        return compute_average(attempt.score for attempt in self.attempts)
 
     @property
     def is_scored(self) -> bool:
@@ -312,7 +312,7 @@ class SuiteResult:
     @property
     def score(self) -> float | None:
         """The average of its cases; None where all were skipped."""
-        return average(result.score for result in self.case_results)
+        return compute_average(result.score for result in self.case_results)
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -321,7 +321,7 @@ class SuiteResult:
         for result in (each for case in self.case_results for run in case.attempts for each in run.assertions):
             if result.assertion.metric is not None:
                 scores.setdefault(result.assertion.metric, []).append(result.score)
-        averages = {name: average(found) for name, found in scores.items()}
+        averages = {name: compute_average(found) for name, found in scores.items()}
         return {name: score for name, score in averages.items() if score is not None}
 
     @property

@@ -1,4 +1,4 @@
-"""Scores, from 0 to 1: their averages, what they must reach, and how that is said."""
+"""Scores from 0 to 1: averages, comparison with thresholds, and their text."""
 
 from __future__ import annotations
 
@@ -6,40 +6,56 @@ from collections.abc import Iterable, Mapping
 
 from llm_mock.support.text import shorten_name
 
-ROUNDING = 1e-9
-"""By how much a score may miss a threshold, as sums of fractions do."""
+# A weighted average of fractions may miss its threshold by a rounding error.
+TOLERANCE = 1e-9
 
 
-def average(scores: Iterable[float | None]) -> float | None:
-    """The average of the scores that there are; None where there are none."""
-    there = [score for score in scores if score is not None]
-    return sum(there) / len(there) if there else None
+def compute_average(scores: Iterable[float | None]) -> float | None:
+    """Return the average of the scores that are not None; None if there are none."""
+    present = [score for score in scores if score is not None]
+    if not present:
+        return None
+    return sum(present) / len(present)
 
 
-def reaches(score: float | None, least: float | None) -> bool:
-    """Whether a score is as high as it must be; also where there is none, as nothing was checked."""
-    return score is None or least is None or score >= least - ROUNDING
+def reaches(score: float | None, threshold: float | None) -> bool:
+    """Return True if a score reaches its threshold, or one of them is None."""
+    # Without a score nothing was checked, so nothing failed.
+    if score is None or threshold is None:
+        return True
+    return score >= threshold - TOLERANCE
 
 
-def compare_score(score: float, least: float) -> tuple[bool, str]:
-    """Whether a score reaches what it must, and how that is said."""
-    reached = reaches(score, least)
-    return reached, f"{score:.3f}, {'at least' if reached else 'less than'} {least:g}"
+def compare_score(score: float, threshold: float) -> tuple[bool, str]:
+    """Return True if a score reaches its threshold, and the comparison as text."""
+    is_reached = reaches(score, threshold)
+    relation = "at least" if is_reached else "less than"
+    return is_reached, f"{score:.3f}, {relation} {threshold:g}"
 
 
-def score_of(score: float | None) -> str:
-    """A score as a column wants it; nothing where there is none."""
+def format_score_cell(score: float | None) -> str:
+    """Return a score for a column of a table; empty for None."""
     return "" if score is None else f"{score:.3f}"
 
 
-def score_text(score: float | None, least: float | None) -> str:
-    """A score, and what it must reach, if anything: `score 0.667, less than 0.8`."""
+def format_score(score: float | None, threshold: float | None) -> str:
+    """Return a score and its threshold as text: `score 0.667, less than 0.8`."""
     if score is None:
         return "no score"
-    return f"score {score:.3f}" if least is None else f"score {compare_score(score, least)[1]}"
+    if threshold is None:
+        return f"score {score:.3f}"
+    _, comparison = compare_score(score, threshold)
+    return f"score {comparison}"
 
 
-def scores_text(score: float | None, least: float | None, metrics: Mapping[str, float]) -> str:
-    """The score of a suite, with its metrics: `score 0.667, metrics: tone 0.900, facts 0.500`."""
-    named = ", ".join(f"{shorten_name(name, 60)} {value:.3f}" for name, value in metrics.items())
-    return f"{score_text(score, least)}{'; metrics: ' if named else ''}{named}"
+def format_scores(
+    score: float | None,
+    threshold: float | None,
+    metrics: Mapping[str, float],
+) -> str:
+    """Return the scores of a suite as text: `score 0.667; metrics: tone 0.900, facts 0.500`."""
+    text = format_score(score, threshold)
+    if not metrics:
+        return text
+    averages = [f"{shorten_name(name, 60)} {value:.3f}" for name, value in metrics.items()]
+    return f"{text}; metrics: {', '.join(averages)}"

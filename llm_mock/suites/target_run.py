@@ -19,7 +19,7 @@ from llm_mock.core.context import current_mock
 from llm_mock.suites.asking import TargetFailed, TargetMissing, ask_endpoint, ask_function, part_of, run_command
 from llm_mock.suites.assertion_types.text_assertion import TransformFailed
 from llm_mock.suites.assertions import RunContext
-from llm_mock.suites.checking import checked_turn
+from llm_mock.suites.checking import check_turn
 from llm_mock.suites.dry_run_hosts import offline_environment, on_this_machine
 from llm_mock.suites.repeating import Conversation, RepeatingRunner
 from llm_mock.suites.results import AssertionResult, TurnResult
@@ -64,7 +64,7 @@ class TargetRunner(RepeatingRunner):
                 turns.append(result)
                 if error is None:
                     try:
-                        turns[-1], found = checked_turn(turn, number, result, self._context(case, result, mock))
+                        turns[-1], found = check_turn(turn, number, result, self._context(case, result, mock))
                     except (TransformFailed, CaseTimedOut) as problem:
                         error = self._reason(case, problem)
                 if error is not None:

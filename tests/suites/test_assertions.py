@@ -280,7 +280,7 @@ def test_what_only_a_real_model_can_answer_is_skipped_in_a_dry_run(fields: dict[
 @pytest.mark.parametrize("fields", NEED_MODEL[:5], ids=lambda fields: fields["type"])
 def test_what_needs_a_run_is_skipped_without_one(fields: dict[str, Any]) -> None:
     result = evaluate_assertion(assertion(**fields), "x")
-    assert outcome(result) == (None, "Skipped: there is an output, but no run that gave it")
+    assert outcome(result) == (None, "Skipped: it needs a run, and only an output is given")
 
 
 @pytest.mark.parametrize("dry_run", [True, False])

@@ -72,7 +72,7 @@ def test_a_live_run_of_a_target_skips_what_it_cannot_see(project: Project) -> No
     )
     result = project.command("test", "-s", "app.yaml", "-v")
     assert statuses(result.output) == {"refund": "SKIP", "wrong": "SKIP"}
-    assert "Skipped: what an application asks its models" in result.output
+    assert "Skipped: the prompts of an application are" in result.output
 
 
 def test_assertions_hold_for_each_turn(project: Project) -> None:
