@@ -1,4 +1,4 @@
-"""Decides what calls are answered, checks that, and keeps their history."""
+"""The mock: answers calls, checks the answers, and keeps the history."""
 
 from __future__ import annotations
 
@@ -44,15 +44,16 @@ logger = logging.getLogger("llm_mock")
 
 
 class Mock:
-    """Decides, checks and records calls. It may lie on top of a parent, which answers what this
-    one does not.
+    """A mock that answers, checks and records calls.
+
+    It may lie on top of a parent, which answers the calls for which this mock has no reply.
 
     Args:
-        behaviour: how models behave beyond what is configured.
-        parent: the mock that is asked where this one has no reply.
-        names: resolves the names of models; by default each is an id.
-        standing_only: refuse queued replies.
-        settings: how calls are decided and checked; by default as the parent has it.
+        behaviour: the behaviour of models beyond configured replies.
+        parent: the mock below.
+        names: the resolver of model names; by default each name is an id.
+        standing_only: whether to refuse queued replies.
+        settings: the settings; by default those of the parent.
     """
 
     def __init__(
@@ -66,19 +67,19 @@ class Mock:
     ) -> None:
         self.names: NameResolver = names or PlainNames()
         self.responses = ResponseConfigurator(self.names, self._share, standing_only=standing_only)
-        """Says what is answered."""
+        """The configured replies."""
         self.settings: Settings = settings or (parent.settings if parent else Settings())
         self.history: History = History(parent.history if parent else None)
-        """What was called."""
+        """The calls."""
         self.cassette: RecordedAnswers | None = None
-        """What answers the calls for which this mock has no reply, in place of the parent."""
+        """The cassette that answers calls without a reply here, in place of the parent."""
         self.misbehaviour: AppliedMisbehaviour | None = None
-        """What the models do wrong: it changes the replies to the calls of this mock."""
+        """The misbehaviour of the models, which changes the replies of this mock."""
         self.folder: ProcessChannel | None = None
-        """What is shared with other processes, where there are any."""
+        """The channel to other processes, if there are any."""
         self.parent = parent
         self.ended_test: str | None = None
-        """The test of this mock, once it has ended and a thread or task of it goes on."""
+        """The name of the ended test of this mock, if a thread or task of it goes on."""
         self._behaviour = behaviour
         self._problems: list[str] = []
         self._refusals: list[str] = []
@@ -87,87 +88,85 @@ class Mock:
         self._lock = Lock()
 
     def itself(self) -> Mock:
-        """This mock: what answers the models that it handed out, away from the boundaries."""
+        """Return this mock; models that are used without a boundary look up their mock by it."""
         return self
 
-    # What was called
+    # The calls
 
     @property
     def calls(self) -> list[CallRecord]:
-        """Every call of every model, in order, those of other processes included."""
+        """All calls of all models in order, including those of other processes."""
         self._receive()
         return self.history.calls
 
     @property
     def problems(self) -> list[str]:
-        """What was wrong with calls, for the test to fail with although the application went on."""
+        """The problems that fail the test, even if the application handled them."""
         self._receive()
         return self._problems
 
     @property
     def refusals(self) -> list[str]:
-        """Requests that were refused and that the application may handle: only a strict test fails
-        for them."""
+        """The refused requests, which the application may handle; they fail a strict test only."""
         self._receive()
         return self._refusals
 
     @property
     def not_mocked(self) -> dict[str, int]:
-        """Requests of SDKs to servers on this machine that this run did not start, each with their
-        number."""
+        """The number of requests to each local server that this run did not start."""
         self._receive()
         return self._not_mocked
 
     @property
     def prices(self) -> tuple[Any, ...]:
-        """What models cost, as the project and the test say; of several prices of a model the last
-        one counts."""
-        return (
-            self.parent.prices if self.parent else self.settings.prices
-        ) + self.responses.script.prices
+        """The prices of models; of several prices of a model the last one counts."""
+        inherited = self.parent.prices if self.parent else self.settings.prices
+        return inherited + self.responses.script.prices
 
     def logged_calls(self, start: int = 0) -> list[LoggedCall]:
-        """The calls that are kept for a report, with their details, from a position on."""
+        """Return the calls of a report with their details, from a position on."""
         self._receive()
         return [] if self.history.log is None else self.history.log.since(start)
 
     def calls_of(self, name: str) -> list[CallRecord]:
-        """The calls of one model, in order; of a model that was never asked for an empty list.
+        """Return the calls of one model in order; an empty list for a model that was never called.
 
         Args:
             name: id or alias.
         """
         __tracebackhide__ = True
-        asked = checked_name(name) and (self.folder is not None or not self.history.is_empty)
-        return self.calls_of_id(self.responses.model_id_of(name)) if asked else []
+        checked_name(name)
+        # Resolving an alias asks `llm` for the models of all plugins: not needed without calls.
+        if self.folder is None and self.history.is_empty:
+            return []
+        return self.calls_of_id(self.responses.model_id_of(name))
 
     def calls_of_id(self, model_id: str) -> list[CallRecord]:
-        """The calls of one model, in order, by its id."""
+        """Return the calls of one model in order, by its id."""
         self._receive()
         return self.history.state(model_id).calls
 
     def forget_calls(self, model_id: str) -> None:
-        """Forget the calls of one model."""
+        """Remove the calls of one model from the history."""
         self._receive()
         self.history.forget(model_id)
 
     def assert_all_replies_used(self) -> None:
-        """Assert that every reply queued with `add` was asked for. The plugin does so at the end
-        of each test.
+        """Assert that every reply queued with `add` was used.
+
+        The plugin does so at the end of each test.
 
         Raises:
-            UnusedReplies: some were not; the message shows them and the calls there were.
+            UnusedReplies: some were not used. The message shows them and the calls.
         """
         __tracebackhide__ = True
-        if message := self.unused_replies():
+        message = self.unused_replies()
+        if message:
             raise UnusedReplies(f"{message}\n{calls_made(self.calls)}")
 
     def unused_replies(self) -> str | None:
-        """What to say of the queued replies that were not asked for; None when there are none, or
-        the models misbehave.
-
-        An application that meets a misbehaving model may rightly stop early.
-        """
+        """Return a message about the queued replies that were not used; None if there are none."""
+        # An application that meets a misbehaving model may rightly stop early.
         if self.misbehaviour is not None:
             return None
         unused = [reply for reply in self.responses.script.queued() if not reply.optional]
@@ -176,20 +175,18 @@ class Mock:
         return explain_unused(unused, self.calls, self.settings.unused_reply_advice)
 
     def note_problem(self, message: str) -> None:
-        """Keep what was wrong with a call, for the test to fail with although the application goes
-        on."""
+        """Note a problem that fails the test, even if the application handles it."""
         self._note("problem", message)
 
     def note_refusal(self, message: str) -> None:
-        """Note a request that was refused: a problem if calls are checked strictly."""
+        """Note a refused request; it is a problem in a strict test."""
         self._note("problem" if self.settings.strict else "refusal", message)
 
     def note_not_mocked(self, request: str, message: str) -> None:
-        """Note a request that reached a server which is not mocked: a problem if calls are checked
-        strictly.
+        """Note a request to a server that is not mocked; it is a problem in a strict test.
 
         Args:
-            request: its method and URL.
+            request: the method and URL.
             message: the problem.
         """
         self._note("not mocked", request)
@@ -197,35 +194,36 @@ class Mock:
             self._note("problem", message)
 
     def add_not_mocked(self, requests: Mapping[str, int]) -> None:
-        """Add requests that were not mocked, of a test or of another process."""
+        """Add the numbers of requests that were not mocked, of a test or of another process."""
         for request, number in requests.items():
             self._not_mocked[request] = self._not_mocked.get(request, 0) + number
 
     def _note(self, kind: str, message: str) -> None:
+        """Add a note, and send it to the process of the test."""
         if self.folder is not None:
             self.folder.send_note(kind, message)
-        self._take_note(kind, message)
+        self._add_note(kind, message)
 
-    def _take_note(self, kind: str, message: str) -> None:
+    def _add_note(self, kind: str, message: str) -> None:
+        """Add a note of this or another process; see `ProcessChannel.send_note`."""
         if kind == "not mocked":
             self.add_not_mocked({message: 1})
             return
         notes = self._problems if kind == "problem" else self._refusals
         notes.append(message)
 
-    # What is set up beside the replies
+    # Configuration beside the replies
 
     def misbehave(self, name: str, times: int | None = None) -> AppliedMisbehaviour:
-        """Have the models do something wrong from now on; the marker `llm_mock_misbehaviour` does
-        so for a test.
+        """Make models misbehave from now on, as the marker `llm_mock_misbehaviour` does for a test.
 
         Args:
-            name: what; the command `llm-mock misbehaviours` lists it.
-            times: in how many calls, the first ones that it can be applied to. By default in all
-                of them.
+            name: the name of the misbehaviour; `llm-mock misbehaviours` lists them.
+            times: the number of calls to apply it to; by default all calls.
 
         Returns:
-            What also says to which calls it was applied. Assigning None to `misbehaviour` ends it.
+            The misbehaviour, which also lists the calls that it was applied to. Assigning None to
+            `misbehaviour` ends it.
 
         Raises:
             UnknownMisbehaviour: there is none of that name, or `times` is below 1.
@@ -237,9 +235,10 @@ class Mock:
         return self.misbehaviour
 
     def embedding_state(self, model_id: str) -> EmbeddingState:
-        """What this mock knows of an embedding model; where it knows nothing, its parent does."""
+        """Return the state of an embedding model, which falls back to that of the parent."""
         from llm_mock.core.vectors import EmbeddingState
 
+        # `setdefault`, because another thread may do the same meanwhile.
         if model_id not in self._embedding_states:
             parent = self.parent.embedding_state(model_id) if self.parent else None
             self._embedding_states.setdefault(model_id, EmbeddingState(parent))
@@ -248,34 +247,34 @@ class Mock:
     def check_embedded(
         self, model_id: str, items: Iterable[str | bytes], dimensions: int | None = None
     ) -> None:
-        """Check, where calls are checked strictly, that a vector is configured for each item.
+        """Check in a strict test that a vector is configured for each item.
 
         Raises:
-            UnexpectedCall: one has none.
+            UnexpectedCall: an item has no vector.
         """
         if not self.settings.strict:
             return
         state = self.embedding_state(model_id)
-        item = next((item for item in items if not state.is_configured(item, dimensions)), None)
-        if item is not None:
-            message = explain_unexpected_embedding(model_id, item)
-            self.note_problem(message)
-            raise UnexpectedCall(message)
+        for item in items:
+            if not state.is_configured(item, dimensions):
+                message = explain_unexpected_embedding(model_id, item)
+                self.note_problem(message)
+                raise UnexpectedCall(message)
 
     def is_unknown(self, model_id: str) -> bool:
-        """Whether the model was made unknown by `set_unknown`, here or in a parent."""
+        """Return whether `set_unknown` made the model unknown, here or in a parent."""
         unknown = self.responses.script.unknown
-        here = bool(unknown) and any(fits(name, model_id) for name in unknown)
-        return here or (self.parent is not None and self.parent.is_unknown(model_id))
+        if unknown and any(fits(name, model_id) for name in unknown):
+            return True
+        return self.parent is not None and self.parent.is_unknown(model_id)
 
     def named(self) -> set[str]:
-        """The ids of the models that were named to this mock, or to a parent: by a reply, or to
-        look at their calls."""
+        """Return the ids of the models that the test names, here or in a parent."""
         named = self.responses.script.named
         return named if self.parent is None else named | self.parent.named()
 
     def reset(self) -> None:
-        """Forget all calls, and all that was configured."""
+        """Remove all calls and the whole configuration."""
         self.responses.script = Script(after=self.responses.script)
         self.misbehaviour = None
         self._problems.clear()
@@ -284,50 +283,52 @@ class Mock:
         self.history.clear()
         self._share()
 
-    # Answering
+    # Answers
 
     def answer(self, request: Request) -> Answer | PassthroughCall:
-        """Decide what a model answers, and record the call.
+        """Return the answer to a request, and record the call.
 
         Args:
-            request: what is asked.
+            request: the request.
 
         Returns:
-            The answer; or, where it is to be recorded, the call that is to be made for real.
+            The answer; or, if it is to be recorded, the call to make for real.
 
         Raises:
             Exception: the configured error, unless chunks come before it.
-            UnexpectedCall: nothing was configured for the call, and calls are checked strictly.
+            UnexpectedCall: no reply matches in a strict test.
         """
         __tracebackhide__ = True
         record = self._begin(request)
         try:
-            decided = self._resolve(record, request)
-            if not isinstance(decided, Reply):
-                if not callable(decided):
-                    return decided
-                decided = ask(decided, request.native)
-            return self._finish(record, request, decided)
+            decision = self._resolve(record, request)
+            if not isinstance(decision, Reply):
+                # A `PassthroughCall`, which is not callable, is for the boundary to make.
+                if not callable(decision):
+                    return decision
+                decision = ask(decision, request.native)
+            return self._finish(record, request, decision)
         except BaseException as error:
             self._fail(record, error, request.failed(error, begun=False))
             raise
 
     async def answer_async(self, request: Request) -> Answer | PassthroughCall:
-        """The asynchronous twin of `answer`: a reply function may be a coroutine function."""
+        """Return the answer as `answer` does; a reply function may be a coroutine function."""
         __tracebackhide__ = True
         record = self._begin(request)
         try:
-            decided = self._resolve(record, request)
-            if not isinstance(decided, Reply):
-                if not callable(decided):
-                    return decided
-                decided = await ask_async(decided, request.native)
-            return self._finish(record, request, decided)
+            decision = self._resolve(record, request)
+            if not isinstance(decision, Reply):
+                if not callable(decision):
+                    return decision
+                decision = await ask_async(decision, request.native)
+            return self._finish(record, request, decision)
         except BaseException as error:
             self._fail(record, error, request.failed(error, begun=False))
             raise
 
     def _begin(self, request: Request) -> CallRecord:
+        """Record a request, and return the record."""
         self._receive()
         self._note_model(request.model_id)
         if self.ended_test is not None:
@@ -335,19 +336,25 @@ class Mock:
         return self.history.begin(request)
 
     def _note_model(self, model_id: str) -> None:
-        """A model was called."""
+        """Handle the first news of a model; subclasses override it."""
 
     def _resolve(
         self, record: CallRecord, request: Request
     ) -> Reply | ReplyFunction | PassthroughCall:
+        """Return the reply to a call, a function that returns it, or the call to make for real."""
         __tracebackhide__ = True
-        if self.misbehaviour is not None and (error := self.misbehaviour.error(record)):
-            return error
+        # The error of a misbehaviour comes first, so that it uses up no queued reply.
+        if self.misbehaviour is not None:
+            error = self.misbehaviour.error(record)
+            if error is not None:
+                return error
         if self.cassette is not None:
-            return self._find(record, below=False) or self.cassette.answer(self, record, request)
-        if (
-            answer := self._find(record) or self.history.state(record["model_id"]).answer
-        ) is not None:
+            own_reply = self._find(record, with_parents=False)
+            return own_reply or self.cassette.answer(self, record, request)
+        answer = self._find(record)
+        if answer is None:
+            answer = self.history.state(record["model_id"]).answer
+        if answer is not None:
             return answer
         if self.settings.strict:
             message = explain_unexpected_call(self, record)
@@ -358,31 +365,37 @@ class Mock:
             return self._behaviour.generated(request.schema)
         return DEFAULT_REPLY
 
-    def _find(self, record: CallRecord, below: bool = True) -> Reply | ReplyFunction | None:
-        """The reply that is configured for a call, here or, where that is wanted, in a parent."""
+    def _find(self, record: CallRecord, with_parents: bool = True) -> Reply | ReplyFunction | None:
+        """Return the configured reply to a call, from this mock or its parents."""
         level: Mock | None = self
         while level is not None:
-            if (found := level.responses.script.find(record)) is not None:
+            found = level.responses.script.find(record)
+            if found is not None:
                 self.history.answered_by[record["number"]] = found
                 return found.answer
-            level = level.parent if below else None
+            level = level.parent if with_parents else None
         return None
 
     def _finish(self, record: CallRecord, request: Request, reply: Reply) -> Answer:
+        """Check and change a reply, complete the record, and return the answer.
+
+        Raises:
+            Exception: the error of the reply, unless chunks come before it.
+        """
         __tracebackhide__ = True
         if self.misbehaviour is not None:
             reply = self.misbehaviour.change(record, request, reply)
-        reply = reply if reply.error is None else self._behaviour.failing(reply, record)
-        if (
-            (request.schema or reply.tool_calls)
-            and reply is not DEFAULT_REPLY
-            and not reply.is_recorded
-        ):
+        if reply.error is not None:
+            reply = self._behaviour.failing(reply, record)
+        # A recorded reply was given by a model, so nothing is checked of it.
+        is_checked = reply is not DEFAULT_REPLY and not reply.is_recorded
+        if is_checked and (request.schema or reply.tool_calls):
             self._check(record, request, reply)
         waits = None
-        latency = reply.latency or (
-            None if reply.is_recorded else self._latency_of(record["model_id"])
-        )
+        latency = reply.latency
+        if latency is None and not reply.is_recorded:
+            latency = self._latency_of(record["model_id"])
+        # An error at once takes no time.
         if latency is not None and (reply.error is None or reply.error_after is not None):
             reply, waits = self._behaviour.paced(reply, latency, record)
         error = None if reply.error is None else reply.exception()
@@ -392,39 +405,44 @@ class Mock:
         if error is None:
             self._report(record)
         else:
+            # The boundary raises the error later, after the chunks before it.
             self._fail(record, error, request.failed(error, begun=True))
-        return Answer(
-            reply, record, waits, bool(latency and latency.real_time), self.settings.raw_json
-        )
+        real_time = latency is not None and latency.real_time
+        return Answer(reply, record, waits, real_time, self.settings.raw_json)
 
     def _check(self, record: CallRecord, request: Request, reply: Reply) -> None:
+        """Raise the problem of a reply that no model could have given, and note it."""
         __tracebackhide__ = True
-        place = getattr(self.history.answered_by.get(record["number"]), "place", None)
-        if problem := check_reply(record, reply, request, self.settings, place):
+        # A generated reply, or one of a model's default response, has no source location.
+        configured = self.history.answered_by.get(record["number"])
+        location = None if configured is None else configured.place
+        problem = check_reply(record, reply, request, self.settings, location)
+        if problem is not None:
             self.note_problem(str(problem))
             raise problem
 
     def _latency_of(self, model_id: str) -> Latency | None:
+        """Return the latency of a model, from this mock or its parents."""
         latency = self.responses.script.latencies.of(model_id)
-        return (
-            self.parent._latency_of(model_id)
-            if latency is None and self.parent is not None
-            else latency
-        )
+        if latency is None and self.parent is not None:
+            return self.parent._latency_of(model_id)
+        return latency
 
     def recorded(self, record: CallRecord, reply: Reply) -> None:
-        """Complete the record of a call that was made for real."""
+        """Complete the record of a real call with its recorded reply."""
         self.history.complete(record, reply, None)
         self._report(record)
 
     def not_recorded(self, record: CallRecord, error: BaseException) -> None:
-        """Complete the record of a call that was made for real, and failed."""
+        """Complete the record of a real call that failed."""
         self._fail(record, error)
 
     def _fail(
-        self, record: CallRecord, error: BaseException, told: dict[str, Any] | None = None
+        self, record: CallRecord, error: BaseException, more: dict[str, Any] | None = None
     ) -> None:
-        self.history.fail(record, error, told)
+        """Record the error of a call; see `History.fail`."""
+        self.history.fail(record, error, more)
+        # These are mistakes of the test or the application, which may hide any exception.
         if isinstance(error, (EndlessToolCalls, ReplyNotSent)):
             self.note_problem(str(error))
         self._report(record)
@@ -432,22 +450,27 @@ class Mock:
     # Other processes
 
     def _report(self, record: CallRecord) -> None:
+        """Send a complete call to the process of the test, and log it."""
         if self.folder is not None:
             log = self.history.log
             self.folder.send_call(record if log is None else log.attach_details(record))
+        # To format a call takes longer than to answer it.
         if logger.isEnabledFor(logging.DEBUG):
             logger.debug(call_line(record))
 
     def _share(self) -> None:
-        """Tell other processes, if there are any, what is configured now."""
-        if (folder := self.folder) is not None:
-            with self._lock:  # so that what is written last is what was configured last
-                folder.share(self)
+        """Publish the configuration to other processes, if there are any."""
+        folder = self.folder
+        if folder is None:
+            return
+        # The lock, so that the latest configuration is the one that is written last.
+        with self._lock:
+            folder.share(self)
 
     def _receive(self) -> None:
-        """Take in what other processes sent; in such a process, what the test has configured
-        since."""
-        if (folder := self.folder) is None:
+        """Read what other processes sent, or in such a process, the configuration of the test."""
+        folder = self.folder
+        if folder is None:
             return
         with self._lock:
             if not folder.mine:
@@ -459,7 +482,7 @@ class Mock:
                     self.misbehaviour.received(call)
                 self._note_model(call["model_id"])
             for kind, message in folder.received_notes():
-                self._take_note(kind, message)
+                self._add_note(kind, message)
 
     def _reload(self) -> None:
-        """Read what the test configured, where that is another process."""
+        """Read the configuration of the test in another process; subclasses override it."""

@@ -1,4 +1,4 @@
-"""What a reply may be."""
+"""Replies: the scripted, generated or recorded answers of a model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _Unset:
-    """The type of a value that was not given; `None` is a value (JSON's null)."""
+    """The type of a missing value; None is a value (JSON's null)."""
 
     def __repr__(self) -> str:
         return "UNSET"
@@ -36,10 +36,10 @@ UNSET = _Unset()
 
 
 class Received(NamedTuple):
-    """How a recorded answer came over HTTP."""
+    """The HTTP response of a recorded answer."""
 
     api: str | None
-    """Which API was asked; None of an error, which is the same for all."""
+    """The called API; None for an error, which is the same for all APIs."""
     streamed: bool
     status: int
     headers: Mapping[str, str]
@@ -47,11 +47,11 @@ class Received(NamedTuple):
     """The body as a JSON value without the texts of the answer, a list of events where it was
     streamed; of an error, its text."""
     unfinished: bool
-    """Whether the application read no further."""
+    """Whether the application stopped reading."""
 
 
 class Reply:
-    """One scripted answer of a model, in every detail that `llm` knows of.
+    """One answer of a model, in every detail that `llm` knows.
 
     Wherever a reply is expected, a simpler one may stand, too: a str (text), a dict, a list or a
     pydantic instance (data), an exception or its class (raised), or a function of the prompt, sync
@@ -94,8 +94,8 @@ class Reply:
         latency: how long the answer takes, in place of what was set for the model.
 
     Raises:
-        InvalidReply: `data` is not JSON, two contents were given, or `error` is no exception.
-        InvalidLatency: `latency` is no `Latency`.
+        InvalidReply: `data` is not JSON, there are two contents, or `error` is not an exception.
+        InvalidLatency: `latency` is not a `Latency`.
     """
 
     data: Any
@@ -116,11 +116,11 @@ class Reply:
     content: str
     """The whole text of the answer."""
     is_text: bool
-    """Whether the answer is nothing but its text, in one piece or in chunks."""
+    """Whether the answer is only text, in one piece or in chunks."""
     is_recorded = False
-    """Whether a cassette holds the answer, which is then as the model gave it."""
+    """Whether the answer is from a cassette, and therefore as the model gave it."""
     attributes: Mapping[str, Any] = MappingProxyType({})
-    """What a provider's plugin put on the response, under names of its own."""
+    """Attributes that a provider's plugin added to the response, under names of its own."""
 
     def __init__(
         self,
@@ -141,10 +141,9 @@ class Reply:
         latency: Latency | None = None,
     ) -> None:
         __tracebackhide__ = True
-        given = {"text": text is not None, "data": data is not UNSET, "chunks": chunks is not None}
-        if sum(given.values()) > 1:
-            names = " and ".join(name for name in given if given[name])
-            raise InvalidReply(f"A Reply has one content, but {names} were given.")
+        has_data = data is not UNSET
+        has_chunks = chunks is not None
+        _check_single_content(text is not None, has_data, has_chunks)
         if text is not None and not isinstance(text, str):
             raise InvalidReply(
                 f"This is not text: {described(text)}. Reply(text) takes a str; a structured reply "
@@ -161,36 +160,40 @@ class Reply:
         _check_texts(
             reasoning=reasoning, finish_reason=finish_reason, resolved_model=resolved_model
         )
-        attachments = _checked_attachments(attachments)
-        fields = self.__dict__  # the way around `__setattr__`
-        fields.update(
-            error=error, error_after=error_after, usage=usage, resolved_model=resolved_model
-        )
+        # `__setattr__` refuses changes, so the fields are set in the dictionary.
+        fields = self.__dict__
+        fields["error"] = error
+        fields["error_after"] = error_after
+        # An exception that is raised again may have got further notes.
+        fields["notes"] = tuple(getattr(error, "__notes__", ()))
+        fields["usage"] = usage
+        fields["resolved_model"] = resolved_model
+        fields["finish_reason"] = finish_reason
+        fields["reasoning"] = reasoning
+        fields["invalid"] = invalid
+        fields["attachments"] = _check_attachments(attachments)
+        # Values go through JSON, so that later changes to the arguments cannot reach the reply.
         fields["response_json"] = (
             None if response_json is None else json.loads(json_text(response_json))
         )
         fields["tool_calls"] = checked_tool_calls(tool_calls)
-        fields["latency"] = None if latency is None else _checked_latency(latency)
-        fields["notes"] = tuple(getattr(error, "__notes__", ()))
-        fields.update(
-            finish_reason=finish_reason,
-            reasoning=reasoning,
-            attachments=attachments,
-            invalid=invalid,
-        )
-        fields["chunks"] = None if chunks is None else _checked_chunks(chunks)
-        fields["content"] = (
-            json_text(data) if given["data"] else text or "".join(map(text_of, self.chunks or ()))
-        )
-        calls = sum(map(length_of_call, self.tool_calls))
+        fields["latency"] = None if latency is None else _check_latency(latency)
+        fields["chunks"] = None if chunks is None else _check_chunks(chunks)
+        own_chunks: tuple[Any, ...] = fields["chunks"] or ()
+        if has_data:
+            content = json_text(data)
+            fields["data"] = json.loads(content)
+        else:
+            content = text or "".join(map(text_of, own_chunks))
+            fields["data"] = UNSET
+        fields["content"] = content
+        calls_length = sum(map(length_of_call, self.tool_calls))
         fields["estimated_tokens"] = estimate_tokens(
-            len(self.content) + len(reasoning or "") + calls
+            len(content) + len(reasoning or "") + calls_length
         )
-        only_text = all(isinstance(chunk, str) for chunk in self.chunks or ())
-        fields["is_text"] = (
-            only_text and error is None and reasoning is None and not self.tool_calls
-        )
-        fields["data"] = json.loads(self.content) if given["data"] else UNSET
+        has_events = not all(isinstance(chunk, str) for chunk in own_chunks)
+        is_plain = error is None and reasoning is None and not self.tool_calls
+        fields["is_text"] = is_plain and not has_events
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(
@@ -201,22 +204,22 @@ class Reply:
         return f"Reply({shorten(self.outcome) if self.error is None else repr(self.error)})"
 
     def stream(self, stream: bool) -> Iterable[Any]:
-        """The chunks of the answer: as scripted when streaming, else (and by default) the text in
-        one piece.
+        """Return the chunks of the answer: as scripted, or else the text in one piece.
 
-        Stream events come as scripted either way.
+        Args:
+            stream: whether the application streams. Else texts come joined, but stream events
+                come as scripted.
         """
-        if self.chunks is not None and (
-            stream or not all(isinstance(chunk, str) for chunk in self.chunks)
-        ):
-            return self.chunks
+        chunks = self.chunks
+        if chunks is not None and (stream or not all(isinstance(chunk, str) for chunk in chunks)):
+            return chunks
         return (self.content,) if self.content else ()
 
     def tokens(self, request: Request | None) -> tuple[int | None, int | None]:
-        """Input and output tokens of a call, as scripted or estimated.
+        """Return the input and output tokens of a call, as scripted or estimated.
 
         Args:
-            request: what was asked; None where the reply says the tokens.
+            request: the request; None if the reply has the tokens.
         """
         usage = self.usage
         if usage is None:
@@ -226,46 +229,44 @@ class Reply:
         return usage.input, usage.output
 
     def usage_details(self) -> Any:
-        """What else was scripted about the usage."""
+        """Return the scripted details of the usage, or None."""
         usage = self.usage
-        return (
-            usage.get("details") if isinstance(usage, Mapping) else getattr(usage, "details", None)
-        )
+        if isinstance(usage, Mapping):
+            return usage.get("details")
+        return getattr(usage, "details", None)
 
     def exception(self) -> BaseException:
-        """What to raise for `error`: the configured instance, as it was before any earlier raise,
-        or a new one."""
+        """Return the exception to raise for `error`: the configured instance, or a new one."""
         error = exception_from(self.error).with_traceback(None)
+        # An instance that was raised before keeps nothing of that.
         error.__context__ = None
         if hasattr(error, "__notes__"):
             error.__notes__[:] = self.notes
         return error
 
     def raw_json(self) -> Any:
-        """What `llm` is told as the provider's payload, a fresh copy; None for plain text."""
+        """Return a new copy of the provider's payload for `llm`; None for plain text."""
         if self.response_json is not None:
             return copy.deepcopy(self.response_json)
         return None if self.data is UNSET else json.loads(self.content)
 
     def over_http(self) -> Received | None:
-        """How the answer came over HTTP; None where it did not."""
+        """Return the HTTP response of a recorded answer; None if it did not come over HTTP."""
         return None
 
     def sent(self, before: Any) -> Any:
-        """What the provider was sent for this answer; None where that is not known.
+        """Return the recorded request to the provider; None if it is not known.
 
         Args:
-            before: the same of the call before, in a conversation.
+            before: the request of the previous call of the conversation.
         """
 
     @property
     def outcome(self) -> Any:
-        """What the history shows as the response, made anew: data or text, as far as it came, and
-        any tool calls."""
+        """The response in the history: a new copy of the data or text, and any tool calls."""
         if self.error_after is not None:
-            return "".join(
-                text_of(chunk) for chunk in tuple(self.stream(stream=True))[: self.error_after]
-            )
+            chunks = tuple(self.stream(stream=True))[: self.error_after]
+            return "".join(map(text_of, chunks))
         if self.tool_calls:
             calls = [
                 {"name": call.name, "arguments": copy.deepcopy(call.arguments)}
@@ -276,13 +277,18 @@ class Reply:
 
 
 ReplyFunction = Callable[[Any], Any]
-"""Given what the library made of the call (an `llm.Prompt`), returns a reply."""
+"""A function that takes the library's own object of the call (an `llm.Prompt`) and returns a
+reply."""
 ReplyOrFunction = Reply | ReplyFunction
+"""A configured reply, which may depend on the call."""
 
 
 def exception_from(error: Any) -> BaseException:
-    """The exception to raise for what was configured: an instance as it is, of a class a new
-    one."""
+    """Return an exception instance as it is, or a new instance of an exception class.
+
+    Raises:
+        InvalidReply: it is neither, or the class cannot be instantiated without arguments.
+    """
     __tracebackhide__ = True
     if isinstance(error, BaseException):
         return error
@@ -301,8 +307,14 @@ def exception_from(error: Any) -> BaseException:
 
 
 def to_reply(value: Any) -> ReplyOrFunction:
-    """Turn what a person may write as a reply into a `Reply`; a function stays one, to be asked at
-    each call."""
+    """Return a value as a reply; a function is returned as it is.
+
+    Args:
+        value: any of the forms that `Reply` lists.
+
+    Raises:
+        InvalidReply: the value is not a reply.
+    """
     __tracebackhide__ = True
     if isinstance(value, Reply):
         return value
@@ -323,99 +335,135 @@ def to_reply(value: Any) -> ReplyOrFunction:
     )
 
 
-def _checked_latency(latency: Any) -> Latency:
+def format_reply(answer: ReplyOrFunction) -> str:
+    """Return a configured reply on one line: its content, or its exception."""
+    error = getattr(answer, "error", None)
+    if error is None:
+        # A function has no outcome, and is shown by its name.
+        return shorten(getattr(answer, "outcome", answer))
+    name = error.__name__ if isinstance(error, type) else shorten_name(repr(error))
+    reply = cast("Reply", answer)
+    if reply.error_after is None:
+        return f"raises {name}"
+    return f"{shorten(reply.outcome)}, then raises {name}"
+
+
+def _check_single_content(has_text: bool, has_data: bool, has_chunks: bool) -> None:
+    """Raise an InvalidReply if a reply has more than one content."""
+    __tracebackhide__ = True
+    if has_text + has_data + has_chunks > 1:
+        flags = {"text": has_text, "data": has_data, "chunks": has_chunks}
+        names = " and ".join(name for name, is_given in flags.items() if is_given)
+        raise InvalidReply(f"A Reply has one content, but {names} were given.")
+
+
+def _check_latency(latency: Any) -> Latency:
+    # Imported here, because few replies have a latency.
     from llm_mock.core.latency import checked_latency
 
     __tracebackhide__ = True
     return checked_latency(latency)
 
 
-def format_reply(answer: ReplyOrFunction) -> str:
-    """How a configured reply reads in a message: its content, or what it raises, on one line."""
-    error = getattr(answer, "error", None)
-    if error is None:
-        return shorten(getattr(answer, "outcome", answer))
-    raised = f"raises {error.__name__ if isinstance(error, type) else shorten_name(repr(error))}"
-    reply = cast("Reply", answer)
-    return raised if reply.error_after is None else f"{shorten(reply.outcome)}, then {raised}"
+def _check_chunks(chunks: Any) -> tuple[Any, ...]:
+    """Return chunks as a tuple.
 
-
-def _checked_chunks(chunks: Iterable[Any]) -> tuple[Any, ...]:
+    Raises:
+        InvalidReply: one of them is neither text nor an event.
+    """
     __tracebackhide__ = True
-    frozen = None if isinstance(chunks, str) or not isinstance(chunks, Iterable) else tuple(chunks)
-    for chunk in (chunks,) if frozen is None else frozen:
-        if frozen is None or not (isinstance(chunk, str) or is_event(chunk)):
-            raise InvalidReply(
-                f"This is not a chunk: {described(chunk)}. The chunks of a Reply are a list of str "
-                "or Event objects."
-            )
-    return frozen or ()
+    if isinstance(chunks, str) or not isinstance(chunks, Iterable):
+        raise _invalid_chunk(chunks)
+    frozen = tuple(chunks)
+    for chunk in frozen:
+        if not (isinstance(chunk, str) or is_event(chunk)):
+            raise _invalid_chunk(chunk)
+    return frozen
+
+
+def _invalid_chunk(value: Any) -> InvalidReply:
+    return InvalidReply(
+        f"This is not a chunk: {described(value)}. The chunks of a Reply are a list of str or "
+        "Event objects."
+    )
 
 
 def _check_texts(**texts: Any) -> None:
+    """Raise an InvalidReply if an argument is neither text nor None."""
     __tracebackhide__ = True
     for name, text in texts.items():
         if text is not None and not isinstance(text, str):
             raise InvalidReply(f"{name}={described(text)} must be a str or None.")
 
 
-def _checked_attachments(attachments: Any) -> tuple[Any, ...]:
+def _check_attachments(attachments: Any) -> tuple[Any, ...]:
+    """Return attachments as a tuple.
+
+    Raises:
+        InvalidReply: one of them has no type.
+    """
     __tracebackhide__ = True
-    found = None if isinstance(attachments, (str, bytes)) else attachments
-    frozen = tuple(found) if isinstance(found, Iterable) else None
-    for attachment in (attachments,) if frozen is None else frozen:
-        if frozen is None or not hasattr(attachment, "type"):
+    if isinstance(attachments, (str, bytes)) or not isinstance(attachments, Iterable):
+        raise _invalid_attachment(attachments)
+    frozen = tuple(attachments)
+    for attachment in frozen:
+        if not hasattr(attachment, "type"):
+            raise _invalid_attachment(attachment)
+    return frozen
+
+
+def _invalid_attachment(value: Any) -> InvalidReply:
+    return InvalidReply(
+        f"This is not an attachment: {described(value)}. Give llm.Attachment objects, in a list."
+    )
+
+
+def _check_usage(usage: Any) -> None:
+    """Raise an InvalidReply unless usage is None, a mapping of tokens or like an `llm.Usage`."""
+    __tracebackhide__ = True
+    if usage is None:
+        return
+    if isinstance(usage, Mapping):
+        names = ("input_tokens", "output_tokens")
+        is_usage = bool(usage) and usage.keys() <= {*names, "details"}
+        values = {name: usage.get(name) for name in names}
+        details = usage.get("details")
+    else:
+        names = ("input", "output")
+        is_usage = all(hasattr(usage, name) for name in names)
+        values = {name: getattr(usage, name, None) for name in names}
+        details = getattr(usage, "details", None)
+    if not is_usage:
+        raise InvalidReply(
+            f"This is not usage: {described(usage)}. Give an llm.Usage, or a dict with "
+            "input_tokens, output_tokens and, if wanted, details."
+        )
+    for name, number in values.items():
+        if number is not None and not is_whole(number):
             raise InvalidReply(
-                f"This is not an attachment: {described(attachment)}. Give llm.Attachment objects, "
-                "in a list."
+                f"{name} of the usage is {described(number)}: give a whole number from 0."
             )
-    return frozen or ()
+    _check_details(details)
 
 
 def _check_details(details: Any) -> None:
-    """Refuse details of usage that no provider counts."""
+    """Raise an InvalidReply for details of the usage that no provider sends."""
     __tracebackhide__ = True
     if details is None:
         return
     if not isinstance(details, Mapping):
         raise InvalidReply(f"details of the usage is {described(details)}: give a dict of counts.")
-    waiting = list(details.items())
-    while waiting:
-        name, value = waiting.pop()
+    # A loop instead of recursion, because details may be nested to any depth.
+    pending = list(details.items())
+    while pending:
+        name, value = pending.pop()
         if isinstance(value, Mapping):
-            waiting += value.items()
+            pending += value.items()
         elif isinstance(value, (int, float)) and not is_number(value + 0):
+            # `+ 0` turns true and false into numbers, which are accepted here.
             raise InvalidReply(
                 f"{name} in details of the usage is {described(value)}: give a number from 0."
             )
-
-
-def _check_usage(usage: Any) -> None:
-    __tracebackhide__ = True
-    if usage is None:
-        return
-    known = {"input_tokens", "output_tokens", "details"}
-    right = hasattr(usage, "input") and hasattr(usage, "output")
-    if isinstance(usage, Mapping):
-        usage = dict(usage)
-        right = bool(usage) and usage.keys() <= known
-        tokens = {name: usage.get(name) for name in ("input_tokens", "output_tokens")}
-    else:
-        tokens = {name: getattr(usage, name, None) for name in ("input", "output")}
-    for name, number in tokens.items():
-        if right and number is not None and not is_whole(number):
-            raise InvalidReply(
-                f"{name} of the usage is {described(number)}: give a whole number from 0."
-            )
-    if right:
-        _check_details(
-            usage.get("details") if isinstance(usage, dict) else getattr(usage, "details", None)
-        )
-    else:
-        raise InvalidReply(
-            f"This is not usage: {described(usage)}. Give an llm.Usage, or a dict with "
-            "input_tokens, output_tokens and, if wanted, details."
-        )
 
 
 DEFAULT_REPLY = Reply(data={"success": True})
