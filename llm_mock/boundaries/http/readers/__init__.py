@@ -1,1 +1,1 @@
-"""What providers answer, read: a file for each API, beside `protocols`, which write it. See `reader.py`."""
+"""Parsers for recorded responses, one module per API; `protocols` writes the same formats."""

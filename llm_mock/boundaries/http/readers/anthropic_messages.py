@@ -1,67 +1,84 @@
-"""Answers of Anthropic's Messages."""
+"""Parser for responses of Anthropic's Messages API."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from llm_mock.boundaries.http.readers.reader import ResponseReader, TextSlot, nested_dict, only_dicts
+from llm_mock.boundaries.http.readers.reader import (
+    ResponseReader,
+    TextSlot,
+    nested_dict,
+    only_dicts,
+)
 
 FINISH_REASONS = {"max_tokens": "length", "refusal": "content_filter"}
-USUAL = ("end_turn", "stop_sequence", "tool_use")
-TEXTS = {"text": ("text", "text"), "thinking": ("thinking", "reasoning")}
-"""The field of a content block that has its text, and what that is."""
-DELTAS = {
+NORMAL_REASONS = ("end_turn", "stop_sequence", "tool_use")
+TEXT_FIELDS = {"text": ("text", "text"), "thinking": ("thinking", "reasoning")}
+"""The text field and the event type of each type of content block."""
+DELTA_FIELDS = {
     "text_delta": ("text", "text"),
     "thinking_delta": ("thinking", "reasoning"),
     "input_json_delta": ("partial_json", "tool_call_args"),
 }
+"""The text field and the event type of each type of delta."""
 
 
 class MessagesReader(ResponseReader):
-    """Reads `message` and the events that stream one."""
+    """A parser for a `message` and for the events of a streamed one."""
 
     def __init__(self) -> None:
         super().__init__()
         self._call_ids: dict[Any, str | None] = {}
 
     def find_slots(self, body: Any) -> Iterator[TextSlot]:
-        """The texts of its content blocks."""
+        """Yield the texts of the content blocks."""
         if not isinstance(body, dict):
             return
-        kind, index = body.get("type"), body.get("index")
-        if kind in ("message", "message_start"):
-            message = body if kind == "message" else nested_dict(body, "message")
-            self._head(message, message.get("stop_reason"))
-            for block in only_dicts(message.get("content")):
-                yield from self._block(block)
+        kind = body.get("type")
+        if kind == "message":
+            yield from self._message_slots(body)
+        elif kind == "message_start":
+            yield from self._message_slots(nested_dict(body, "message"))
         elif kind == "content_block_start":
             block = nested_dict(body, "content_block")
-            self._call_ids[index] = block.get("id") if block.get("type") == "tool_use" else None
-            yield from self._block(block)
+            is_tool_call = block.get("type") == "tool_use"
+            self._call_ids[body.get("index")] = block.get("id") if is_tool_call else None
+            yield from self._block_slots(block)
         elif kind == "content_block_delta":
-            delta = nested_dict(body, "delta")
-            name, event = DELTAS.get(str(delta.get("type")), ("", ""))
-            call_id = self._call_ids.get(index)
-            if event and (call_id or event != "tool_call_args"):  # others are calls of the provider's own tools
-                yield TextSlot(delta, name, event, call_id)
+            yield from self._delta_slots(body)
         elif kind == "message_delta":
-            self._head(body, nested_dict(body, "delta").get("stop_reason"))
+            self._update_metadata(body, nested_dict(body, "delta").get("stop_reason"))
         elif kind in ("message_stop", "error"):
             self.has_ended = True
 
-    def _head(self, message: dict[str, Any], reason: Any) -> None:
+    def _message_slots(self, message: dict[str, Any]) -> Iterator[TextSlot]:
+        self._update_metadata(message, message.get("stop_reason"))
+        for block in only_dicts(message.get("content")):
+            yield from self._block_slots(block)
+
+    def _delta_slots(self, body: dict[str, Any]) -> Iterator[TextSlot]:
+        delta = nested_dict(body, "delta")
+        field, event_type = DELTA_FIELDS.get(str(delta.get("type")), ("", ""))
+        call_id = self._call_ids.get(body.get("index"))
+        # Arguments without an id belong to a tool that Anthropic runs itself, such as web search.
+        if event_type and (call_id or event_type != "tool_call_args"):
+            yield TextSlot(delta, field, event_type, call_id)
+
+    def _update_metadata(self, message: dict[str, Any], reason: Any) -> None:
         self.model = message.get("model") or self.model
-        self._count(message.get("usage"), "input_tokens", "output_tokens")
-        if reason and reason not in USUAL:
+        self._update_usage(message.get("usage"), "input_tokens", "output_tokens")
+        if reason and reason not in NORMAL_REASONS:
             self.finish_reason = FINISH_REASONS.get(reason, reason)
 
-    def _block(self, block: dict[str, Any]) -> Iterator[TextSlot]:
-        if block.get("type") == "tool_use":
+    def _block_slots(self, block: dict[str, Any]) -> Iterator[TextSlot]:
+        kind = block.get("type")
+        if kind == "tool_use":
             yield TextSlot(block, "name", "tool_call_name", block.get("id"))
             yield TextSlot(block, "input", "tool_call_args", block.get("id"))
-        elif block.get("type") in TEXTS:
-            yield TextSlot(block, *TEXTS[block["type"]])
+        elif kind in TEXT_FIELDS:
+            field, event_type = TEXT_FIELDS[kind]
+            yield TextSlot(block, field, event_type)
 
 
 READER = MessagesReader

@@ -1,56 +1,75 @@
-"""Answers of Chat Completions: OpenAI's, Mistral's, OpenRouter's and all others'."""
+"""Parser for responses of Chat Completions, from OpenAI, Mistral, OpenRouter and others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from llm_mock.boundaries.http.readers.reader import ResponseReader, TextSlot, nested_dict, only_dicts
+from llm_mock.boundaries.http.readers.reader import (
+    ResponseReader,
+    TextSlot,
+    nested_dict,
+    only_dicts,
+)
 
-REASONING = ("reasoning_content", "reasoning")
-FINISH_REASONS = {"stop": None, "tool_calls": None, "function_call": None, "model_length": "length"}
+REASONING_FIELDS = ("reasoning_content", "reasoning")
+FINISH_REASONS = {
+    "stop": None,
+    "tool_calls": None,
+    "function_call": None,
+    "model_length": "length",
+}
 
 
 class ChatReader(ResponseReader):
-    """Reads `chat.completion` and `chat.completion.chunk`; of several choices the first is the answer."""
+    """A parser for the first choice of a `chat.completion` or of its chunks."""
 
     def __init__(self) -> None:
         super().__init__()
         self._call_ids: dict[Any, str | None] = {}
 
     def find_slots(self, body: Any) -> Iterator[TextSlot]:
-        """The texts of the first choice."""
+        """Yield the texts of the first choice."""
         if body == "[DONE]":
             self.has_ended = True
         if not isinstance(body, dict):
             return
         self.model = body.get("model") or self.model
-        self._count(body.get("usage"), "prompt_tokens", "completion_tokens")
+        self._update_usage(body.get("usage"), "prompt_tokens", "completion_tokens")
         for choice in only_dicts(body.get("choices")):
-            if choice.get("index", 0) == 0:
-                reason = choice.get("finish_reason")
-                if isinstance(reason, str):
-                    self.finish_reason = FINISH_REASONS.get(reason, reason)
-                yield from self._message(nested_dict(choice, "message") or nested_dict(choice, "delta"))
+            if choice.get("index", 0) != 0:
+                continue
+            reason = choice.get("finish_reason")
+            if isinstance(reason, str):
+                self.finish_reason = FINISH_REASONS.get(reason, reason)
+            message = nested_dict(choice, "message") or nested_dict(choice, "delta")
+            yield from self._text_slots(message)
+            yield from self._tool_call_slots(message)
 
-    def _message(self, message: dict[str, Any]) -> Iterator[TextSlot]:
-        for name in REASONING:
+    def _text_slots(self, message: dict[str, Any]) -> Iterator[TextSlot]:
+        for name in REASONING_FIELDS:
             if isinstance(message.get(name), str):
                 yield TextSlot(message, name, "reasoning")
-                break  # some say the same under both names
+                break  # some providers send the same text under both names
         if isinstance(message.get("content"), str):
             yield TextSlot(message, "content", "text")
-        for part in only_dicts(message.get("content")):  # as Mistral has it
+        # Mistral sends a list of parts if the model reasons.
+        for part in only_dicts(message.get("content")):
             if part.get("type") == "text":
                 yield TextSlot(part, "text", "text")
             for thought in only_dicts(part.get("thinking")):
                 yield TextSlot(thought, "text", "reasoning")
+
+    def _tool_call_slots(self, message: dict[str, Any]) -> Iterator[TextSlot]:
         for position, call in enumerate(only_dicts(message.get("tool_calls"))):
             index = call.get("index", position)
-            call_id = self._call_ids[index] = call.get("id") or self._call_ids.get(index)
+            # Only the first chunk of a streamed call has its id.
+            call_id = call.get("id") or self._call_ids.get(index)
+            self._call_ids[index] = call_id
             function = nested_dict(call, "function") or nested_dict(call, "custom")
+            arguments_field = "input" if "input" in function else "arguments"
             yield TextSlot(function, "name", "tool_call_name", call_id)
-            yield TextSlot(function, "input" if "input" in function else "arguments", "tool_call_args", call_id)
+            yield TextSlot(function, arguments_field, "tool_call_args", call_id)
 
 
 READER = ChatReader

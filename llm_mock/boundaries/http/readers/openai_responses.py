@@ -1,14 +1,25 @@
-"""Answers of OpenAI's Responses API."""
+"""Parser for responses of OpenAI's Responses API."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from llm_mock.boundaries.http.readers.reader import ResponseReader, TextSlot, nested_dict, only_dicts
+from llm_mock.boundaries.http.readers.reader import (
+    ResponseReader,
+    TextSlot,
+    nested_dict,
+    only_dicts,
+)
 
 FINISH_REASONS = {"max_output_tokens": "length"}
-ENDS = ("response.completed", "response.incomplete", "response.failed")
+FINAL_EVENTS = ("response.completed", "response.incomplete", "response.failed")
+ITEM_EVENTS = ("response.output_item.added", "response.output_item.done")
+CONTENT_EVENTS = ("response.content_part.added", "response.content_part.done")
+SUMMARY_EVENTS = (
+    "response.reasoning_summary_part.added",
+    "response.reasoning_summary_part.done",
+)
 DELTAS = {
     "output_text": ("text", "content_index", "text"),
     "reasoning_text": ("reasoning", "content_index", "text"),
@@ -16,75 +27,112 @@ DELTAS = {
     "function_call_arguments": ("tool_call_args", None, "arguments"),
     "custom_tool_call_input": ("tool_call_args", None, "input"),
 }
-"""What pieces come of what, where in their item, and under which name they come again as a whole."""
-CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
+"""The event type, the index field and the field of the repeated whole, by the kind of delta."""
+ARGUMENT_FIELDS = {"function_call": "arguments", "custom_tool_call": "input"}
 
 
 class ResponsesReader(ResponseReader):
-    """Reads a `response` and the events that stream one, which say each text several times."""
+    """A parser for a `response` and for its stream events, which repeat each text several times."""
 
     def __init__(self) -> None:
         super().__init__()
         self._call_ids: dict[Any, str | None] = {}
 
     def find_slots(self, body: Any) -> Iterator[TextSlot]:
-        """The texts of its items."""
+        """Yield the texts of the output items."""
         if not isinstance(body, dict):
             return
-        kind, index = str(body.get("type") or ""), body.get("output_index")
+        kind = str(body.get("type") or "")
+        index = body.get("output_index")
         if body.get("object") == "response":
-            yield from self._response(body)
-        elif kind in ENDS:
+            yield from self._response_slots(body)
+        elif kind in FINAL_EVENTS:
             self.has_ended = True
-            yield from self._response(nested_dict(body, "response"))
-        elif kind in ("response.output_item.added", "response.output_item.done"):
-            yield from self._item(index, nested_dict(body, "item"))
-        elif kind in ("response.content_part.added", "response.content_part.done"):
-            yield from self._part((index, "content", body.get("content_index")), nested_dict(body, "part"))
-        elif kind in ("response.reasoning_summary_part.added", "response.reasoning_summary_part.done"):
-            yield from self._part((index, "summary", body.get("summary_index")), nested_dict(body, "part"))
+            yield from self._response_slots(nested_dict(body, "response"))
+        elif kind in ITEM_EVENTS:
+            yield from self._item_slots(index, nested_dict(body, "item"))
+        elif kind in CONTENT_EVENTS:
+            part_id = (index, "content", body.get("content_index"))
+            yield from self._part_slots(part_id, nested_dict(body, "part"))
+        elif kind in SUMMARY_EVENTS:
+            part_id = (index, "summary", body.get("summary_index"))
+            yield from self._part_slots(part_id, nested_dict(body, "part"))
         else:
-            yield from self._piece(kind, index, body)
+            yield from self._delta_slots(kind, index, body)
 
-    def _piece(self, kind: str, index: Any, body: dict[str, Any]) -> Iterator[TextSlot]:
-        _, _, named = kind.partition(".")
-        name, _, what = named.partition(".")
-        if name not in DELTAS or what not in ("delta", "done"):
+    def _delta_slots(self, kind: str, index: Any, body: dict[str, Any]) -> Iterator[TextSlot]:
+        """Yield the slots of events such as `response.output_text.delta` and `….done`."""
+        _, _, suffix = kind.partition(".")
+        name, _, stage = suffix.partition(".")
+        if name not in DELTAS or stage not in ("delta", "done"):
             return
-        event, position, whole = DELTAS[name]
-        where = (position or "call").partition("_")[0]
-        part = (index, where, body.get(position) if position else 0)
+        event_type, index_field, whole_field = DELTAS[name]
+        # "content" or "summary", so that the id is the same as that of the part's own events.
+        section = (index_field or "call").partition("_")[0]
+        position = body.get(index_field) if index_field else 0
+        part_id = (index, section, position)
         call_id = self._call_ids.get(index)
-        if what == "delta":
-            yield TextSlot(body, "delta", event, call_id, part)
+        if stage == "delta":
+            yield TextSlot(body, "delta", event_type, call_id, part_id)
             return
         if isinstance(body.get("name"), str):
-            yield TextSlot(body, "name", "tool_call_name", call_id, (index, "name", 0), True)
-        yield TextSlot(body, whole, event, call_id, part, True)
+            yield _name_slot(body, index, call_id)
+        yield TextSlot(
+            body,
+            whole_field,
+            event_type,
+            call_id,
+            part_id,
+            is_whole=True,
+        )
 
-    def _response(self, response: dict[str, Any]) -> Iterator[TextSlot]:
+    def _response_slots(self, response: dict[str, Any]) -> Iterator[TextSlot]:
         self.model = response.get("model") or self.model
-        self._count(response.get("usage"), "input_tokens", "output_tokens")
-        if reason := nested_dict(response, "incomplete_details").get("reason"):
+        self._update_usage(response.get("usage"), "input_tokens", "output_tokens")
+        reason = nested_dict(response, "incomplete_details").get("reason")
+        if reason:
             self.finish_reason = FINISH_REASONS.get(reason, reason)
         for index, item in enumerate(only_dicts(response.get("output"))):
-            yield from self._item(index, item)
+            yield from self._item_slots(index, item)
 
-    def _item(self, index: Any, item: dict[str, Any]) -> Iterator[TextSlot]:
+    def _item_slots(self, index: Any, item: dict[str, Any]) -> Iterator[TextSlot]:
         kind = item.get("type")
-        if kind in CALLS:
-            call_id = self._call_ids[index] = item.get("call_id")
-            yield TextSlot(item, "name", "tool_call_name", call_id, (index, "name", 0), True)
-            yield TextSlot(item, CALLS[kind], "tool_call_args", call_id, (index, "call", 0), True)
+        if kind in ARGUMENT_FIELDS:
+            # Deltas of the call name the index of its item alone.
+            call_id = item.get("call_id")
+            self._call_ids[index] = call_id
+            yield _name_slot(item, index, call_id)
+            yield TextSlot(
+                item,
+                ARGUMENT_FIELDS[kind],
+                "tool_call_args",
+                call_id,
+                part=(index, "call", 0),
+                is_whole=True,
+            )
         elif kind in ("message", "reasoning"):
-            for name in ("summary", "content"):
-                for position, part in enumerate(only_dicts(item.get(name))):
-                    yield from self._part((index, name, position), part)
+            for section in ("summary", "content"):
+                for position, part in enumerate(only_dicts(item.get(section))):
+                    yield from self._part_slots((index, section, position), part)
 
-    def _part(self, part: tuple[Any, ...], content: dict[str, Any]) -> Iterator[TextSlot]:
-        kind = content.get("type")
-        if kind in ("output_text", "reasoning_text", "summary_text"):
-            yield TextSlot(content, "text", "text" if kind == "output_text" else "reasoning", None, part, True)
+    def _part_slots(self, part_id: tuple[Any, ...], part: dict[str, Any]) -> Iterator[TextSlot]:
+        kind = part.get("type")
+        if kind == "output_text":
+            yield TextSlot(part, "text", "text", part=part_id, is_whole=True)
+        elif kind in ("reasoning_text", "summary_text"):
+            # Both are kept as reasoning: `llm` makes no difference between them.
+            yield TextSlot(part, "text", "reasoning", part=part_id, is_whole=True)
+
+
+def _name_slot(container: dict[str, Any], index: Any, call_id: str | None) -> TextSlot:
+    return TextSlot(
+        container,
+        "name",
+        "tool_call_name",
+        call_id,
+        part=(index, "name", 0),
+        is_whole=True,
+    )
 
 
 READER = ResponsesReader

@@ -1,7 +1,8 @@
-"""What every reader of answers can do: find the texts of an answer in a body, or in the events of a stream.
+"""Base class of the parsers that find the texts in a provider's response.
 
-The same places are found when an answer is recorded, to take its texts out, and when it is replayed, to put them in
-again: so a body comes back as it was, and its texts stand in one place of the cassette, where they can be edited.
+The same text slots are found twice: in recording, to take the texts out, and in replay, to put
+them back. A replayed body therefore equals the recorded one, and each text stands in a single
+place of the cassette, where it can be edited.
 """
 
 from __future__ import annotations
@@ -11,103 +12,123 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 PLACEHOLDER = "…"
-"""What stands in a body for a text that was taken out."""
+"""The mark left in a body in place of an extracted text."""
 JSON_PLACEHOLDER = {PLACEHOLDER: PLACEHOLDER}
-"""The same for a text that stands there as a JSON value."""
+"""The mark left in a body in place of an extracted JSON object."""
 
 
 class TextSlot(NamedTuple):
-    """Where in a body a piece of the answer is: `container[key]`, a text or, of a tool call, JSON."""
+    """A location in a body, `container[key]`, that holds a text or the JSON of a tool call."""
 
     container: dict[str, Any]
     key: str
     type: str
-    """Of its `Event`: `text`, `reasoning`, `tool_call_name` or `tool_call_args`."""
+    """The type of its `Event`: `text`, `reasoning`, `tool_call_name` or `tool_call_args`."""
     tool_call_id: str | None = None
     part: Any = None
-    """Which part of the answer the piece belongs to, where a stream gives that again as a whole."""
+    """The id of the answer part, in streams that repeat a part as a whole after its deltas."""
     is_whole: bool = False
-    """Whether it is the whole part: a piece where nothing of it came before, else what came before."""
+    """True for a repetition of the whole part, False for one of its deltas."""
 
     @property
     def text(self) -> str:
-        """What stands there; empty for nothing."""
+        """The text in this slot; a JSON object is serialized."""
         value = self.container.get(self.key)
         if isinstance(value, str):
             return value
-        return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) and value else ""
+        if isinstance(value, dict) and value:
+            return json.dumps(value, ensure_ascii=False)
+        return ""
 
     @property
-    def is_taken(self) -> bool:
-        """Whether its text was taken out."""
+    def is_extracted(self) -> bool:
+        """True if a placeholder stands in this slot."""
         return self.container.get(self.key) in (PLACEHOLDER, JSON_PLACEHOLDER)
 
-    def take(self) -> None:
-        """Take its text out."""
-        self.container[self.key] = PLACEHOLDER if isinstance(self.container[self.key], str) else dict(JSON_PLACEHOLDER)
+    def clear(self) -> None:
+        """Replace the text by a placeholder of the same JSON type."""
+        if isinstance(self.container[self.key], str):
+            self.container[self.key] = PLACEHOLDER
+        else:
+            # A copy, because the body of the next answer is changed in place too.
+            self.container[self.key] = dict(JSON_PLACEHOLDER)
 
-    def put(self, text: str) -> None:
-        """Put a text in."""
+    def fill(self, text: str) -> None:
+        """Replace the placeholder by a text, which is parsed if the placeholder was an object."""
         if self.container[self.key] == PLACEHOLDER:
             self.container[self.key] = text
             return
         try:
             self.container[self.key] = json.loads(text or "{}")
-        except ValueError:  # somebody edited it
+        except ValueError:  # the cassette was edited by hand
             self.container[self.key] = {"_raw": text}
 
 
 class ResponseReader:
-    """Reads one answer. Each API has a subclass.
-
-    What it has read so far says the fields.
-    """
+    """Base class of the parsers; an instance reads a single answer and keeps its metadata."""
 
     def __init__(self) -> None:
         self.model: str | None = None
         """The model that answered."""
         self.finish_reason: str | None = None
-        """Why the answer ended, in the words of Chat Completions; None where that is as usual."""
+        """The finish reason in the terms of Chat Completions; None for the normal one."""
         self.usage: dict[str, Any] = {}
-        """The tokens: `input`, `output` and `details`."""
+        """The token counts: `input`, `output` and `details`."""
         self.has_ended = False
-        """Whether a stream said that it is at its end."""
+        """True after the final event of a stream."""
 
     def find_slots(self, body: Any) -> Iterator[TextSlot]:
-        """The places of texts in a body, or in the data of the next event of a stream, in order."""
+        """Yield the text slots of a body, or of the next event of a stream, in order."""
         raise NotImplementedError
 
-    def _count(self, usage: Any, asked: str, answered: str) -> None:
-        """Take the provider's count of tokens, under the names that it has for them."""
+    def _update_usage(self, usage: Any, input_name: str, output_name: str) -> None:
+        """Take over the token counts of a provider.
+
+        Args:
+            usage: the usage object of the response; anything else is ignored.
+            input_name: the provider's name of the input tokens.
+            output_name: the provider's name of the output tokens.
+        """
         if not isinstance(usage, dict):
             return
-        rest = {
-            name: value
-            for name, value in usage.items()
-            if name not in (asked, answered) and "total" not in name and isinstance(value, (int, dict))
-        }
-        for name, counted in (("input", usage.get(asked)), ("output", usage.get(answered))):
-            if isinstance(counted, int):
-                self.usage[name] = counted
-        if details := _said(rest):
+        details = {}
+        for name, value in usage.items():
+            # Totals are left out: they can be computed, and `llm` does not keep them either.
+            is_total = name in (input_name, output_name) or "total" in name
+            if not is_total and isinstance(value, (int, dict)):
+                details[name] = value
+        for name, count in (("input", usage.get(input_name)), ("output", usage.get(output_name))):
+            if isinstance(count, int):
+                self.usage[name] = count
+        details = _without_zeros(details)
+        if details:
+            # Events of a stream add to each other: Anthropic sends its counts in two of them.
             self.usage["details"] = {**(self.usage.get("details") or {}), **details}
 
 
-def _said(value: Any) -> Any:
-    """The part of a JSON value that says something, as `llm` has the details of its usage."""
+def _without_zeros(value: Any) -> Any:
+    """Return a JSON value without zeros and empty objects, as `llm` keeps usage details."""
     if not isinstance(value, dict):
         return value
-    kept = {name: _said(item) for name, item in value.items()}
-    return {name: item for name, item in kept.items() if item not in (0, None) and item != {}}
+    kept = {}
+    for name, item in value.items():
+        simplified = _without_zeros(item)
+        if simplified not in (0, None) and simplified != {}:
+            kept[name] = simplified
+    return kept
 
 
 def only_dicts(value: Any) -> list[dict[str, Any]]:
-    """The objects in what should be a list of them."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    """Return the objects in a list; empty if `value` is not a list."""
+    if not isinstance(value, list):
+        return []
+    return [item for item in value if isinstance(item, dict)]
 
 
 def nested_dict(value: Any, *names: str) -> dict[str, Any]:
-    """The object inside of objects; empty where there is none."""
+    """Return the object at a path of keys; empty if there is none."""
     for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
+        if not isinstance(value, dict):
+            return {}
+        value = value.get(name)
     return value if isinstance(value, dict) else {}

@@ -1,4 +1,4 @@
-"""Takes the texts of an answer out of its body when it is recorded, and puts them in again when it is replayed."""
+"""Extraction of an answer's texts from a recorded body, and their restoration in replay."""
 
 from __future__ import annotations
 
@@ -10,68 +10,74 @@ from llm_mock.core.events import Event
 
 
 class TextSlots:
-    """The texts of one answer.
+    """The text slots of one answer.
 
     Args:
-        reader: reads it.
+        reader: the parser of the API that the answer came from.
     """
 
     def __init__(self, reader: ResponseReader) -> None:
         self._reader = reader
-        self._said: dict[Any, str] = {}
-        """The parts of the answer as far as they came."""
+        self._part_texts: dict[Any, str] = {}
+        """The text of each part of the answer, as far as it was read."""
 
     def extract(self, body: Any) -> Iterator[str | Event]:
-        """The pieces of a body, or of an event of a stream; in the body `…` is left of each."""
-        for place in self._reader.find_slots(body):
-            text = place.text
+        """Yield the texts of a body or event, and leave placeholders in their slots."""
+        for slot in self._reader.find_slots(body):
+            text = slot.text
             if not text:
                 continue
-            if not self._came_before(place):
-                self._note(place, text)
-                yield text if place.type == "text" else Event(place.type, text, tool_call_id=place.tool_call_id)
-                place.take()
-            elif text == self._said[place.part]:
-                place.take()
+            if not self._is_repetition(slot):
+                self._add_text(slot, text)
+                if slot.type == "text":
+                    yield text
+                else:
+                    yield Event(slot.type, text, tool_call_id=slot.tool_call_id)
+                slot.clear()
+            elif text == self._part_texts[slot.part]:
+                # A repetition that differs from its deltas is kept as the provider sent it.
+                slot.clear()
 
-    def restore(self, body: Any, pieces: RecordedChunks) -> Any:
-        """The body with its texts in it again."""
-        for place in self._reader.find_slots(body):
-            if not place.text or not place.is_taken:
+    def restore(self, body: Any, chunks: RecordedChunks) -> Any:
+        """Return the body with its texts in place of the placeholders."""
+        for slot in self._reader.find_slots(body):
+            if not slot.text or not slot.is_extracted:
                 continue
-            if not self._came_before(place):
-                text = pieces.next(place)
-                self._note(place, text)
-                place.put(text)
+            if self._is_repetition(slot):
+                slot.fill(self._part_texts[slot.part])
             else:
-                place.put(self._said[place.part])
+                text = chunks.pop_text(slot)
+                self._add_text(slot, text)
+                slot.fill(text)
         return body
 
-    def _came_before(self, place: TextSlot) -> bool:
-        return place.is_whole and place.part in self._said
+    def _is_repetition(self, slot: TextSlot) -> bool:
+        return slot.is_whole and slot.part in self._part_texts
 
-    def _note(self, place: TextSlot, text: str) -> None:
-        if place.part is not None:
-            self._said[place.part] = self._said.get(place.part, "") + text
+    def _add_text(self, slot: TextSlot, text: str) -> None:
+        if slot.part is not None:
+            self._part_texts[slot.part] = self._part_texts.get(slot.part, "") + text
 
 
 class RecordedChunks:
-    """The recorded pieces of an answer, each given once; where somebody edited them, and there are fewer, nothing more.
+    """The recorded chunks of an answer, each of which is handed out once.
 
     Args:
-        chunks: the pieces: texts and events.
+        chunks: the texts and events of the cassette.
     """
 
     def __init__(self, chunks: Iterable[Any]) -> None:
-        self._left: dict[tuple[str, str | None], list[str]] = {}
+        self._texts: dict[tuple[str, str | None], list[str]] = {}
         for chunk in chunks:
-            is_text = isinstance(chunk, str)
-            key = ("text", None) if is_text else (chunk.type, chunk.tool_call_id)
-            self._left.setdefault(key, []).append(chunk if is_text else chunk.chunk)
-        for pieces in self._left.values():
-            pieces.reverse()
+            if isinstance(chunk, str):
+                self._texts.setdefault(("text", None), []).append(chunk)
+            else:
+                key = (chunk.type, chunk.tool_call_id)
+                self._texts.setdefault(key, []).append(chunk.chunk)
+        for texts in self._texts.values():
+            texts.reverse()  # `pop` takes the last one, and is fast only there
 
-    def next(self, place: TextSlot) -> str:
-        """The text for the next place of its kind."""
-        left = self._left.get((place.type, place.tool_call_id))
-        return left.pop() if left else ""
+    def pop_text(self, slot: TextSlot) -> str:
+        """Return the text for the next slot of a kind; empty if an edited cassette has fewer."""
+        texts = self._texts.get((slot.type, slot.tool_call_id))
+        return texts.pop() if texts else ""
