@@ -1,1 +1,1 @@
-"""What the providers' APIs say on the wire, a file for each. See `protocol.py` for what they have in common."""
+"""The wire formats of the providers' APIs; `protocol.py` defines their interface."""

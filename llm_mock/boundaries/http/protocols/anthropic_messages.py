@@ -1,4 +1,4 @@
-"""Anthropic's Messages. See https://docs.anthropic.com/en/api/messages."""
+"""Anthropic's Messages API. See https://docs.anthropic.com/en/api/messages."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from llm_mock.boundaries.http.protocols.protocol import (
     add_schema_title,
     attachment_part,
     base64_part,
+    encode_arguments,
     extract_options,
-    parse_json_or_text,
+    join_text,
+    split_tool_results,
     text_part,
     url_part,
     validate_body,
@@ -29,14 +31,28 @@ from llm_mock.boundaries.http.request import (
 from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
 from llm_mock.core.events import Event, Wait
 
-STOP_REASONS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "content_filter": "refusal"}
-"""Anthropic's words for those of Chat Completions; other words are given on as they are."""
+STOP_REASONS = {
+    "stop": "end_turn",
+    "tool_calls": "tool_use",
+    "length": "max_tokens",
+    "content_filter": "refusal",
+}
+"""Anthropic's stop reasons, by the finish reasons of Chat Completions; others stay as they are."""
 SIGNATURE = "bW9jaw=="
-"""What stands for the signature of a thought, which the API wants back."""
-KNOWN = (
-    *("model", "messages", "system", "tools", "tool_choice", "stream"),
-    *("output_format", "output_config"),
+"""The signature of a thinking block, which clients send back with it."""
+PARSED_FIELDS = (
+    "model",
+    "messages",
+    "system",
+    "tools",
+    "tool_choice",
+    "stream",
+    "output_format",
+    "output_config",
 )
+"""The fields of a request that are not options."""
+BlockId = tuple[str, str | None]
+"""The type of a content block, and the id of its tool call."""
 
 
 class AnthropicMessages:
@@ -45,94 +61,123 @@ class AnthropicMessages:
     errors = ANTHROPIC
 
     def parse_request(self, sent: WireRequest) -> HTTPRequest:
-        """What is asked."""
+        """Parse the body of a request."""
         body = validate_body(sent.json(), MESSAGES, self.errors, "model", "messages")
-        said: list[dict[str, Any]] = body["messages"]
-        if not said:
+        if not body["messages"]:
             raise WireError(400, "messages: at least one message is required")
+        messages: list[Message] = []
+        for message in body["messages"]:
+            parts = _parse_content(message.get("content"))
+            messages += split_tool_results(parts, str(message.get("role")))
         return HTTPRequest(
             body["model"],
-            [message for given in said for message in _messages(given)],
+            messages,
             api="messages",
-            system="\n".join(part["text"] for part in _content(body.get("system")) if part["type"] == "text"),
-            tools=[
-                Tool(str(tool.get("name")), tool.get("description"), tool["input_schema"])
-                for tool in body.get("tools") or ()
-                if tool.get("input_schema") is not None  # others are run by the provider itself
-            ],
-            schema=_schema(body),
-            options=extract_options(body, *KNOWN),
+            system=join_text(_parse_content(body.get("system"))),
+            tools=_parse_tools(body),
+            schema=_parse_schema(body),
+            options=extract_options(body, *PARSED_FIELDS),
             stream=bool(body.get("stream")),
-            tool_choice=_choice(body.get("tool_choice")),
+            tool_choice=_parse_tool_choice(body.get("tool_choice")),
             sent=sent,
             body=body,
         )
 
-    def build_body(self, context: ResponseContext, whole: CompleteReply) -> dict[str, Any]:
-        """The body of an answer in one piece."""
+    def build_body(self, context: ResponseContext, reply: CompleteReply) -> dict[str, Any]:
+        """Return the body of a response that is not streamed."""
         content: list[dict[str, Any]] = []
-        if whole.reasoning:
-            content.append({"type": "thinking", "thinking": whole.reasoning, "signature": SIGNATURE})
-        if whole.text or not whole.tool_calls:
-            content.append({"type": "text", "text": whole.text})
-        for call in whole.tool_calls:
-            given = parse_json_or_text(call.arguments)
-            arguments = given if isinstance(given, dict) else {"_raw": call.arguments}
-            content.append({"type": "tool_use", "id": _tool_use_id(call.id), "name": call.name, "input": arguments})
-        ending = {"stop_reason": _stop_reason(context), "stop_sequence": None}
-        return {**_head(context), "content": content, **ending, "usage": _usage(context)}
+        if reply.reasoning:
+            thinking = {"thinking": reply.reasoning, "signature": SIGNATURE}
+            content.append({"type": "thinking", **thinking})
+        if reply.text or not reply.tool_calls:
+            content.append({"type": "text", "text": reply.text})
+        for call in reply.tool_calls:
+            block = {
+                "type": "tool_use",
+                "id": _tool_use_id(call.id),
+                "name": call.name,
+                "input": encode_arguments(call.arguments),
+            }
+            content.append(block)
+        return {
+            **_message_head(context),
+            "content": content,
+            "stop_reason": _stop_reason(context),
+            "stop_sequence": None,
+            "usage": _build_usage(context),
+        }
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
-        """The body of a streamed answer."""
-        started = {**_usage(context), "output_tokens": 1}
-        begun = {**_head(context), "content": [], "stop_reason": None, "stop_sequence": None, "usage": started}
-        yield _event("message_start", message=begun)
+        """Yield the events of a streamed response."""
+        message = {
+            **_message_head(context),
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+            # Anthropic counts a first token here, and sends the full count at the end.
+            "usage": {**_build_usage(context), "output_tokens": 1},
+        }
+        yield _encode_event("message_start", message=message)
         yield PING
         index = -1
-        block: tuple[str, Any] | None = None
-        for piece in context.chunks(stream=True):
-            if isinstance(piece, Wait):
-                yield piece
+        open_block: BlockId | None = None
+        for chunk in context.chunks(stream=True):
+            if isinstance(chunk, Wait):
+                yield chunk
                 continue
-            wanted_block, opening, delta = _block(piece)
-            if wanted_block is None:
+            block, start, delta = _build_block(chunk)
+            if block is None:
                 continue
-            if wanted_block != block:
-                if block is not None:
-                    yield from _closing(index, block[0])
-                block, index = wanted_block, index + 1
-                yield _event("content_block_start", index=index, content_block=opening)
+            if block != open_block:
+                if open_block is not None:
+                    yield from _close_block(index, open_block)
+                open_block = block
+                index += 1
+                yield _encode_event("content_block_start", index=index, content_block=start)
             if delta is not None:
-                yield _event("content_block_delta", index=index, delta=delta)
-        if block is None:
-            index, block = 0, ("text", None)
-            yield _event("content_block_start", index=0, content_block={"type": "text", "text": ""})
-        yield from _closing(index, block[0])
+                yield _encode_event("content_block_delta", index=index, delta=delta)
+        if open_block is None:
+            # An empty reply has one empty text block, as it has when it is not streamed.
+            index = 0
+            open_block = ("text", None)
+            empty_text = {"type": "text", "text": ""}
+            yield _encode_event("content_block_start", index=0, content_block=empty_text)
+        yield from _close_block(index, open_block)
         delta = {"stop_reason": _stop_reason(context), "stop_sequence": None}
-        yield _event("message_delta", delta=delta, usage={"output_tokens": context.output_tokens})
+        usage = {"output_tokens": context.output_tokens}
+        yield _encode_event("message_delta", delta=delta, usage=usage)
         yield MESSAGE_STOP
 
     def unknown_model_error(self, model_id: str) -> WireError:
-        """What is answered where there is no such model."""
+        """Return the provider's error for a model that does not exist."""
         return WireError(404, f"model: {model_id}")
 
     def encode_error_event(self, error: WireError, number: int) -> bytes:
-        """An error within a stream."""
+        """Encode an error within a stream."""
         return server_sent_event(self.errors.body(error), "error")
 
 
 PROTOCOL = AnthropicMessages()
 
 
-def _head(context: ResponseContext) -> dict[str, Any]:
-    return {"id": f"msg_mock_{context.number}", "type": "message", "role": "assistant", "model": context.model}
+def _message_head(context: ResponseContext) -> dict[str, Any]:
+    return {
+        "id": f"msg_mock_{context.number}",
+        "type": "message",
+        "role": "assistant",
+        "model": context.model,
+    }
 
 
-def _usage(context: ResponseContext) -> dict[str, Any]:
+def _build_usage(context: ResponseContext) -> dict[str, Any]:
     details = context.answer.reply.usage_details() or {}
-    cached = {name: details.get(name, 0) for name in ("cache_creation_input_tokens", "cache_read_input_tokens")}
-    counted = {"input_tokens": context.input_tokens, "output_tokens": context.output_tokens}
-    return {**counted, **cached, "service_tier": "standard"}
+    return {
+        "input_tokens": context.input_tokens,
+        "output_tokens": context.output_tokens,
+        "cache_creation_input_tokens": details.get("cache_creation_input_tokens", 0),
+        "cache_read_input_tokens": details.get("cache_read_input_tokens", 0),
+        "service_tier": "standard",
+    }
 
 
 def _stop_reason(context: ResponseContext) -> str:
@@ -144,90 +189,124 @@ def _tool_use_id(call_id: str) -> str:
     return call_id if call_id.startswith("toolu_") else f"toolu_{call_id}"
 
 
-def _event(kind: str, **fields: Any) -> bytes:
+def _encode_event(kind: str, **fields: Any) -> bytes:
     return server_sent_event({"type": kind, **fields}, kind)
 
 
-PING, MESSAGE_STOP = _event("ping"), _event("message_stop")
+# Encoded once: each stream has both, unchanged.
+PING = _encode_event("ping")
+MESSAGE_STOP = _encode_event("message_stop")
 
 
-def _block(piece: str | Event) -> tuple[tuple[str, Any] | None, dict[str, Any], dict[str, Any] | None]:
-    """The content block that a piece belongs to, how it opens, and what the piece adds to it."""
-    opening: dict[str, Any]
-    if isinstance(piece, str):
-        opening = {"type": "text", "text": ""}
-        return ("text", None), opening, {"type": "text_delta", "text": piece}
-    if piece.type == "reasoning":
-        opening = {"type": "thinking", "thinking": "", "signature": ""}
-        return ("thinking", None), opening, {"type": "thinking_delta", "thinking": piece.chunk}
-    if piece.type not in ("tool_call_name", "tool_call_args"):
+def _build_block(
+    chunk: str | Event,
+) -> tuple[BlockId | None, dict[str, Any], dict[str, Any] | None]:
+    """Build the content block of a chunk.
+
+    Returns:
+        The id of the block, or None if the chunk has none; the block as it starts; and the delta
+        that the chunk adds to it, or None for the name of a tool, which is in the start.
+    """
+    start: dict[str, Any]
+    if isinstance(chunk, str):
+        start = {"type": "text", "text": ""}
+        return ("text", None), start, {"type": "text_delta", "text": chunk}
+    if chunk.type == "reasoning":
+        start = {"type": "thinking", "thinking": "", "signature": ""}
+        return ("thinking", None), start, {"type": "thinking_delta", "thinking": chunk.chunk}
+    if chunk.type not in ("tool_call_name", "tool_call_args"):
         return None, {}, None
-    call_id = _tool_use_id(piece.tool_call_id or "")
-    opening = {"type": "tool_use", "id": call_id, "name": piece.chunk, "input": {}}
-    added = {"type": "input_json_delta", "partial_json": piece.chunk} if piece.type == "tool_call_args" else None
-    return ("tool_use", call_id), opening, added
+    call_id = _tool_use_id(chunk.tool_call_id or "")
+    start = {"type": "tool_use", "id": call_id, "name": chunk.chunk, "input": {}}
+    if chunk.type == "tool_call_name":
+        return ("tool_use", call_id), start, None
+    delta = {"type": "input_json_delta", "partial_json": chunk.chunk}
+    return ("tool_use", call_id), start, delta
 
 
-def _closing(index: int, kind: str) -> Iterator[bytes]:
-    if kind == "thinking":
-        yield _event("content_block_delta", index=index, delta={"type": "signature_delta", "signature": SIGNATURE})
-    yield _event("content_block_stop", index=index)
+def _close_block(index: int, block: BlockId) -> Iterator[bytes]:
+    if block[0] == "thinking":
+        # The signature is the last delta of a thinking block.
+        delta = {"type": "signature_delta", "signature": SIGNATURE}
+        yield _encode_event("content_block_delta", index=index, delta=delta)
+    yield _encode_event("content_block_stop", index=index)
 
 
-def _messages(message: dict[str, Any]) -> Iterator[Message]:
-    """A message; the results of tools, which come in one of the user, are one of their own."""
-    parts = _content(message.get("content"))
-    results = [part for part in parts if part["type"] == "tool_result"]
-    others = [part for part in parts if part["type"] != "tool_result"]
-    if results:
-        yield {"role": "tool", "parts": results}
-    if others or not results:
-        yield {"role": str(message.get("role")), "parts": others}
-
-
-def _content(content: Any) -> list[Message]:
+def _parse_content(content: Any) -> list[Message]:
     if isinstance(content, str):
         return [text_part(content)] if content else []
-    return [part for given in content or () if isinstance(given, dict) for part in _parts(given)]
+    parts: list[Message] = []
+    for block in content or ():
+        if isinstance(block, dict):
+            parts += _parse_block(block)
+    return parts
 
 
-def _parts(part: dict[str, Any]) -> Iterator[Message]:
-    """What a content block says; what is not known is not seen."""
-    kind = part.get("type")
+def _parse_block(block: dict[str, Any]) -> Iterator[Message]:
+    """Yield the parts of a content block; none for an unknown type."""
+    kind = block.get("type")
     if kind == "text":
-        yield text_part(str(part.get("text") or ""))
+        yield text_part(str(block.get("text") or ""))
     elif kind == "thinking":
-        yield {"type": "reasoning", "text": str(part.get("thinking") or "")}
+        yield {"type": "reasoning", "text": str(block.get("thinking") or "")}
     elif kind in ("image", "document"):
-        yield from _source(part.get("source") or {})
+        yield from _parse_source(block.get("source") or {})
     elif kind == "tool_use":
-        yield tool_call_part(str(part.get("name")), part.get("input"), part.get("id"))
+        yield tool_call_part(str(block.get("name")), block.get("input"), block.get("id"))
     elif kind == "tool_result":
-        inner = _content(part.get("content"))
-        text = "\n".join(given["text"] for given in inner if given["type"] == "text")
-        yield tool_result_part(text, part.get("tool_use_id"))
-        yield from (given for given in inner if given["type"] == "attachment")
+        yield from _parse_tool_result(block)
 
 
-def _source(source: dict[str, Any]) -> Iterator[Message]:
-    """Parse the source of an image or a document; one that is made of content blocks is these."""
-    kind, media_type = source.get("type"), source.get("media_type")
+def _parse_tool_result(block: dict[str, Any]) -> Iterator[Message]:
+    parts = _parse_content(block.get("content"))
+    yield tool_result_part(join_text(parts), block.get("tool_use_id"))
+    # The core knows results that are text; images in them belong to the message.
+    for part in parts:
+        if part["type"] == "attachment":
+            yield part
+
+
+def _parse_source(source: dict[str, Any]) -> Iterator[Message]:
+    """Yield the parts of the source of an image or document."""
+    kind = source.get("type")
+    media_type = source.get("media_type")
     if kind == "content":
-        yield from _content(source.get("content"))
+        # A document may be made of content blocks.
+        yield from _parse_content(source.get("content"))
     elif kind == "base64":
         yield base64_part(str(source.get("data") or ""), media_type)
     elif kind == "text":
-        yield attachment_part(media_type or "text/plain", None, str(source.get("data") or "").encode())
+        content = str(source.get("data") or "").encode()
+        yield attachment_part(media_type or "text/plain", None, content)
     else:
-        yield url_part(str(source.get("url") or source.get("file_id") or ""), media_type)
+        url = source.get("url") or source.get("file_id") or ""
+        yield url_part(str(url), media_type)
 
 
-def _schema(body: dict[str, Any]) -> dict[str, Any] | None:
+def _parse_tools(body: dict[str, Any]) -> list[Tool]:
+    tools = []
+    for tool in body.get("tools") or ():
+        schema = tool.get("input_schema")
+        # Tools without a schema are run by Anthropic itself.
+        if schema is not None:
+            tools.append(Tool(str(tool.get("name")), tool.get("description"), schema))
+    return tools
+
+
+def _parse_schema(body: dict[str, Any]) -> dict[str, Any] | None:
     config = body.get("output_config")
-    asked = (config.get("format") if isinstance(config, dict) else None) or body.get("output_format")
-    return add_schema_title(asked.get("schema"), asked.get("name")) if isinstance(asked, dict) else None
+    output_format = config.get("format") if isinstance(config, dict) else None
+    # `output_format` is the older name, from the beta of structured outputs.
+    output_format = output_format or body.get("output_format")
+    if not isinstance(output_format, dict):
+        return None
+    return add_schema_title(output_format.get("schema"), output_format.get("name"))
 
 
-def _choice(choice: Any) -> str | None:
-    kind = choice.get("type") if isinstance(choice, dict) else None
-    return str(choice.get("name")) if kind == "tool" else "required" if kind == "any" else kind
+def _parse_tool_choice(choice: Any) -> str | None:
+    if not isinstance(choice, dict):
+        return None
+    kind = choice.get("type")
+    if kind == "tool":
+        return str(choice.get("name"))
+    return "required" if kind == "any" else kind

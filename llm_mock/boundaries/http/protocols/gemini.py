@@ -1,6 +1,7 @@
-"""Google's Gemini API, also as Vertex AI offers it. See https://ai.google.dev/api/generate-content.
+"""Google's Gemini API, which Vertex AI offers too.
 
-Names come in camelCase from most clients, in snake_case from some.
+See https://ai.google.dev/api/generate-content. Most clients send field names in camelCase, some in
+snake_case; both are accepted.
 """
 
 from __future__ import annotations
@@ -9,14 +10,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from llm_mock.boundaries.http.body_types import GEMINI
-from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext, ToolCallCollector
+from llm_mock.boundaries.http.chunks import (
+    CompleteReply,
+    ResponseContext,
+    ToolCallCollector,
+    ToolCallText,
+)
 from llm_mock.boundaries.http.error_formats import GOOGLE
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.protocol import (
     add_schema_title,
     base64_part,
+    encode_arguments,
     extract_options,
-    parse_json_or_text,
+    join_text,
+    split_tool_results,
     text_part,
     url_part,
     validate_body,
@@ -31,12 +39,31 @@ from llm_mock.boundaries.http.request import (
 from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
 from llm_mock.core.events import Wait
 
-FINISH_REASONS = {"stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY"}
-"""Gemini's words for those of Chat Completions; other words are given on as they are."""
-CHOICES = {"ANY": "required", "AUTO": "auto", "NONE": "none", "VALIDATED": "auto"}
-NAMED_BY_THE_APPLICATION = frozenset(
-    {"args", "labels", "parameters", "parametersJsonSchema", "response", "responseJsonSchema", "responseSchema"}
+FINISH_REASONS = {
+    "stop": "STOP",
+    "tool_calls": "STOP",
+    "length": "MAX_TOKENS",
+    "content_filter": "SAFETY",
+}
+"""Gemini's finish reasons, by those of Chat Completions; others stay as they are."""
+CALLING_MODES = {"ANY": "required", "AUTO": "auto", "NONE": "none", "VALIDATED": "auto"}
+"""The tool choices of Chat Completions, by Gemini's function calling modes."""
+APPLICATION_FIELDS = frozenset(
+    {
+        "args",
+        "labels",
+        "parameters",
+        "parametersJsonSchema",
+        "response",
+        "responseJsonSchema",
+        "responseSchema",
+    }
 )
+"""The fields whose keys are named by the application, and are not converted to camelCase."""
+NESTED_SCHEMAS = ("items", "anyOf", "prefixItems", "additionalProperties")
+"""The fields of a schema that hold schemas."""
+GEMINI_SCHEMA_FIELDS = ("type", "nullable", "propertyOrdering", "format", "example")
+"""The fields of a schema that JSON Schema does not have, or has in another form."""
 
 
 class Gemini:
@@ -45,62 +72,70 @@ class Gemini:
     errors = GOOGLE
 
     def parse_request(self, sent: WireRequest) -> HTTPRequest:
-        """What is asked."""
+        """Parse the body of a request."""
         body = validate_body(camel_case(sent.json()), GEMINI, self.errors, "contents")
-        model, _, method = sent.path.rpartition("/")[2].partition(":")
+        # The model and the method are in the path: `…/models/gemini-pro:generateContent`.
+        last_segment = sent.path.rpartition("/")[2]
+        model, _, method = last_segment.partition(":")
         config = body.get("generationConfig") or {}
-        declared = [
-            declaration for tool in body.get("tools") or () for declaration in tool.get("functionDeclarations") or ()
-        ]
-        schema = config.get("responseJsonSchema") or json_schema(config.get("responseSchema"))
+        schema = config.get("responseJsonSchema") or to_json_schema(config.get("responseSchema"))
+        messages: list[Message] = []
+        for content in body["contents"]:
+            role = "assistant" if content.get("role") == "model" else "user"
+            messages += split_tool_results(_parse_content(content), role)
         return HTTPRequest(
             model,
-            [message for content in body["contents"] for message in _messages(content)],
+            messages,
             api="generate_content",
-            system="\n".join(part["text"] for part in _parts(body.get("systemInstruction")) if part["type"] == "text"),
-            tools=[_tool(declaration) for declaration in declared],
+            system=join_text(_parse_content(body.get("systemInstruction"))),
+            tools=_parse_tools(body),
             schema=add_schema_title(schema, None),
             options=extract_options(config, "responseSchema", "responseJsonSchema"),
             stream=method == "streamGenerateContent",
-            tool_choice=_choice(body.get("toolConfig")),
+            tool_choice=_parse_tool_choice(body.get("toolConfig")),
             sent=sent,
             body=body,
         )
 
-    def build_body(self, context: ResponseContext, whole: CompleteReply) -> dict[str, Any]:
-        """The body of an answer in one piece."""
+    def build_body(self, context: ResponseContext, reply: CompleteReply) -> dict[str, Any]:
+        """Return the body of a response that is not streamed."""
         parts: list[dict[str, Any]] = []
-        if whole.reasoning:
-            parts.append({"text": whole.reasoning, "thought": True})
-        if whole.text or not whole.tool_calls:
-            parts.append({"text": whole.text})
-        parts += [_function_call(*call) for call in whole.tool_calls]
-        return _response(context, parts, ended=True)
+        if reply.reasoning:
+            parts.append({"text": reply.reasoning, "thought": True})
+        if reply.text or not reply.tool_calls:
+            parts.append({"text": reply.text})
+        parts += [_build_function_call(call) for call in reply.tool_calls]
+        return _build_response(context, parts, is_last=True)
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
-        """The body of a streamed answer: each piece a response of its own, a tool call whole."""
+        """Yield the events of a streamed response, each of which is a response of its own."""
         calls = ToolCallCollector()
-        for piece in context.chunks(stream=True):
-            if isinstance(piece, Wait):
-                yield piece
-            elif isinstance(piece, str):
-                yield server_sent_event(_response(context, [{"text": piece}]))
-            elif piece.type == "reasoning":
-                yield server_sent_event(_response(context, [{"text": piece.chunk, "thought": True}]))
+        for chunk in context.chunks(stream=True):
+            if isinstance(chunk, Wait):
+                yield chunk
+            elif isinstance(chunk, str):
+                yield server_sent_event(_build_response(context, [{"text": chunk}]))
+            elif chunk.type == "reasoning":
+                thought = {"text": chunk.chunk, "thought": True}
+                yield server_sent_event(_build_response(context, [thought]))
             else:
-                calls.add(piece)
-        parts = [_function_call(*call) for call in calls.finish()]
-        yield server_sent_event(_response(context, parts or [{"text": ""}], ended=True))
+                calls.add(chunk)
+        # Gemini does not stream arguments: tool calls come whole, with the finish reason.
+        parts = [_build_function_call(call) for call in calls.finish()]
+        last = _build_response(context, parts or [{"text": ""}], is_last=True)
+        yield server_sent_event(last)
 
     def unknown_model_error(self, model_id: str) -> WireError:
-        """What is answered where there is no such model."""
-        message = f"models/{model_id} is not found for API version v1beta, or is not supported for generateContent. "
-        return WireError(
-            404, f"{message}Call ListModels to see the list of available models and their supported methods."
+        """Return the provider's error for a model that does not exist."""
+        message = (
+            f"models/{model_id} is not found for API version v1beta, or is not supported for "
+            "generateContent. Call ListModels to see the list of available models and their "
+            "supported methods."
         )
+        return WireError(404, message)
 
     def encode_error_event(self, error: WireError, number: int) -> bytes:
-        """An error within a stream."""
+        """Encode an error within a stream."""
         return server_sent_event(self.errors.body(error))
 
 
@@ -108,117 +143,151 @@ PROTOCOL = Gemini()
 
 
 def camel_case(value: Any) -> Any:
-    """JSON values with the API's names in camelCase; what the application named itself stays."""
+    """Return JSON values with the API's keys in camelCase, and the application's unchanged."""
     if isinstance(value, list):
         return [camel_case(item) for item in value]
     if not isinstance(value, dict):
         return value
-    named = {_camel(key): item for key, item in value.items()}
-    return {name: item if name in NAMED_BY_THE_APPLICATION else camel_case(item) for name, item in named.items()}
+    converted = {}
+    for key, item in value.items():
+        name = _camel_case_name(key)
+        converted[name] = item if name in APPLICATION_FIELDS else camel_case(item)
+    return converted
 
 
-def _camel(name: str) -> str:
+def _camel_case_name(name: str) -> str:
     head, *others = name.split("_")
-    return head + "".join(part.title() for part in others) if head else name
+    if not head:
+        return name
+    return head + "".join(part.title() for part in others)
 
 
-def json_schema(schema: Any) -> Any:
-    """JSON Schema of what Gemini has for it: types in upper case, `nullable`, and `propertyOrdering`."""
+def to_json_schema(schema: Any) -> Any:
+    """Convert a schema of Gemini to JSON Schema.
+
+    Gemini writes types in upper case, and has `nullable` and `propertyOrdering`.
+    """
     if isinstance(schema, list):
-        return [json_schema(item) for item in schema]
+        return [to_json_schema(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    given = {_camel(name): item for name, item in schema.items()}
-    made: dict[str, Any] = {}
-    for name, item in given.items():
-        if name == "properties" and isinstance(item, dict):
-            made[name] = {key: json_schema(inner) for key, inner in item.items()}
-        elif name in ("items", "anyOf", "prefixItems", "additionalProperties"):
-            made[name] = json_schema(item)
-        elif name not in ("type", "nullable", "propertyOrdering", "format", "example"):
-            made[name] = item
-    if isinstance(kind := given.get("type"), str):
-        made["type"] = [kind.lower(), "null"] if given.get("nullable") else kind.lower()
-    return made
+    source = {_camel_case_name(name): item for name, item in schema.items()}
+    converted: dict[str, Any] = {}
+    for name, item in source.items():
+        if name not in GEMINI_SCHEMA_FIELDS:
+            converted[name] = _convert_schema_field(name, item)
+    kind = source.get("type")
+    if isinstance(kind, str):
+        converted["type"] = [kind.lower(), "null"] if source.get("nullable") else kind.lower()
+    return converted
 
 
-def _response(context: ResponseContext, parts: list[dict[str, Any]], ended: bool = False) -> dict[str, Any]:
+def _convert_schema_field(name: str, value: Any) -> Any:
+    if name == "properties" and isinstance(value, dict):
+        # The keys of properties are the application's; only their schemas are converted.
+        return {key: to_json_schema(schema) for key, schema in value.items()}
+    return to_json_schema(value) if name in NESTED_SCHEMAS else value
+
+
+def _build_response(
+    context: ResponseContext, parts: list[dict[str, Any]], is_last: bool = False
+) -> dict[str, Any]:
     candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}
-    response: dict[str, Any] = {"candidates": [candidate]}
-    if ended:
+    if is_last:
         reason = context.finish_reason()
         candidate["finishReason"] = FINISH_REASONS.get(reason, reason)
-    response["usageMetadata"] = _usage(context) if ended else {"promptTokenCount": context.input_tokens}
-    return {**response, "modelVersion": context.model, "responseId": f"mock-{context.number}"}
+        usage = _build_usage(context)
+    else:
+        usage = {"promptTokenCount": context.input_tokens}
+    return {
+        "candidates": [candidate],
+        "usageMetadata": usage,
+        "modelVersion": context.model,
+        "responseId": f"mock-{context.number}",
+    }
 
 
-def _usage(context: ResponseContext) -> dict[str, int]:
-    asked, answered = context.input_tokens, context.output_tokens
+def _build_usage(context: ResponseContext) -> dict[str, int]:
+    usage = {
+        "promptTokenCount": context.input_tokens,
+        "candidatesTokenCount": context.output_tokens,
+        "totalTokenCount": context.input_tokens + context.output_tokens,
+    }
     details = context.answer.reply.usage_details() or {}
-    counted = {"promptTokenCount": asked, "candidatesTokenCount": answered, "totalTokenCount": asked + answered}
-    return {**counted, **{name: details[name] for name in ("thoughtsTokenCount",) if name in details}}
+    if "thoughtsTokenCount" in details:
+        usage["thoughtsTokenCount"] = details["thoughtsTokenCount"]
+    return usage
 
 
-def _function_call(call_id: str, name: str, arguments: str) -> dict[str, Any]:
-    given = parse_json_or_text(arguments)
-    args = given if isinstance(given, dict) else {"_raw": arguments}
-    return {"functionCall": {"id": call_id, "name": name, "args": args}}
+def _build_function_call(call: ToolCallText) -> dict[str, Any]:
+    arguments = encode_arguments(call.arguments)
+    return {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
 
 
-def _messages(content: dict[str, Any]) -> Iterator[Message]:
-    """A message; the results of tools, which come in one of the user, are one of their own."""
-    parts = _parts(content)
-    results = [part for part in parts if part["type"] == "tool_result"]
-    others = [part for part in parts if part["type"] != "tool_result"]
-    if results:
-        yield {"role": "tool", "parts": results}
-    if others or not results:
-        yield {"role": "assistant" if content.get("role") == "model" else "user", "parts": others}
-
-
-def _parts(content: Any) -> list[Message]:
+def _parse_content(content: Any) -> list[Message]:
     if isinstance(content, str):
         return [text_part(content)] if content else []
     given = content.get("parts") if isinstance(content, dict) else content
-    given = [given] if isinstance(given, dict) else given or ()
-    return [read for part in given if isinstance(part, dict) and (read := _part(part)) is not None]
+    # The API accepts a single part in place of a list.
+    items = [given] if isinstance(given, dict) else given or ()
+    parts = []
+    for item in items:
+        part = _parse_part(item) if isinstance(item, dict) else None
+        if part is not None:
+            parts.append(part)
+    return parts
 
 
-def _part(part: dict[str, Any]) -> Message | None:
-    """A part of a message; what is not known is not seen."""
-    if isinstance(text := part.get("text"), str):
+def _parse_part(part: dict[str, Any]) -> Message | None:
+    """Parse a part of a message; None for an unknown type."""
+    text = part.get("text")
+    if isinstance(text, str):
         return {"type": "reasoning", "text": text} if part.get("thought") else text_part(text)
-    if call := part.get("functionCall"):
+    call = part.get("functionCall")
+    if call:
         return tool_call_part(str(call.get("name")), call.get("args") or {}, call.get("id"))
-    if result := part.get("functionResponse"):
-        return tool_result_part(_output(result.get("response")), result.get("id"), result.get("name"))
-    if data := part.get("inlineData"):
+    result = part.get("functionResponse")
+    if result:
+        output = _unwrap_output(result.get("response"))
+        return tool_result_part(output, result.get("id"), result.get("name"))
+    data = part.get("inlineData")
+    if data:
         return base64_part(str(data.get("data") or ""), data.get("mimeType"))
-    if file := part.get("fileData"):
+    file = part.get("fileData")
+    if file:
         return url_part(str(file.get("fileUri") or ""), file.get("mimeType"))
     return None
 
 
-def _output(response: Any) -> Any:
-    """What a function gave; clients wrap what is no object."""
-    if isinstance(response, dict):
-        for name in ("result", "output", "return_value"):
-            if response.keys() == {name}:
-                return response[name]
-        if response.keys() == {"name", "content"}:
-            return response["content"]
+def _unwrap_output(response: Any) -> Any:
+    """Return the output of a function; clients wrap an output that is not an object."""
+    if not isinstance(response, dict):
+        return response
+    for name in ("result", "output", "return_value"):
+        if response.keys() == {name}:
+            return response[name]
+    if response.keys() == {"name", "content"}:
+        return response["content"]
     return response
 
 
-def _tool(declaration: dict[str, Any]) -> Tool:
-    schema = declaration.get("parametersJsonSchema") or json_schema(declaration.get("parameters"))
-    return Tool(str(declaration.get("name")), declaration.get("description"), schema)
+def _parse_tools(body: dict[str, Any]) -> list[Tool]:
+    tools = []
+    for tool in body.get("tools") or ():
+        for function in tool.get("functionDeclarations") or ():
+            schema = function.get("parametersJsonSchema")
+            schema = schema or to_json_schema(function.get("parameters"))
+            tools.append(Tool(str(function.get("name")), function.get("description"), schema))
+    return tools
 
 
-def _choice(config: Any) -> str | None:
+def _parse_tool_choice(config: Any) -> str | None:
     calling = config.get("functionCallingConfig") if isinstance(config, dict) else None
     if not isinstance(calling, dict):
         return None
     allowed = list(calling.get("allowedFunctionNames") or [])
     mode = calling.get("mode")
-    return str(allowed[0]) if mode == "ANY" and len(allowed) == 1 else CHOICES.get(str(mode), mode)
+    if mode == "ANY" and len(allowed) == 1:
+        # A single allowed function that must be called is a named tool choice.
+        return str(allowed[0])
+    return CALLING_MODES.get(str(mode), mode)

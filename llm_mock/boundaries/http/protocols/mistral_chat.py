@@ -1,11 +1,16 @@
-"""Mistral's chat completions: OpenAI's with differences. See https://docs.mistral.ai/api."""
+"""Mistral's chat completions, a variant of OpenAI's. See https://docs.mistral.ai/api."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext, ToolCallCollector, ToolCallText
+from llm_mock.boundaries.http.chunks import (
+    CompleteReply,
+    ResponseContext,
+    ToolCallCollector,
+    ToolCallText,
+)
 from llm_mock.boundaries.http.error_formats import MISTRAL, ErrorFormat
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.openai_chat import OpenAIChat
@@ -22,60 +27,76 @@ class MistralChat(OpenAIChat):
     errors: ErrorFormat = MISTRAL
 
     def parse_request(self, sent: WireRequest) -> HTTPRequest:
-        """What is asked."""
+        """Parse the body of a request."""
         request = super().parse_request(sent)
+        # Otherwise it is OpenAI's, because the provider is derived from the API.
         request.provider = "mistral"
         return request
 
-    def head(self, context: ResponseContext, kind: str) -> dict[str, Any]:
-        """What every body of an answer begins with."""
-        return {**super().head(context, kind), "id": f"cmpl_mock_{context.number}"}
+    def response_head(self, context: ResponseContext, kind: str) -> dict[str, Any]:
+        """Return the first fields of a response."""
+        return {**super().response_head(context, kind), "id": f"cmpl_mock_{context.number}"}
 
-    def build_body(self, context: ResponseContext, whole: CompleteReply) -> dict[str, Any]:
-        """The body of an answer in one piece."""
-        calls = [_tool_call(position, call) for position, call in enumerate(whole.tool_calls)]
-        content: Any = whole.text
-        if whole.reasoning:
-            content = [_thinking(whole.reasoning), {"type": "text", "text": whole.text}]
-        message = {"role": "assistant", "content": content, "tool_calls": calls or None, "prefix": False}
+    def build_body(self, context: ResponseContext, reply: CompleteReply) -> dict[str, Any]:
+        """Return the body of a response that is not streamed."""
+        content: Any = reply.text
+        if reply.reasoning:
+            content = [_thinking_part(reply.reasoning), {"type": "text", "text": reply.text}]
+        message = {
+            "role": "assistant",
+            "content": content,
+            # Null, where OpenAI leaves the field out.
+            "tool_calls": _build_tool_calls(reply.tool_calls) or None,
+            "prefix": False,
+        }
         choice = {"index": 0, "message": message, "finish_reason": _finish_reason(context)}
-        return {**self.head(context, "chat.completion"), "choices": [choice], "usage": _usage(context)}
+        return {
+            **self.response_head(context, "chat.completion"),
+            "choices": [choice],
+            "usage": _build_usage(context),
+        }
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
-        """The body of a streamed answer: a tool call comes whole, the usage with the last piece."""
-        head = self.head(context, "chat.completion.chunk")
+        """Yield the events of a streamed response."""
+        head = self.response_head(context, "chat.completion.chunk")
 
-        def chunk(delta: dict[str, Any], finish_reason: str | None = None, **more: Any) -> bytes:
+        def encode(delta: dict[str, Any], finish_reason: str | None = None, **fields: Any) -> bytes:
             choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
-            return server_sent_event({**head, "choices": [choice], **more})
+            return server_sent_event({**head, "choices": [choice], **fields})
 
-        yield chunk({"role": "assistant", "content": ""})
+        yield encode({"role": "assistant", "content": ""})
         calls = ToolCallCollector()
-        for piece in context.chunks(stream=True):
-            if isinstance(piece, Wait):
-                yield piece
-            elif isinstance(piece, str):
-                yield chunk({"content": piece})
-            elif piece.type == "reasoning":
-                yield chunk({"content": [_thinking(piece.chunk)]})
+        for chunk in context.chunks(stream=True):
+            if isinstance(chunk, Wait):
+                yield chunk
+            elif isinstance(chunk, str):
+                yield encode({"content": chunk})
+            elif chunk.type == "reasoning":
+                yield encode({"content": [_thinking_part(chunk.chunk)]})
             else:
-                calls.add(piece)
-        made = [_tool_call(position, call) for position, call in enumerate(calls.finish())]
-        called = {"tool_calls": made} if made else {}
-        yield chunk({"content": "", **called}, _finish_reason(context), usage=_usage(context))
+                calls.add(chunk)
+        # Mistral does not stream arguments: all tool calls come in the last chunk, with the usage.
+        delta: dict[str, Any] = {"content": ""}
+        tool_calls = _build_tool_calls(calls.finish())
+        if tool_calls:
+            delta["tool_calls"] = tool_calls
+        yield encode(delta, _finish_reason(context), usage=_build_usage(context))
         yield server_sent_event("[DONE]")
 
     def unknown_model_error(self, model_id: str) -> WireError:
-        """What is answered where there is no such model."""
+        """Return the provider's error for a model that does not exist."""
         return WireError(400, f"Invalid model: {model_id}", type="invalid_model", code="1500")
 
 
 PROTOCOL = MistralChat()
 
 
-def _usage(context: ResponseContext) -> dict[str, int]:
-    asked, answered = context.input_tokens, context.output_tokens
-    return {"prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered}
+def _build_usage(context: ResponseContext) -> dict[str, int]:
+    return {
+        "prompt_tokens": context.input_tokens,
+        "completion_tokens": context.output_tokens,
+        "total_tokens": context.input_tokens + context.output_tokens,
+    }
 
 
 def _finish_reason(context: ResponseContext) -> str:
@@ -83,9 +104,16 @@ def _finish_reason(context: ResponseContext) -> str:
     return FINISH_REASONS.get(reason, reason)
 
 
-def _thinking(text: str) -> dict[str, Any]:
+def _thinking_part(text: str) -> dict[str, Any]:
     return {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
 
 
-def _tool_call(position: int, call: ToolCallText) -> dict[str, Any]:
-    return {"id": call.id, "index": position, "function": {"name": call.name, "arguments": call.arguments}}
+def _build_tool_calls(calls: list[ToolCallText]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": call.id,
+            "index": position,
+            "function": {"name": call.name, "arguments": call.arguments},
+        }
+        for position, call in enumerate(calls)
+    ]

@@ -10,7 +10,11 @@ from llm_mock.boundaries.http.body_types import RESPONSES
 from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
 from llm_mock.boundaries.http.error_formats import OPENAI
 from llm_mock.boundaries.http.errors import WireError
-from llm_mock.boundaries.http.protocols.protocol import add_schema_title, extract_options, validate_body
+from llm_mock.boundaries.http.protocols.protocol import (
+    add_schema_title,
+    extract_options,
+    validate_body,
+)
 from llm_mock.boundaries.http.protocols.responses_items import (
     finish_response,
     function_call_item,
@@ -25,7 +29,18 @@ from llm_mock.boundaries.http.request import HTTPRequest, Tool
 from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
 from llm_mock.core.events import Wait
 
-KNOWN = ("model", "input", "instructions", "tools", "tool_choice", "text", "stream", "previous_response_id")
+SYSTEM_ROLES = ("system", "developer")
+PARSED_FIELDS = (
+    "model",
+    "input",
+    "instructions",
+    "tools",
+    "tool_choice",
+    "text",
+    "stream",
+    "previous_response_id",
+)
+"""The fields of a request that are not options."""
 
 
 class OpenAIResponses:
@@ -34,67 +49,95 @@ class OpenAIResponses:
     errors = OPENAI
 
     def parse_request(self, sent: WireRequest) -> HTTPRequest:
-        """What is asked."""
+        """Parse the body of a request."""
         body = validate_body(sent.json(), RESPONSES, self.errors, "model", "input")
-        given = body["input"]
-        known = [{"role": "user", "content": given}] if isinstance(given, str) else given
-        said = [item for item in known if item.get("role") in ("system", "developer")]
+        items = body["input"]
+        if isinstance(items, str):
+            items = [{"role": "user", "content": items}]
+        # The instructions come before the system messages, as for the model itself.
         system = [str(body["instructions"])] if body.get("instructions") else []
-        config = body.get("text") or {}
-        asked = config.get("format") if isinstance(config, dict) else None
+        others = []
+        for item in items:
+            if item.get("role") in SYSTEM_ROLES:
+                system.append(get_item_text(item))
+            else:
+                others.append(item)
+        messages = load_conversation(body.get("previous_response_id"))
         return HTTPRequest(
             body["model"],
-            [*load_conversation(body.get("previous_response_id")), *parse_items([i for i in known if i not in said])],
+            [*messages, *parse_items(others)],
             api="responses",
-            system="\n".join(system + [get_item_text(item) for item in said]),
-            tools=[
-                Tool(str(tool["name"]), tool.get("description"), tool.get("parameters"))
-                for tool in body.get("tools") or ()
-                if isinstance(tool, dict) and tool.get("type") in ("function", "custom") and tool.get("name")
-            ],
-            schema=add_schema_title(asked.get("schema"), asked.get("name")) if isinstance(asked, dict) else None,
-            options=extract_options(body, *KNOWN),
+            system="\n".join(system),
+            tools=_parse_tools(body),
+            schema=_parse_schema(body.get("text")),
+            options=extract_options(body, *PARSED_FIELDS),
             stream=bool(body.get("stream")),
-            tool_choice=_choice(body.get("tool_choice")),
+            tool_choice=_parse_tool_choice(body.get("tool_choice")),
             sent=sent,
             body=body,
         )
 
-    def build_body(self, context: ResponseContext, whole: CompleteReply) -> dict[str, Any]:
-        """The body of an answer in one piece."""
+    def build_body(self, context: ResponseContext, reply: CompleteReply) -> dict[str, Any]:
+        """Return the body of a response that is not streamed."""
         output: list[dict[str, Any]] = []
-        if whole.reasoning:
-            output.append(reasoning_item(context, whole.reasoning))
-        if whole.text or not whole.tool_calls:
-            output.append(message_item(context, whole.text))
-        output += [function_call_item(call) for call in whole.tool_calls]
+        if reply.reasoning:
+            output.append(reasoning_item(context, reply.reasoning))
+        if reply.text or not reply.tool_calls:
+            output.append(message_item(context, reply.text))
+        output += [function_call_item(call) for call in reply.tool_calls]
         return finish_response(context, output)
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
-        """The body of a streamed answer."""
+        """Yield the events of a streamed response."""
         numbers = itertools.count()
         for event in ResponsesStream(context).events():
             if isinstance(event, Wait):
                 yield event
-            else:
-                kind, fields = event
-                yield server_sent_event({"type": kind, "sequence_number": next(numbers), **fields}, kind)
+                continue
+            kind, fields = event
+            data = {"type": kind, "sequence_number": next(numbers), **fields}
+            yield server_sent_event(data, kind)
 
     def unknown_model_error(self, model_id: str) -> WireError:
-        """What is answered where there is no such model: not what Chat Completions answers."""
+        """Return the provider's error for a model that does not exist."""
+        # The status and the words differ from those of Chat Completions.
         message = f"The requested model '{model_id}' does not exist."
-        said = {"message": message, "type": "invalid_request_error", "param": "model", "code": "model_not_found"}
-        return WireError(400, message, body={"error": said})
+        error = {
+            "message": message,
+            "type": "invalid_request_error",
+            "param": "model",
+            "code": "model_not_found",
+        }
+        return WireError(400, message, body={"error": error})
 
     def encode_error_event(self, error: WireError, number: int) -> bytes:
-        """An error within a stream; not as the reference has it, but with an `error`, as it is sent."""
-        return server_sent_event({"type": "error", **self.errors.body(error), "sequence_number": number}, "error")
+        """Encode an error within a stream."""
+        # OpenAI sends the details in `error`, although its reference has them at the top level.
+        data = {"type": "error", **self.errors.body(error), "sequence_number": number}
+        return server_sent_event(data, "error")
 
 
 PROTOCOL = OpenAIResponses()
 
 
-def _choice(choice: Any) -> str | None:
+def _parse_tools(body: dict[str, Any]) -> list[Tool]:
+    tools = []
+    for tool in body.get("tools") or ():
+        # Other types, such as `web_search`, are run by OpenAI itself.
+        if tool.get("type") in ("function", "custom") and tool.get("name"):
+            name = str(tool["name"])
+            tools.append(Tool(name, tool.get("description"), tool.get("parameters")))
+    return tools
+
+
+def _parse_schema(text_config: Any) -> dict[str, Any] | None:
+    text_format = text_config.get("format") if isinstance(text_config, dict) else None
+    if not isinstance(text_format, dict):
+        return None
+    return add_schema_title(text_format.get("schema"), text_format.get("name"))
+
+
+def _parse_tool_choice(choice: Any) -> str | None:
     if isinstance(choice, dict):
         return str(choice["name"]) if choice.get("name") else None
     return choice if isinstance(choice, str) else None

@@ -1,4 +1,4 @@
-"""OpenRouter's chat completions: OpenAI's, with the provider that answered. See https://openrouter.ai/docs."""
+"""OpenRouter's chat completions, a variant of OpenAI's. See https://openrouter.ai/docs."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from llm_mock.boundaries.http.protocols.openai_chat import OpenAIChat
 class OpenRouterChat(OpenAIChat):
     """`POST …/chat/completions` of OpenRouter."""
 
-    reasoning = "reasoning"
+    reasoning_field = "reasoning"
 
-    def head(self, context: ResponseContext, kind: str) -> dict[str, Any]:
-        """What every body of an answer begins with."""
-        return {**super().head(context, kind), "provider": "llm-mock"}
+    def response_head(self, context: ResponseContext, kind: str) -> dict[str, Any]:
+        """Return the first fields of a response, among them the provider that answered."""
+        return {**super().response_head(context, kind), "provider": "llm-mock"}
 
     def unknown_model_error(self, model_id: str) -> WireError:
-        """What is answered where there is no such model."""
+        """Return the provider's error for a model that does not exist."""
         message = f"{model_id} is not a valid model ID"
+        # OpenRouter repeats the status as a number, where OpenAI has a word.
         return WireError(400, message, body={"error": {"message": message, "code": 400}})
 
 

@@ -1,4 +1,4 @@
-"""What every protocol can do: read a request, write an answer in one piece or streamed, and say what went wrong."""
+"""The interface of a provider's API, and helpers that several APIs share."""
 
 from __future__ import annotations
 
@@ -18,75 +18,112 @@ from llm_mock.core.events import Wait
 
 
 class WireProtocol(Protocol):
-    """One API of the providers. A module of this package has an instance of it named `PROTOCOL`."""
+    """A provider's API. Each module of this package has an instance named `PROTOCOL`."""
 
     errors: ErrorFormat
-    """How the provider tells what went wrong."""
+    """The format of the provider's errors."""
 
     def parse_request(self, sent: WireRequest) -> HTTPRequest:
-        """What is asked.
+        """Parse the body of a request.
 
         Raises:
-            WireError: the body is not one of this API.
+            WireError: the body is not valid for this API.
         """
 
-    def build_body(self, context: ResponseContext, whole: CompleteReply) -> Any:
-        """The body of an answer in one piece, as JSON values."""
+    def build_body(self, context: ResponseContext, reply: CompleteReply) -> Any:
+        """Return the body of a response that is not streamed, as JSON values."""
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
-        """The body of a streamed answer. Raises the error of the reply where it comes."""
+        """Yield the events of a streamed response.
+
+        Raises:
+            Exception: the error of the reply, at its position in the stream.
+        """
 
     def unknown_model_error(self, model_id: str) -> WireError:
-        """What is answered where there is no such model."""
+        """Return the provider's error for a model that does not exist."""
 
     def encode_error_event(self, error: WireError, number: int) -> bytes:
-        """An error within a stream, behind so many events."""
+        """Encode an error within a stream.
+
+        Args:
+            error: the error.
+            number: the count of events before it.
+        """
 
 
 def text_part(text: str) -> Message:
-    """A part of a message that is text."""
+    """Return a message part for a text."""
     return {"type": "text", "text": text}
 
 
-def parse_parts(content: Any, read: Callable[[dict[str, Any]], Message | None]) -> list[Message]:
-    """The parts of a message's content, which is a text or a list; what `read` does not know is left out."""
+def parse_parts(
+    content: Any, parse_part: Callable[[dict[str, Any]], Message | None]
+) -> list[Message]:
+    """Parse the content of a message, which is a text or a list of parts.
+
+    Args:
+        content: the content.
+        parse_part: parses a part; None for a part of an unknown type, which is left out.
+    """
     if isinstance(content, str):
         return [text_part(content)] if content else []
-    return [part for given in content or () if isinstance(given, dict) and (part := read(given)) is not None]
+    parts = []
+    for item in content or ():
+        part = parse_part(item) if isinstance(item, dict) else None
+        if part is not None:
+            parts.append(part)
+    return parts
 
 
-def attachment_part(type: str | None, url: str | None = None, content: bytes | None = None) -> Message:
-    """A part of a message that is an attachment."""
+def attachment_part(
+    type: str | None, url: str | None = None, content: bytes | None = None
+) -> Message:
+    """Return a message part for an attachment."""
     return {"type": "attachment", "attachment": Attachment(type, url, content)}
 
 
 def url_part(url: str, type: str | None = None) -> Message:
-    """The part for a URL; one that holds its data (`data:image/png;base64,…`) is read."""
+    """Return a message part for a URL; a `data:image/png;base64,…` URL is decoded."""
     if not url.startswith("data:"):
+        # Nothing is downloaded: the attachment has its URL alone.
         return attachment_part(type, url)
     head, _, data = url[5:].partition(",")
-    return base64_part(data, head.split(";")[0] or type)
+    media_type = head.split(";")[0]
+    return base64_part(data, media_type or type)
 
 
 def base64_part(data: str, type: str | None) -> Message:
-    """The part for data in base64, in either alphabet.
+    """Return a message part for data in base64, in the standard or the URL-safe alphabet.
 
     Raises:
-        WireError: it is none.
+        WireError: the data is not valid base64.
     """
     try:
-        content = base64.b64decode(data.replace("-", "+").replace("_", "/") + "=" * (-len(data) % 4), validate=True)
+        standard = data.replace("-", "+").replace("_", "/")
+        # Some clients leave out the padding, which `b64decode` insists on.
+        padding = "=" * (-len(data) % 4)
+        content = base64.b64decode(standard + padding, validate=True)
     except (binascii.Error, ValueError, AttributeError):
         raise WireError(400, "Invalid base64 data.") from None
     return attachment_part(type, None, content)
 
 
-def validate_body(body: dict[str, Any], shape: Shape, errors: ErrorFormat, *required: str) -> dict[str, Any]:
-    """Return a body whose values have the types that the API wants, and which has the fields that are required.
+def validate_body(
+    body: dict[str, Any], shape: Shape, errors: ErrorFormat, *required: str
+) -> dict[str, Any]:
+    """Return a body whose fields have the types that the API accepts.
+
+    Args:
+        body: the body.
+        shape: the types of its fields.
+        errors: the format of the provider's errors.
+        required: the fields that must be present.
 
     Raises:
-        WireError: it is malformed; in the provider's words.
+        WireError: a type is wrong or a field is missing; worded as the provider words it.
     """
+    # Types go first, as with the providers: a wrong type is reported before a missing field.
     mismatch = find_mismatch(body, shape)
     if mismatch is not None:
         raise errors.invalid_type(mismatch)
@@ -97,18 +134,49 @@ def validate_body(body: dict[str, Any], shape: Shape, errors: ErrorFormat, *requ
 
 
 def extract_options(body: dict[str, Any], *known: str) -> dict[str, Any]:
-    """The fields of a body that are options: all but those named, and those that say nothing."""
+    """Return the fields of a body that are options: all but the known and the empty ones."""
     return {name: value for name, value in body.items() if name not in known and value is not None}
 
 
 def parse_json_or_text(text: Any) -> Any:
-    """The JSON value that a text is; a text that is none stays one."""
+    """Parse a text as JSON; return it unchanged if it is not valid JSON."""
     try:
         return json.loads(text)
     except (TypeError, ValueError):
         return text
 
 
+def encode_arguments(arguments: str) -> dict[str, Any]:
+    """Return the arguments of a tool call as an object; broken JSON becomes `{"_raw": …}`."""
+    value = parse_json_or_text(arguments)
+    return value if isinstance(value, dict) else {"_raw": arguments}
+
+
 def add_schema_title(schema: Any, name: Any) -> dict[str, Any] | None:
-    """A schema with a title, by which replies name it: its own, or the name that the request gives it."""
-    return ({"title": name, **schema} if name else schema) if isinstance(schema, dict) else None
+    """Return a schema with a title, by which replies name it.
+
+    Args:
+        schema: the schema of the request; None is returned for anything but an object.
+        name: the name that the request gives the schema; its own title wins.
+    """
+    if not isinstance(schema, dict):
+        return None
+    return {"title": name, **schema} if name else schema
+
+
+def split_tool_results(parts: list[Message], role: str) -> Iterator[Message]:
+    """Yield the messages of a turn, with the results of tools in a message of their own.
+
+    Anthropic and Google send results in a message of the user, OpenAI and `llm` do not.
+    """
+    results = [part for part in parts if part["type"] == "tool_result"]
+    others = [part for part in parts if part["type"] != "tool_result"]
+    if results:
+        yield {"role": "tool", "parts": results}
+    if others or not results:
+        yield {"role": role, "parts": others}
+
+
+def join_text(parts: list[Message]) -> str:
+    """Return the text of message parts, one line per part."""
+    return "\n".join(part["text"] for part in parts if part["type"] == "text")

@@ -1,152 +1,195 @@
-"""What a response of OpenAI's Responses API is made of."""
+"""The items of OpenAI's Responses API, and the conversations that it stores."""
 
 from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 from llm_mock.boundaries.http.chunks import ResponseContext, ToolCallText
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.protocol import (
     base64_part,
+    join_text,
     parse_json_or_text,
     parse_parts,
     text_part,
     url_part,
 )
-from llm_mock.boundaries.http.request import HTTPRequest, Message, tool_call_part, tool_result_part
+from llm_mock.boundaries.http.request import (
+    HTTPRequest,
+    Message,
+    tool_call_part,
+    tool_result_part,
+)
 from llm_mock.core.context import current_mock
 
-INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
-"""Why a response is incomplete, for the words of Chat Completions."""
-NO_TOKENS_OF_THE_CACHE = {"cached_tokens": 0, "cache_write_tokens": 0}
+INCOMPLETE_REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
+"""The reasons of an incomplete response, by the finish reasons of Chat Completions."""
+URL_FIELDS = {
+    "input_image": ("image_url", "file_id"),
+    # Data goes first: it is all that the model gets, whatever else names the file.
+    "input_file": ("file_data", "file_url", "file_id"),
+}
+"""The fields of a part that may have its URL, in order of preference."""
+NO_INPUT_DETAILS = {"cached_tokens": 0, "cache_write_tokens": 0}
+StoredResponse = tuple[list[Message], list[dict[str, Any]]]
+"""The conversation before a response, and the response's output items."""
 
-_stored: weakref.WeakKeyDictionary[Any, dict[str, tuple[list[Message], list[dict[str, Any]]]]]
+# Keyed by the mock, so that a test sees only its own responses and nothing outlives them.
+_stored: weakref.WeakKeyDictionary[Any, dict[str, StoredResponse]]
 _stored = weakref.WeakKeyDictionary()
-"""Of each mock: the conversation before each response, and its output, for `previous_response_id`."""
+"""The stored responses of each mock by their ids, for `previous_response_id`."""
 
 
 def load_conversation(response_id: Any) -> list[Message]:
-    """The conversation up to a response.
+    """Return the conversation up to a stored response; empty without an id.
 
     Raises:
-        WireError: there is no such response.
+        WireError: no response with this id is stored.
     """
     if not response_id:
         return []
-    kept = _stored.get(current_mock(), {}).get(response_id)
-    if kept is None:
+    stored = _stored.get(current_mock(), {}).get(response_id)
+    if stored is None:
         message = f"Previous response with id '{response_id}' not found."
         raise WireError(400, message, code="previous_response_not_found")
-    messages, output = kept
+    messages, output = stored
     return [*messages, *parse_items(output)]
 
 
-def store_response(context: ResponseContext, output: list[dict[str, Any]]) -> None:
-    """Keep the conversation up to a response."""
-    _store(response_id(context), context.request.conversation(), output)
+def store_provider_response(request: HTTPRequest, data: Any) -> None:
+    """Store a response of the provider, so that later requests can refer to it.
 
-
-def _store(response: str, conversation: list[Message], output: list[dict[str, Any]]) -> None:
-    mock = current_mock()
-    stored = _stored.setdefault(mock, {})
-    stored[response] = conversation, output
-    limit = None if mock is None else mock.history.limit
-    if limit is not None and len(stored) > limit:
-        stored.pop(next(iter(stored)), None)
-
-
-def store_provider_response(request: HTTPRequest, answered: Any) -> None:
-    """Keep the conversation up to a response that the provider gave: its body, or one or all events of its stream.
-
-    The texts of these are taken out afterwards.
+    Args:
+        request: the request.
+        data: the response: its body, one event of its stream, or a list of all events.
     """
-    for body in answered if isinstance(answered, list) else [answered]:
+    for body in data if isinstance(data, list) else [data]:
         response = body.get("response", body) if isinstance(body, dict) else None
-        if isinstance(response, dict) and response.get("object") == "response" and response.get("output"):
-            items = copy.deepcopy([item for item in response["output"] if isinstance(item, dict)])
+        if not isinstance(response, dict) or response.get("object") != "response":
+            continue
+        if response.get("output"):
+            items = [item for item in response["output"] if isinstance(item, dict)]
+            # A copy, because the recording replaces the texts of the original by placeholders.
+            items = copy.deepcopy(items)
             _store(str(response.get("id")), request.conversation(), items)
 
 
-def response_id(context: ResponseContext) -> str:
-    """The id of a response."""
+def _store(response_id: str, conversation: list[Message], output: list[dict[str, Any]]) -> None:
+    mock = current_mock()
+    responses = _stored.setdefault(mock, {})
+    responses[response_id] = conversation, output
+    # No more responses are kept than calls: a server that runs for days must not grow.
+    limit = None if mock is None else mock.history.limit
+    if limit is not None and len(responses) > limit:
+        responses.pop(next(iter(responses)), None)
+
+
+def make_response_id(context: ResponseContext) -> str:
+    """Return the id of a response."""
     return f"resp_mock_{context.number}"
 
 
 def parse_items(items: list[dict[str, Any]]) -> list[Message]:
-    """The messages that items of a conversation are; what is not known is not seen."""
-    return [message for item in items for message in _read_item(item)]
+    """Parse the items of a conversation; those of an unknown type are left out."""
+    messages = []
+    for item in items:
+        message = _parse_item(item)
+        if message is not None:
+            messages.append(message)
+    return messages
 
 
-def _read_item(item: dict[str, Any]) -> Iterator[Message]:
+def _parse_item(item: dict[str, Any]) -> Message | None:
     kind = item.get("type") or "message"
     if kind == "message":
-        yield {"role": str(item.get("role")), "parts": parse_parts(item.get("content"), _part)}
-    elif kind in ("function_call", "custom_tool_call"):
+        parts = parse_parts(item.get("content"), _parse_part)
+        return {"role": str(item.get("role")), "parts": parts}
+    if kind in ("function_call", "custom_tool_call"):
         arguments = parse_json_or_text(item.get("arguments", item.get("input")))
         call = tool_call_part(str(item.get("name")), arguments, item.get("call_id"))
-        yield {"role": "assistant", "parts": [call]}
-    elif kind in ("function_call_output", "custom_tool_call_output"):
+        return {"role": "assistant", "parts": [call]}
+    if kind in ("function_call_output", "custom_tool_call_output"):
         output = item.get("output")
-        text = output if isinstance(output, str) else join_text(parse_parts(output, _part))
-        yield {"role": "tool", "parts": [tool_result_part(text, item.get("call_id"))]}
-
-
-def join_text(parts: list[Message]) -> str:
-    """The text in the parts of a message."""
-    return "\n".join(part["text"] for part in parts if part["type"] == "text")
+        if not isinstance(output, str):
+            output = join_text(parse_parts(output, _parse_part))
+        return {"role": "tool", "parts": [tool_result_part(output, item.get("call_id"))]}
+    return None
 
 
 def get_item_text(item: dict[str, Any]) -> str:
-    """The text of a message."""
-    return join_text(parse_parts(item.get("content"), _part))
+    """Return the text of a message item."""
+    return join_text(parse_parts(item.get("content"), _parse_part))
 
 
-def _part(part: dict[str, Any]) -> Message | None:
+def _parse_part(part: dict[str, Any]) -> Message | None:
+    """Parse a part of a message; None for an unknown type."""
     kind = part.get("type")
-    if kind in ("input_text", "output_text", "text", "refusal"):
-        return text_part(str(part.get("refusal" if kind == "refusal" else "text") or ""))
-    if kind == "input_image":
-        return url_part(str(part.get("image_url") or part.get("file_id") or ""))
-    if kind == "input_file":
-        return url_part(str(part.get("file_data") or part.get("file_url") or part.get("file_id") or ""))
+    if kind in ("input_text", "output_text", "text"):
+        return text_part(str(part.get("text") or ""))
+    if kind == "refusal":
+        return text_part(str(part.get("refusal") or ""))
+    if kind in URL_FIELDS:
+        urls = (part.get(name) for name in URL_FIELDS[kind])
+        first_url = next(filter(None, urls), "")
+        return url_part(str(first_url))
     if kind == "input_audio":
         audio = part.get("input_audio") or {}
         return base64_part(str(audio.get("data") or ""), f"audio/{audio.get('format')}")
     return None
 
 
+def empty_message_item(context: ResponseContext) -> dict[str, Any]:
+    """Return the message item of a reply before its text."""
+    # The id is the same in all events of the item, by which SDKs bring them together.
+    return {
+        "id": f"msg_mock_{context.number}",
+        "type": "message",
+        "role": "assistant",
+        "status": "in_progress",
+        "content": [],
+    }
+
+
 def message_item(context: ResponseContext, text: str) -> dict[str, Any]:
-    """The message of an answer."""
+    """Return the message item of a reply."""
     content = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
     return {**empty_message_item(context), "status": "completed", "content": [content]}
 
 
-def empty_message_item(context: ResponseContext) -> dict[str, Any]:
-    """The same before its text."""
-    head = {"id": f"msg_mock_{context.number}", "type": "message", "role": "assistant"}
-    return {**head, "status": "in_progress", "content": []}
-
-
 def reasoning_item(context: ResponseContext, text: str) -> dict[str, Any]:
-    """The reasoning of an answer."""
+    """Return the reasoning item of a reply."""
     summary = [{"type": "summary_text", "text": text}] if text else []
     return {"id": f"rs_mock_{context.number}", "type": "reasoning", "summary": summary}
 
 
 def function_call_item(call: ToolCallText, status: str = "completed") -> dict[str, Any]:
-    """A tool call of an answer."""
-    head = {"id": f"fc_{call.id}", "type": "function_call", "status": status}
-    return {**head, "call_id": call.id, "name": call.name, "arguments": call.arguments}
-
-
-def response_body(context: ResponseContext, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:
-    """A response, under way (`in_progress`) or at its end."""
-    body = context.request.body
+    """Return the item of a tool call."""
     return {
-        "id": response_id(context),
+        "id": f"fc_{call.id}",
+        "type": "function_call",
+        "status": status,
+        "call_id": call.id,
+        "name": call.name,
+        "arguments": call.arguments,
+    }
+
+
+def response_body(
+    context: ResponseContext, status: str, output: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return a response object without usage.
+
+    Args:
+        context: the call and its reply.
+        status: `in_progress`, `completed` or `incomplete`.
+        output: its items.
+    """
+    body = context.request.body
+    # SDKs validate the whole object, which repeats the request's settings or their defaults.
+    return {
+        "id": make_response_id(context),
         "object": "response",
         "created_at": context.created,
         "status": status,
@@ -171,19 +214,26 @@ def response_body(context: ResponseContext, status: str, output: list[dict[str, 
 
 
 def finish_response(context: ResponseContext, output: list[dict[str, Any]]) -> dict[str, Any]:
-    """A response at its end, which is kept for the next one of its conversation."""
-    store_response(context, output)
+    """Return a finished response, and store it for the next request of its conversation."""
+    _store(make_response_id(context), context.request.conversation(), output)
     reason = context.finish_reason()
-    body = response_body(context, "incomplete" if reason in INCOMPLETE else "completed", output)
-    if reason in INCOMPLETE:
-        body["incomplete_details"] = {"reason": INCOMPLETE[reason]}
-    details = context.answer.reply.usage_details() or {}
-    asked, answered = context.input_tokens, context.output_tokens
-    body["usage"] = {
-        "input_tokens": asked,
-        "input_tokens_details": {**NO_TOKENS_OF_THE_CACHE, **(details.get("input_tokens_details") or {})},
-        "output_tokens": answered,
-        "output_tokens_details": {"reasoning_tokens": 0, **(details.get("output_tokens_details") or {})},
-        "total_tokens": asked + answered,
-    }
+    if reason in INCOMPLETE_REASONS:
+        body = response_body(context, "incomplete", output)
+        body["incomplete_details"] = {"reason": INCOMPLETE_REASONS[reason]}
+    else:
+        body = response_body(context, "completed", output)
+    body["usage"] = _build_usage(context)
     return body
+
+
+def _build_usage(context: ResponseContext) -> dict[str, Any]:
+    details = context.answer.reply.usage_details() or {}
+    input_details = details.get("input_tokens_details") or {}
+    output_details = details.get("output_tokens_details") or {}
+    return {
+        "input_tokens": context.input_tokens,
+        "input_tokens_details": {**NO_INPUT_DETAILS, **input_details},
+        "output_tokens": context.output_tokens,
+        "output_tokens_details": {"reasoning_tokens": 0, **output_details},
+        "total_tokens": context.input_tokens + context.output_tokens,
+    }

@@ -1,4 +1,4 @@
-"""The events of a streamed response of OpenAI's Responses API."""
+"""The stream events of OpenAI's Responses API."""
 
 from __future__ import annotations
 
@@ -17,109 +17,130 @@ from llm_mock.boundaries.http.protocols.responses_items import (
 from llm_mock.core.events import Event, Wait
 
 Fields = dict[str, Any]
-DELTAS = {
+DELTA_NAMES = {
     "message": "output_text",
     "reasoning": "reasoning_summary_text",
     "function_call": "function_call_arguments",
 }
-"""What a piece of each kind of item is called."""
+"""The name of a delta event, by the type of its item."""
 
 
 class ResponsesStream:
-    """One streamed response: an item after the other, each opened, filled and closed.
+    """A streamed response, whose items are opened, filled and closed one after the other.
 
     Args:
-        context: the call and its answer.
+        context: the call and its reply.
     """
 
     def __init__(self, context: ResponseContext) -> None:
         self._context = context
         self._output: list[dict[str, Any]] = []
-        self._open: tuple[str, str] | None = None
-        """What kind of item is open, and of which tool call."""
-        self._name = self._text = ""
+        """The closed items."""
+        self._open_item: tuple[str, str] | None = None
+        """The type of the open item, and the id of its tool call."""
+        # The name is part of an item's final event, long after the chunk that has it.
+        self._tool_name = ""
+        self._text = ""
+        """The text or the arguments of the open item so far."""
 
     def events(self) -> Iterator[tuple[str, Fields] | Wait]:
-        """The events: their types and their fields; and waits."""
-        begun = response_body(self._context, "in_progress", [])
-        yield "response.created", {"response": begun}
-        yield "response.in_progress", {"response": begun}
-        for piece in self._context.chunks(stream=True):
-            if isinstance(piece, Wait):
-                yield piece
+        """Yield the type and the fields of each event, and the waits between them."""
+        response = response_body(self._context, "in_progress", [])
+        yield "response.created", {"response": response}
+        yield "response.in_progress", {"response": response}
+        for chunk in self._context.chunks(stream=True):
+            if isinstance(chunk, Wait):
+                yield chunk
             else:
-                yield from self._take(piece)
-        if self._open is None and not self._output:
-            yield from self._begin("message", "")
-        yield from self._end()
-        ended = finish_response(self._context, self._output)
-        yield f"response.{ended['status']}", {"response": ended}
+                yield from self._add_chunk(chunk)
+        if self._open_item is None and not self._output:
+            # An empty reply has one empty message, as it has when it is not streamed.
+            yield from self._open("message", "")
+        yield from self._close()
+        final = finish_response(self._context, self._output)
+        yield f"response.{final['status']}", {"response": final}
 
-    def _take(self, piece: str | Event) -> Iterator[tuple[str, Fields]]:
-        if isinstance(piece, str):
-            yield from self._add("message", "", piece)
-        elif piece.type == "reasoning":
-            yield from self._add("reasoning", "", piece.chunk)
-        elif piece.type == "tool_call_name":
-            self._name = piece.chunk
-            yield from self._add("function_call", piece.tool_call_id or "", "")
-        elif piece.type == "tool_call_args":
-            yield from self._add("function_call", piece.tool_call_id or "", piece.chunk)
+    def _add_chunk(self, chunk: str | Event) -> Iterator[tuple[str, Fields]]:
+        if isinstance(chunk, str):
+            yield from self._add_text("message", "", chunk)
+        elif chunk.type == "reasoning":
+            yield from self._add_text("reasoning", "", chunk.chunk)
+        elif chunk.type == "tool_call_name":
+            self._tool_name = chunk.chunk
+            yield from self._add_text("function_call", chunk.tool_call_id or "", "")
+        elif chunk.type == "tool_call_args":
+            yield from self._add_text("function_call", chunk.tool_call_id or "", chunk.chunk)
 
-    def _add(self, kind: str, call_id: str, text: str) -> Iterator[tuple[str, Fields]]:
-        if self._open != (kind, call_id):
-            yield from self._end()
-            yield from self._begin(kind, call_id)
-        if text:
-            self._text += text
-            name = {"message": "output_text", "reasoning": "reasoning_summary_text"}.get(
-                kind, "function_call_arguments"
-            )
-            more: Fields = {"logprobs": []} if kind == "message" else {}
-            yield f"response.{name}.delta", {**self._place(), "delta": text, **more}
-
-    def _begin(self, kind: str, call_id: str) -> Iterator[tuple[str, Fields]]:
-        self._open, self._text = (kind, call_id), ""
-        item = empty_message_item(self._context) if kind == "message" else self._item("in_progress")
-        yield "response.output_item.added", {"output_index": len(self._output), "item": item}
-        if kind != "function_call":
-            yield self._part("added")
-
-    def _end(self) -> Iterator[tuple[str, Fields]]:
-        if self._open is None:
+    def _add_text(self, kind: str, call_id: str, text: str) -> Iterator[tuple[str, Fields]]:
+        """Add a text to the item of a type and a call, which is opened first if need be."""
+        if self._open_item != (kind, call_id):
+            yield from self._close()
+            yield from self._open(kind, call_id)
+        if not text:
             return
-        kind, item, place = self._open[0], self._item("completed"), self._place()
+        self._text += text
+        fields = {**self._position(), "delta": text}
         if kind == "message":
-            yield "response.output_text.done", {**place, "text": self._text, "logprobs": []}
-        elif kind == "reasoning":
-            yield "response.reasoning_summary_text.done", {**place, "text": self._text}
+            fields["logprobs"] = []
+        yield f"response.{DELTA_NAMES[kind]}.delta", fields
+
+    def _open(self, kind: str, call_id: str) -> Iterator[tuple[str, Fields]]:
+        self._open_item = (kind, call_id)
+        self._text = ""
+        if kind == "message":
+            item = empty_message_item(self._context)
         else:
-            yield "response.function_call_arguments.done", {**place, "name": self._name, "arguments": self._text}
+            item = self._build_item("in_progress")
+        fields = {"output_index": len(self._output), "item": item}
+        yield "response.output_item.added", fields
         if kind != "function_call":
-            yield self._part("done")
+            yield self._part_event("added")
+
+    def _close(self) -> Iterator[tuple[str, Fields]]:
+        if self._open_item is None:
+            return
+        kind = self._open_item[0]
+        item = self._build_item("completed")
+        fields = self._position()
+        if kind == "function_call":
+            fields |= {"name": self._tool_name, "arguments": self._text}
+        else:
+            fields["text"] = self._text
+        if kind == "message":
+            fields["logprobs"] = []
+        yield f"response.{DELTA_NAMES[kind]}.done", fields
+        if kind != "function_call":
+            yield self._part_event("done")
         yield "response.output_item.done", {"output_index": len(self._output), "item": item}
         self._output.append(item)
-        self._open = None
+        self._open_item = None
 
-    def _item(self, status: str) -> dict[str, Any]:
-        """The item that is open, as far as it came."""
-        kind, call_id = self._open or ("message", "")
+    def _build_item(self, status: str) -> dict[str, Any]:
+        """Return the open item with its text so far."""
+        kind, call_id = self._open_item or ("message", "")
         if kind == "message":
             return message_item(self._context, self._text)
         if kind == "reasoning":
             return reasoning_item(self._context, self._text)
-        return function_call_item(ToolCallText(call_id, self._name, self._text), status)
+        call = ToolCallText(call_id, self._tool_name, self._text)
+        return function_call_item(call, status)
 
-    def _place(self) -> Fields:
-        """Where in the response the open item stands."""
-        kind = self._open[0] if self._open else "message"
-        place = {"item_id": self._item("in_progress")["id"], "output_index": len(self._output)}
-        part = {"message": {"content_index": 0}, "reasoning": {"summary_index": 0}}
-        return {**place, **part.get(kind, {})}
+    def _position(self) -> Fields:
+        """Return the fields that say where in the response the open item is."""
+        kind = self._open_item[0] if self._open_item else "message"
+        item_id = self._build_item("in_progress")["id"]
+        position = {"item_id": item_id, "output_index": len(self._output)}
+        # A tool call has no parts, and therefore no index of one.
+        if kind == "message":
+            position["content_index"] = 0
+        elif kind == "reasoning":
+            position["summary_index"] = 0
+        return position
 
-    def _part(self, what: str) -> tuple[str, Fields]:
-        if self._open and self._open[0] == "message":
+    def _part_event(self, stage: str) -> tuple[str, Fields]:
+        """Return the event that a part of the open item is `added` or `done`."""
+        if self._open_item and self._open_item[0] == "message":
             part = {"type": "output_text", "text": self._text, "annotations": [], "logprobs": []}
-            return f"response.content_part.{what}", {**self._place(), "part": part}
+            return f"response.content_part.{stage}", {**self._position(), "part": part}
         summary = {"type": "summary_text", "text": self._text}
-        return f"response.reasoning_summary_part.{what}", {**self._place(), "part": summary}
+        return f"response.reasoning_summary_part.{stage}", {**self._position(), "part": summary}

@@ -46,7 +46,7 @@ class GeminiReader(ResponseReader):
             call = nested_dict(part, "functionCall")
             if call:
                 self._call_count += 1
-                # The Gemini API leaves out the id that Vertex AI sends.
+                # Not every version of the API sends an id.
                 call_id = call.get("id") or f"call_{self._call_count}"
                 yield TextSlot(call, "name", "tool_call_name", call_id)
                 yield TextSlot(call, "args", "tool_call_args", call_id)
