@@ -125,7 +125,7 @@ def _note_not_mocked(host: str, port: int | None, path: str, asked: str) -> None
 
 def identify_provider(sent: WireRequest) -> str | None:
     """Return the provider of a request whose body was read; None if it asks no model."""
-    if not is_model_path(sent.path) or not is_model_body(sent.path, sent.body):
+    if sent.method != "POST" or not is_model_path(sent.path) or not is_model_body(sent.path, sent.body):
         return None
     return dialect_of(sent.path, read_client(sent.headers.items()).sdk)
 
@@ -163,10 +163,10 @@ def refusal_of_url(url: str, *, is_socket: bool = False) -> str | None:
     return _refuse(host) if is_model and not _is_left_alone(host, port) else None
 
 
-def refusal_of_request(host: str, port: int | None, target: str, body: bytes) -> str | None:
+def refusal_of_request(method: str, host: str, port: int | None, target: str, body: bytes) -> str | None:
     """Return the message that refuses a request that asks a model; None to leave it alone."""
     path = target.partition("?")[0]
-    if not is_model_path(path) or not _is_guarded() or _is_left_alone(host, port):
+    if method != "POST" or not is_model_path(path) or not _is_guarded() or _is_left_alone(host, port):
         return None
     return _refuse(host) if is_model_body(path, body) else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import socket
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ import httpx2
 import openai
 import pytest
 import requests
+import urllib3
 from google import genai
 from mistralai.client import Mistral
 
@@ -225,6 +227,48 @@ def test_a_body_that_was_read_is_sent_on_unharmed(application: str, mock_llm_cal
             yield piece
 
     assert sent_by_aiohttp(url, {"data": pieces()}, headers)["sent"] == json.dumps(body)
+
+
+BODIES_OF_URLLIB3: dict[str, Callable[[], Any]] = {
+    "text": lambda: "Gr\u00fc\u00dfe",
+    "bytes": lambda: b"Hello",
+    "bytearray": lambda: bytearray(b"Hello"),
+    "memoryview": lambda: memoryview(b"Hello"),
+    "file": lambda: io.BytesIO(b"Hello"),
+    "pieces": lambda: iter((b"Hel", b"lo")),
+    "no pieces": lambda: iter(()),
+}
+
+
+@pytest.mark.parametrize("make_body", BODIES_OF_URLLIB3.values(), ids=BODIES_OF_URLLIB3)
+def test_urllib3_frames_a_body_that_was_read_as_any_other(
+    make_body: Callable[[], Any], application: str, mock_llm_calls: LLMMock
+) -> None:
+    bodies = []
+    framed = []
+
+    def note(pool: Any, connection: Any, method: str, url: str, **kwargs: Any) -> None:
+        body = kwargs["body"]
+        is_sized = isinstance(body, (str, bytes, bytearray, memoryview))
+        framed.append(is_sized)
+        bodies.append(body if is_sized else b"".join(body))
+        raise LookupError
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(urllib3.HTTPConnectionPool, "_make_request", note)
+        for path in ("/orders", "/messages"):
+            with pytest.raises(LookupError):
+                urllib3.request("POST", application + path, body=make_body(), retries=False)
+    assert bodies[0] == bodies[1]
+    assert framed[0] == framed[1]
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
+def test_only_a_post_asks_a_model(method: str, application: str, mock_llm_calls: LLMMock) -> None:
+    url = f"{application}/v1/chat/completions"
+    for library in (httpx, requests):
+        assert library.request(method, url, json=QUESTION, timeout=10).status_code == 501
+    assert mock_llm_calls.problems == []
 
 
 def test_other_media_types_are_not_looked_into(application: str, mock_llm_calls: LLMMock) -> None:

@@ -185,7 +185,7 @@ def _request(
         from llm_mock.boundaries.http.interception import refusal_of_request
 
         content = body.encode() if isinstance(body, str) else body
-        if message := refusal_of_request(connection.host, connection.port, url, content):
+        if message := refusal_of_request(method, connection.host, connection.port, url, content):
             raise ConnectionRefusedError(message)
     return original(connection, method, url, body, {} if headers is None else headers, **kwargs)
 

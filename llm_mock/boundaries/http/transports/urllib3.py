@@ -49,7 +49,7 @@ def _urlopen(
     content = _bytes(body)
     sent = _sent(pool, host, method, url, content, headers)
     if provider == UNDECIDED and (provider := identify_provider(sent)) is None:
-        return original(pool, method, url, content or None, headers, retries, *args, **kwargs)
+        return original(pool, method, url, _unread(body, content), headers, retries, *args, **kwargs)
     wanted = urllib3.Retry.from_int(retries, default=pool.retries)
     clock = _clock(urllib3, pool, args[2] if len(args) > 2 else kwargs.get("timeout", pool.timeout))
     try:
@@ -60,12 +60,12 @@ def _urlopen(
         return pool.urlopen(method, url, content, headers, wanted, *args, **kwargs)
     if response is None:
         with for_real():
-            return original(pool, method, url, content or None, headers, retries, *args, **kwargs)
+            return original(pool, method, url, _unread(body, content), headers, retries, *args, **kwargs)
     if not isinstance(response, tuple):
         given = _recorded_headers(pool, headers, response)
         raw = {**kwargs, "preload_content": False, "decode_content": False}
         with for_real(), response.sending():
-            received = original(pool, method, url, content or None, given, retries, *args, **raw)
+            received = original(pool, method, url, _unread(body, content), given, retries, *args, **raw)
         pieces = response.pieces(_raw_pieces(received))
         return _response(urllib3, pool, method, url, _recorded(received, response, pieces), clock, kwargs)
     answered = _response(urllib3, pool, method, url, response, clock, kwargs)
@@ -202,11 +202,32 @@ def _response(
 
 
 def _bytes(body: Any) -> bytes:
-    """A body as urllib3 takes it: text, bytes, a file, or pieces of any of these."""
-    if body is None or isinstance(body, (str, bytes, bytearray)):
-        return body.encode() if isinstance(body, str) else bytes(body or b"")
-    read = body.read() if hasattr(body, "read") else b"".join(map(_bytes, body))
-    return _bytes(read)
+    """Return a body as urllib3 takes it: text, a buffer, a file, or pieces of any of these."""
+    if body is None:
+        return b""
+    if isinstance(body, str):
+        return body.encode()
+    if hasattr(body, "read"):
+        return _bytes(body.read())
+    return bytes(body) if _is_buffer(body) else b"".join(map(_bytes, body))
+
+
+def _unread(body: Any, content: bytes) -> Any:
+    """Return a body to send after it was read, which urllib3 frames as it would have framed the first one.
+
+    A file or an iterator is at its end by then.
+    """
+    if body is None or isinstance(body, (str, bytes)):
+        return body
+    return content if _is_buffer(body) else io.BytesIO(content)
+
+
+def _is_buffer(body: Any) -> bool:
+    try:
+        memoryview(body)
+    except TypeError:
+        return False
+    return True
 
 
 def _provider(pool: Any, host: str, port: int | None, method: str, url: str, headers: Any) -> str | None:
