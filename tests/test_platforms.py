@@ -92,11 +92,11 @@ else:
     "a target is a command": """
 import sys
 from pathlib import Path
-from llm_mock.suites.asking import TargetFailed, run_command
+from llm_mock.suites.target_client import TargetError, run_command
 assert run_command([sys.executable, "-c", "print(input())"], "Hi", Path.cwd(), 30, None) == "Hi"
 try:
     run_command([sys.executable, "-c", "import time; time.sleep(60)"], "Hi", Path.cwd(), 0.5, None)
-except TargetFailed:
+except TargetError:
     pass
 else:
     raise AssertionError("no limit")

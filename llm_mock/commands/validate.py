@@ -13,7 +13,7 @@ from llm_mock.specs.tool_check import problems_with_tools, tools_of_project
 from llm_mock.specs.tools_server import find_project_root
 from llm_mock.suites.loading import load_suite
 from llm_mock.suites.role import load_role
-from llm_mock.suites.role_file import is_flat, not_ours
+from llm_mock.suites.role_file import describe_unsupported_kind, is_flat_agent
 from llm_mock.suites.schema import TestSuiteDefinition
 from llm_mock.support import yaml_files
 from llm_mock.support.text import count
@@ -33,7 +33,7 @@ def validated(path: Path, files_in: Path | None) -> str:
     if kind == "TestSuite":
         suite = load_suite(path, files_in=files_in)
         return f"suite {suite.metadata.name!r}, {count(len(suite.cases), 'case')}"
-    if kind == "Agent" or is_flat(content):
+    if kind == "Agent" or is_flat_agent(content):
         return f"role {load_role(path).name!r}"
     if is_spec(content):
         spec = load_spec(path)
@@ -41,7 +41,7 @@ def validated(path: Path, files_in: Path | None) -> str:
         if problems := list(islice(found, yaml_files.MOST_PROBLEMS)):
             raise document.errors(problems)
         return f"plain-language test {spec.test.name!r}, {count(len(spec.steps), 'step')}"
-    if other := not_ours(content):
+    if other := describe_unsupported_kind(content):
         raise document.error(other, ("kind",))
     raise document.error(NEITHER)
 

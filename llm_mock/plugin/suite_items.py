@@ -19,8 +19,8 @@ from llm_mock.plugin.yaml_items import TestFailed, YAMLFile, YAMLItem, uncollect
 from llm_mock.support.redaction import OUTPUT
 
 if TYPE_CHECKING:
-    from llm_mock.suites.recorded import Cassettes
     from llm_mock.suites.schema import TestCase
+    from llm_mock.suites.suite_cassettes import SuiteCassettes
     from llm_mock.suites.variants import Variant
 
 INI = "llm_mock_suites"
@@ -150,10 +150,10 @@ class SuiteItem(YAMLItem):
         if result.status == "skipped":
             pytest.skip("; ".join(dict.fromkeys(each.message for each in result.assertion_results)))
 
-    def _cassettes(self) -> Cassettes:
+    def _cassettes(self) -> SuiteCassettes:
         """Those of the case, as the marker, the options and the fixtures of the project want them."""
         from llm_mock.plugin.cassette_of_test import settings_of
-        from llm_mock.suites.recorded import Cassettes
+        from llm_mock.suites.suite_cassettes import SuiteCassettes
 
         if conflict := self.config.stash.get(CASSETTE_CLAIMS, {}).get(self.nodeid):
             raise LLMMockError(conflict)
@@ -161,6 +161,6 @@ class SuiteItem(YAMLItem):
         config = self.variant.suite.cassette.added_to(config)
         OUTPUT.hide_pattern(*config.redact)
         run = run_of(self.config)
-        return Cassettes(
+        return SuiteCassettes(
             path_of=lambda _: path, mode=mode, config=config, as_user=run.as_user, variables=run.user_environment
         )

@@ -183,7 +183,7 @@ def _describe_turn(turn: TurnResult) -> dict[str, Any]:
         "output_tokens": turn.output_tokens,
         "cost_usd": _as_float(turn.cost),
         "duration_s": round(turn.duration, 6),
-        "asked": list(turn.asked),
+        "asked": list(turn.model_calls),
         "tool_calls": tool_calls,
     }
 

@@ -1,7 +1,7 @@
-"""Prompt suites: YAML files of prompts and what is expected of the answers, run live or dry.
+"""Prompt suites: YAML files of prompts and assertions about the answers, run live or dry.
 
-The names are loaded when they are first used. Running a suite needs the extra `suites`. Public are these names, and the
-modules `schema`, `assertions` and `runner`; the other modules may change.
+The names below and the modules `schema`, `assertions` and `runner` are public; other modules may
+change. Each name is imported when it is first used. Running a suite needs the extra `suites`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from llm_mock.suites.variants import Variant as Variant
     from llm_mock.suites.variants import variants_of as variants_of
 
+# Imported on first use: pydantic, `llm` and the agents are slow to import.
 _MODULES = {
     "assertions": "evaluate_assertion evaluate_assertions",
     "results": "AssertionResult Attempt CaseResult SuiteResult TurnResult",

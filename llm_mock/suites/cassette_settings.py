@@ -1,4 +1,4 @@
-"""What a suite says of its cassettes."""
+"""The cassette settings of a suite file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from llm_mock.cassettes.config import CassetteConfig
 
 
-def _compiled(pattern: str) -> str:
+def _check_pattern(pattern: str) -> str:
     try:
         re.compile(pattern)
     except re.error as error:
@@ -22,21 +22,28 @@ def _compiled(pattern: str) -> str:
     return pattern
 
 
-Patterns = tuple[Annotated[str, pydantic.AfterValidator(_compiled)], ...]
+Patterns = tuple[Annotated[str, pydantic.AfterValidator(_check_pattern)], ...]
 
 
 class CassetteSettings(StrictModel):
-    """What never gets into the cassettes of a suite, and what does not count when calls are compared."""
+    """Texts that the cassettes of a suite leave out, or ignore when calls are compared."""
 
     redact: Patterns = ()
-    """Regular expressions of what never gets into a file, beside keys."""
+    """Regular expressions of texts that are never written to a file, besides keys."""
     normalize: Patterns = ()
-    """Regular expressions of what does not count in texts, such as a date."""
+    """Regular expressions of texts that are ignored in comparisons, such as a date."""
 
     def added_to(self, config: CassetteConfig) -> CassetteConfig:
-        """The settings of a project, and these."""
-        if not callable(config.normalize):
-            normalize = (*config.normalize, *self.normalize)
-            return replace(config, redact=(*config.redact, *self.redact), normalize=normalize)
-        before, own = config.normalize, replace(config, normalize=self.normalize)
-        return replace(own, redact=(*config.redact, *self.redact), normalize=lambda t: own.normalize_value(before(t)))
+        """Return the settings of a project with those of the suite added."""
+        redact = (*config.redact, *self.redact)
+        project_normalize = config.normalize
+        if not callable(project_normalize):
+            return replace(config, redact=redact, normalize=(*project_normalize, *self.normalize))
+        # The function of the project comes first, as it may look for what the patterns remove.
+        suite_config = replace(config, normalize=self.normalize)
+
+        def normalize(text: str) -> str:
+            normalized: str = suite_config.normalize_value(project_normalize(text))
+            return normalized
+
+        return replace(suite_config, redact=redact, normalize=normalize)

@@ -31,5 +31,5 @@ def check_turn(
         # The output itself is kept, as reports show both.
         text = apply_transform(turn.transform, result.output, context)
         result = replace(result, transformed=text)
-    results = evaluate_assertions(turn.assertions, result.checked, context)
+    results = evaluate_assertions(turn.assertions, result.checked_output, context)
     return result, [replace(each, turn=number) for each in results]

@@ -44,7 +44,7 @@ def _make_lines(
     signs: Mapping[bool | None, str],
     variant: str,
 ) -> Iterator[str]:
-    attempt = result.shown
+    attempt = result.decisive_attempt
     # Assertions of weight 0 only measure.
     failed = [each for each in attempt.assertions if each.passed is False and each.assertion.weight]
     place = _format_place(result, path)
@@ -128,7 +128,7 @@ def _format_turn(result: CaseResult, attempt: Attempt, position: int) -> Iterato
     turn = attempt.turns[position]
     for call in turn.tool_calls[:MAX_CALLS]:
         yield f"  called: {call}"
-    for line in turn.asked[:MAX_CALLS]:
+    for line in turn.model_calls[:MAX_CALLS]:
         text = indented(line, _INDENT)
         yield f"  asked: {text}"
     if turn.output or attempt.error is None:

@@ -11,7 +11,7 @@ from llm_mock.suites.expansion import expand_cases, format_case_label
 from llm_mock.suites.matrix import SuiteProblem, find_matrix_problems
 from llm_mock.suites.matrix_files import load_matrix_files
 from llm_mock.suites.schema import TestSuiteDefinition
-from llm_mock.suites.target_checks import problems_with_target
+from llm_mock.suites.target_checks import find_target_problems
 from llm_mock.support import yaml_files
 from llm_mock.support.text import shorten
 from llm_mock.support.validation import Location, described
@@ -111,7 +111,7 @@ def _expand(
 ) -> tuple[TestSuiteDefinition, list[SuiteProblem]]:
     """Return the suite with files, defaults, rows and variables applied, and its problems."""
     # All problems are collected, so that one run shows all that is to be fixed.
-    problems = list(problems_with_target(suite))
+    problems = list(find_target_problems(suite))
     if suite.matrix is not None:
         problems += find_matrix_problems(suite.matrix, suite.target)
         files = CaseFiles(folder, allowed)

@@ -18,7 +18,7 @@ from llm_mock.suites.time_limit import CaseTimedOut, limited
 from llm_mock.support.redaction import redacted
 
 if TYPE_CHECKING:
-    from llm_mock.suites.recorded import Cassettes
+    from llm_mock.suites.suite_cassettes import SuiteCassettes
 
 
 class Conversation(NamedTuple):
@@ -48,7 +48,7 @@ class RepeatingRunner(ABC):
     """The id of the model that judges, whatever an assertion says; None is the one of the assertion."""
     timeout: float | None = None
     """Seconds that a run of a case may take; None is as the case says itself, else without end."""
-    cassettes: Cassettes | None = None
+    cassettes: SuiteCassettes | None = None
     """Where what models answer is recorded; None for nowhere."""
 
     @property
@@ -106,7 +106,7 @@ class RepeatingRunner(ABC):
 
     def _attempts(self, case: TestCase, number: int) -> list[Attempt]:
         """Run a case for the first, second, … time, and again where it failed: only the last of these counts."""
-        recorded = self.cassettes and self.cassettes.of_run(case, number, self._limited)
+        recorded = self.cassettes and self.cassettes.open_run(case, number, self._limited)
         with recorded or nullcontext(self._limited) as attempt:
             attempts = [attempt(case)]
             while attempts[-1].status == "failed" and len(attempts) <= self.retry:

@@ -1,8 +1,8 @@
-"""What running a suite gives: plain values."""
+"""Results of running a suite: plain values."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
@@ -17,32 +17,33 @@ Status = Literal["passed", "failed", "skipped"]
 
 @dataclass(frozen=True)
 class AssertionResult:
-    """What came of one assertion."""
+    """The result of one assertion."""
 
     assertion: Assertion
     passed: bool | None
-    """None where it was skipped: in a dry run, what only a real model can answer."""
+    """None if it was skipped: a dry run cannot check what only a real model can answer."""
     message: str
-    """Such as `Output contains 'Hello'`; of a skipped one why."""
+    """A sentence such as `Output contains 'Hello'`, or the reason why it was skipped."""
     turn: int = 0
-    """Which turn of the case it belongs to, from 0."""
+    """The turn of the case that it belongs to, from 0."""
     tokens: int = 0
-    """What asking a model took, input and output together."""
+    """Tokens that the assertion itself used to ask a model, input and output together."""
     cost: Decimal | None = Decimal(0)
-    """What asking a model cost in US dollars; None where the price is not known."""
+    """US dollars that the assertion itself spent; None if a price is unknown."""
     score: float | None = None
-    """How well it did, from 0 to 1; by default 1 where it passed, else 0. None where it was skipped."""
+    """The score from 0 to 1; by default 1 if it passed, otherwise 0. None if it was skipped."""
     judge: str | None = None
-    """The id of the model that judged; None where none did."""
+    """The id of the model that judged the output, if one did."""
 
     def __post_init__(self) -> None:
         if self.score is None and self.passed is not None:
+            # The dataclass is frozen, which forbids an ordinary assignment.
             object.__setattr__(self, "score", float(self.passed))
 
 
 @dataclass(frozen=True)
 class TurnResult:
-    """One turn of a case: what was said, answered and called."""
+    """The result of one turn of a case: its prompt, output and calls."""
 
     prompt: str
     output: str
@@ -50,19 +51,20 @@ class TurnResult:
     input_tokens: int = 0
     output_tokens: int = 0
     cost: Decimal | None = None
-    """US dollars; None where the price is not known."""
+    """US dollars; None if a price is unknown."""
+    # Not compared: two runs that are otherwise equal take different times.
     duration: float = field(default=0.0, compare=False)
     """Seconds, tools included."""
     requests: int = 0
-    """How many answers the model gave, those that called tools included."""
+    """The number of the model's answers, including those that call tools."""
     transformed: str | None = None
-    """What the `transform` of the case made of the output, which was then checked; None where it has none."""
-    asked: tuple[str, ...] = ()
-    """In a dry run of a target: the calls that it made of models, and what it was answered, each on a line."""
+    """The output after the `transform` of the case; None if it has none."""
+    model_calls: tuple[str, ...] = ()
+    """The target's calls of models in a dry run, each on a line with its reply."""
 
     @property
-    def checked(self) -> str:
-        """What the assertions look at."""
+    def checked_output(self) -> str:
+        """The text that the assertions check."""
         return self.output if self.transformed is None else self.transformed
 
 
@@ -71,91 +73,104 @@ class Attempt:
     """One run of a case."""
 
     turns: tuple[TurnResult, ...]
-    """Those that were run; an error ends the conversation."""
+    """The turns that were run; an error ends the conversation."""
     assertions: tuple[AssertionResult, ...]
-    """Of all turns, in order. Where there is an error, none."""
+    """The assertions of all turns, in order; none if there is an error."""
     error: str | None = None
-    """Why the run did not succeed; None for one that did."""
+    """The reason why the run failed before its assertions; None if it did not."""
     transcript: str = ""
-    """The whole run for people: see `AgentResult`."""
+    """The whole run as readable text: see `AgentResult`."""
     duration: float = field(default=0.0, compare=False)
     """Seconds."""
     agent_fails: bool = False
-    """Whether the error is the agent's, so that every case has it: a server that does not start, a missing key."""
+    """Whether every case has this error, such as a server that does not start, or a missing key."""
     min_score: float | None = None
-    """The least score to pass; None where each assertion must hold."""
+    """The lowest score that passes; None if each assertion must hold."""
     recorded: int = 0
-    """With a cassette: how many calls were made for real, and recorded."""
+    """The number of real calls that a cassette recorded."""
     replayed: int = 0
-    """With a cassette: how many calls were answered by it."""
+    """The number of calls that a cassette answered."""
 
     @property
     def output(self) -> str:
-        """The answer to the last turn; empty where there was none."""
+        """The output of the last turn; empty if there was no turn."""
         return self.turns[-1].output if self.turns else ""
 
     @property
     def status(self) -> Status:
-        """Passed where nothing failed and something was checked, or nothing was to be checked; else skipped."""
+        """The status: failed, skipped if all its assertions were, or passed."""
+        if self.error is not None:
+            return "failed"
+        # Assertions without weight only measure.
         outcomes = {result.passed for result in self.assertions if result.assertion.weight}
-        if self.error is not None or (False in outcomes if self.min_score is None else self.misses_score):
+        has_failed = False in outcomes if self.min_score is None else self.misses_score
+        if has_failed:
             return "failed"
         return "skipped" if outcomes == {None} else "passed"
 
     @property
     def misses_score(self) -> bool:
-        """Whether there is a score that is less than it must be."""
+        """Whether the score is below `min_score`."""
         return not reaches(self.score, self.min_score)
 
     @property
     def score(self) -> float | None:
-        """The average of what the assertions score, by their weights: 0 for an error, 1 where there are none.
+        """The weighted average of the assertions' scores: 0 for an error, 1 without assertions.
 
-        None where all were skipped, or none has a weight.
+        None if all were skipped, or none has a weight.
         """
         if self.error is not None:
             return 0.0
-        weighed = [result for result in self.assertions if result.assertion.weight]
-        scored = [(result.score, result.assertion.weight) for result in weighed if result.score is not None]
-        if not scored:
-            return None if self.assertions else 1.0
-        return sum(score * weight for score, weight in scored) / sum(weight for _, weight in scored)
+        if not self.assertions:
+            return 1.0
+        total = total_weight = 0.0
+        for result in self.assertions:
+            weight = result.assertion.weight
+            # Skipped assertions have no score.
+            if result.score is not None:
+                total += result.score * weight
+                total_weight += weight
+        return total / total_weight if total_weight else None
 
     @property
     def tokens(self) -> int:
-        """Input and output of all turns together, and of the assertions that ask a model."""
-        return sum(turn.input_tokens + turn.output_tokens for turn in self.turns) + sum(
-            result.tokens for result in self.assertions
-        )
+        """Tokens of all turns and of assertions that ask a model, input and output together."""
+        turn_tokens = sum(turn.input_tokens + turn.output_tokens for turn in self.turns)
+        return turn_tokens + sum(result.tokens for result in self.assertions)
 
     @property
     def cost(self) -> Decimal | None:
-        """What the run and its assertions cost in US dollars; None where a price is not known."""
-        return total_cost([turn.cost for turn in self.turns] + [result.cost for result in self.assertions])
+        """US dollars of the run and its assertions; None if a price is unknown."""
+        # Assertions that ask a judge cost money, too.
+        turn_costs = [turn.cost for turn in self.turns]
+        return total_cost(turn_costs + [result.cost for result in self.assertions])
 
     @property
     def spent(self) -> Decimal | None:
-        """The same, but nothing where all of it was replayed."""
-        return Decimal(0) if self.replayed and not self.recorded else self.cost
+        """US dollars that were really spent: `cost`, or 0 if all calls were replayed."""
+        # One recorded call means that an unknown part of the cost is real.
+        is_replay = self.replayed and not self.recorded
+        return Decimal(0) if is_replay else self.cost
 
 
 @dataclass(frozen=True)
 class CaseResult:
-    """What came of one case."""
+    """The result of one case."""
 
     case: TestCase
     attempts: tuple[Attempt, ...]
-    """Its runs, at least one: several with `repeat`. Of a retried run only the last one counts, and stands here."""
+    """The runs, several with `repeat`; of a run that was retried, only the last try."""
     threshold: float = 1.0
     """The share of the attempts that must pass."""
     retried: int = 0
-    """How many runs failed and were run again."""
+    """The number of failed runs that were run again."""
     retried_cost: Decimal | None = Decimal(0)
-    """What these cost in US dollars; None where a price is not known."""
+    """US dollars of these runs; None if a price is unknown."""
 
     @property
     def status(self) -> Status:
-        """What the whole case is: skipped where every attempt was."""
+        """The status of the whole case: skipped if every attempt was."""
+        # The status is computed, so compute that of each attempt once.
         statuses = [attempt.status for attempt in self.attempts]
         if set(statuses) == {"skipped"}:
             return "skipped"
@@ -163,7 +178,7 @@ class CaseResult:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong: the case passed or was skipped."""
+        """Whether the case passed or was skipped."""
         return self.status != "failed"
 
     @property
@@ -173,177 +188,206 @@ class CaseResult:
 
     @property
     def rate(self) -> PassRate:
-        """How many of the attempts did not fail, what that says of further ones, and pass@k."""
-        return PassRate(sum(attempt.status != "failed" for attempt in self.attempts), len(self.attempts))
+        """The pass rate of the attempts, with its confidence interval and pass@k."""
+        # A skipped attempt does not count against the case.
+        passed = sum(attempt.status != "failed" for attempt in self.attempts)
+        return PassRate(passed, len(self.attempts))
 
     @property
     def score(self) -> float | None:
-        """The average of its attempts; None where all were skipped."""
+        """The average score of the attempts; None if all were skipped."""
         return compute_average(attempt.score for attempt in self.attempts)
 
     @property
     def is_scored(self) -> bool:
-        """Whether its score says more than which assertions hold."""
-        weighed = (each.assertion.weight != 1 or each.assertion.metric for each in self.assertion_results)
-        return (
-            self.case.min_score is not None
-            or any(weighed)
-            or any(each.score not in (0, 1, None) for each in self.assertion_results)
-        )
+        """Whether the score says more than which assertions hold."""
+        if self.case.min_score is not None:
+            return True
+        for result in self.assertion_results:
+            has_weight = result.assertion.weight != 1 or bool(result.assertion.metric)
+            if has_weight or result.score not in (0, 1, None):
+                return True
+        return False
 
     @property
     def cost(self) -> Decimal | None:
-        """What all runs cost in US dollars, those included that were run again; None where a price is not known."""
+        """US dollars of all runs, including retried ones; None if a price is unknown."""
         return total_cost([self.retried_cost, *(attempt.cost for attempt in self.attempts)])
 
     @property
     def spent(self) -> Decimal | None:
-        """The same without what was replayed."""
+        """US dollars of all runs that were not replayed; None if a price is unknown."""
         return total_cost([self.retried_cost, *(attempt.spent for attempt in self.attempts)])
 
     @property
     def duration(self) -> float:
-        """Seconds, of all attempts."""
+        """Seconds of all attempts."""
         return sum(attempt.duration for attempt in self.attempts)
 
     @property
-    def shown(self) -> Attempt:
-        """The attempt that explains the status: the first that failed, else the last."""
-        return next((attempt for attempt in self.attempts if attempt.status == "failed"), self.attempts[-1])
+    def decisive_attempt(self) -> Attempt:
+        """The attempt that explains the status: the first failed one, or else the last."""
+        for attempt in self.attempts:
+            if attempt.status == "failed":
+                return attempt
+        return self.attempts[-1]
 
     @property
     def assertion_results(self) -> tuple[AssertionResult, ...]:
-        """The assertions of the attempt that explains the status."""
-        return self.shown.assertions
+        """The assertions of the decisive attempt."""
+        return self.decisive_attempt.assertions
 
     @property
     def checks(self) -> tuple[int, int]:
-        """How many of its assertions were checked, not skipped; and how many it has."""
+        """The number of assertions that were not skipped, and the number of all."""
         checked = sum(result.passed is not None for result in self.assertion_results)
         return checked, len(self.assertion_results)
 
     @property
     def output(self) -> str:
-        """The output of the attempt that explains the status."""
-        return self.shown.output
+        """The output of the decisive attempt."""
+        return self.decisive_attempt.output
 
     @property
     def error(self) -> str | None:
-        """Its error."""
-        return self.shown.error
+        """The error of the decisive attempt."""
+        return self.decisive_attempt.error
 
 
 @dataclass(frozen=True)
 class SuiteResult:
-    """What came of a suite."""
+    """The result of a suite."""
 
     suite_name: str
     agent: str
-    """The name of the role, or what reports call the agent or the target."""
+    """The name of the agent or the target in reports."""
     model: str | None
-    """The id of the model; None of a target, whose models are not known."""
+    """The id of the model; None for a target, whose models are not known."""
     case_results: tuple[CaseResult, ...]
     dry_run: bool = False
     not_run: tuple[TestCase, ...] = ()
-    """Cases that were not run, as the run was stopped."""
+    """The cases that were not run because the run was stopped."""
     stopped: str | None = None
-    """Why it was stopped: the cost limit, or an agent that cannot run; None where it was not."""
+    """The reason why the run was stopped: the cost limit, or an agent that cannot run."""
     duration: float = field(default=0.0, compare=False)
     """Seconds."""
     target: str | None = None
-    """The target: the function, the words of the command, or the URL; None where an agent was run."""
+    """The function, command or URL of the target; None if an agent was run."""
     cassette: str | None = None
-    """The record mode of its cassettes; None without."""
+    """The record mode of the cassettes, if there are any."""
     variant: Mapping[str, str] = field(default_factory=dict)
-    """What tells it from others that stand side by side: see `Variant.parts`."""
+    """The parts that differ from other variants of the suite: see `Variant.parts`."""
     min_score: float | None = None
-    """The least score for the suite to pass; None where each case must pass."""
+    """The lowest score that passes; None if each case must pass."""
 
     @property
     def total(self) -> int:
-        """How many cases there are, those included that were not run."""
+        """The number of all cases, including those that were not run."""
         return len(self.case_results) + len(self.not_run)
 
     @property
     def passed(self) -> int:
-        """How many passed."""
+        """The number of cases that passed."""
         return self._count("passed")
 
     @property
     def failed(self) -> int:
-        """How many failed."""
+        """The number of cases that failed."""
         return self._count("failed")
 
     @property
     def skipped(self) -> int:
-        """How many were skipped."""
+        """The number of cases that were skipped."""
         return self._count("skipped")
 
     @property
     def calls(self) -> tuple[int, int, int]:
-        """How many calls were answered by cassettes, how many were made and recorded, and how many runs made none."""
-        attempts = [attempt for result in self.case_results for attempt in result.attempts]
-        without = sum(not (attempt.replayed or attempt.recorded) for attempt in attempts)
-        return sum(attempt.replayed for attempt in attempts), sum(attempt.recorded for attempt in attempts), without
+        """The numbers of replayed calls, of recorded calls, and of runs without a call."""
+        replayed = recorded = runs_without = 0
+        for attempt in self._get_attempts():
+            replayed += attempt.replayed
+            recorded += attempt.recorded
+            has_calls = attempt.replayed or attempt.recorded
+            runs_without += not has_calls
+        return replayed, recorded, runs_without
 
     @property
     def pass_at_k(self) -> dict[int, float]:
-        """Of cases that were run several times, all of them: the mean of each pass@k; empty where there is none."""
-        return mean_pass_at_k([result.rate for result in self.case_results if len(result.attempts) > 1])
+        """The mean of each pass@k over the cases that were run several times."""
+        repeated = [result for result in self.case_results if len(result.attempts) > 1]
+        return mean_pass_at_k([result.rate for result in repeated])
 
     @property
     def checks(self) -> tuple[int, int]:
-        """How many assertions of the cases were checked, not skipped; and how many there are."""
+        """The number of the cases' assertions that were not skipped, and the number of all."""
         checks = [result.checks for result in self.case_results]
-        return sum(checked for checked, _ in checks), sum(there for _, there in checks)
+        checked_total = sum(checked for checked, _ in checks)
+        return checked_total, sum(all_checks for _, all_checks in checks)
 
     @property
     def agent_fails(self) -> bool:
-        """Whether a case failed of what every case needs: see `Attempt.agent_fails`."""
+        """Whether a case has an error that every case has: see `Attempt.agent_fails`."""
         return any(result.attempts[-1].agent_fails for result in self.case_results)
 
     @property
     def all_passed(self) -> bool:
-        """Whether none failed, or the score is as high as it must be, and all were run."""
+        """Whether all cases were run, and none failed or the score is high enough."""
         if self.not_run:
             return False
-        return not self.failed if self.min_score is None else reaches(self.score, self.min_score)
+        if self.min_score is None:
+            return not self.failed
+        return reaches(self.score, self.min_score)
 
     @property
     def score(self) -> float | None:
-        """The average of its cases; None where all were skipped."""
+        """The average score of the cases; None if all were skipped."""
         return compute_average(result.score for result in self.case_results)
 
     @property
     def metrics(self) -> dict[str, float]:
-        """Of each metric the average of what its assertions score, in all runs of all cases."""
+        """The average score of each metric, over all runs of all cases."""
         scores: dict[str, list[float | None]] = {}
-        for result in (each for case in self.case_results for run in case.attempts for each in run.assertions):
-            if result.assertion.metric is not None:
-                scores.setdefault(result.assertion.metric, []).append(result.score)
-        averages = {name: compute_average(found) for name, found in scores.items()}
-        return {name: score for name, score in averages.items() if score is not None}
+        for attempt in self._get_attempts():
+            for result in attempt.assertions:
+                metric = result.assertion.metric
+                if metric is not None:
+                    scores.setdefault(metric, []).append(result.score)
+        averages: dict[str, float] = {}
+        for metric, values in scores.items():
+            score = compute_average(values)
+            # None: all assertions of the metric were skipped.
+            if score is not None:
+                averages[metric] = score
+        return averages
 
     @property
     def judged_itself(self) -> int:
-        """How many assertions the model under test judged."""
-        judges = [each.judge for case in self.case_results for run in case.attempts for each in run.assertions]
-        return 0 if self.model is None else judges.count(self.model)
+        """The number of assertions that the model under test judged itself."""
+        if self.model is None:
+            return 0
+        total = 0
+        for attempt in self._get_attempts():
+            total += sum(result.judge == self.model for result in attempt.assertions)
+        return total
 
     @property
     def is_scored(self) -> bool:
-        """Whether its score says more than which cases passed."""
+        """Whether the score says more than which cases passed."""
         return self.min_score is not None or any(result.is_scored for result in self.case_results)
 
     @property
     def cost(self) -> Decimal | None:
-        """What all cases cost in US dollars; None where a price is not known."""
+        """US dollars of all cases; None if a price is unknown."""
         return total_cost([result.cost for result in self.case_results])
+
+    def _get_attempts(self) -> Iterator[Attempt]:
+        for result in self.case_results:
+            yield from result.attempts
 
     def _count(self, status: Status) -> int:
         return sum(result.status == status for result in self.case_results)
 
 
 def total_cost(costs: Sequence[Decimal | None]) -> Decimal | None:
-    """The sum of costs in US dollars; None where one is not known."""
+    """Return the sum of costs in US dollars; None if one is unknown."""
     return None if None in costs else sum(filter(None, costs), Decimal(0))

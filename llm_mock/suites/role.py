@@ -1,4 +1,4 @@
-"""Role files: YAML files that say what an agent is. Nothing is started or called here."""
+"""Roles: agents that are described by YAML files."""
 
 from __future__ import annotations
 
@@ -6,17 +6,27 @@ import difflib
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from llm_mock.agents.agent import MAX_TURNS, Agent, Provider
 from llm_mock.agents.servers import CLIServer, MCPServer, Transport
 from llm_mock.agents.skill import Skill
 from llm_mock.errors import InvalidFile, InvalidServer
-from llm_mock.suites.role_file import FlatAgent, RoleFile, Tool, check_envelope, ignored_keys, is_flat
+from llm_mock.suites.role_file import (
+    FlatAgent,
+    RoleFile,
+    RoleTool,
+    check_kind,
+    find_ignored_keys,
+    is_flat_agent,
+)
 from llm_mock.support import yaml_files
 from llm_mock.support.text import listed, shorten, shorten_name
 from llm_mock.support.validation import Location
 from llm_mock.support.yaml_files import Document
+
+if TYPE_CHECKING:
+    import llm
 
 PLUGINS = {
     "anthropic": "llm-anthropic",
@@ -30,161 +40,205 @@ PLUGINS = {
     "openrouter": "llm-openrouter",
     "xai": "llm-grok",
 }
-"""The plugin of `llm` that has the models of a provider."""
-
-
+"""The plugin of `llm` for each provider."""
 NO_MODEL = "no model"
-"""The model of a role that names none; a dry run needs none."""
+"""The model id of a role without a model, which is enough for a dry run."""
+MAX_SUGGESTIONS = 5
 
 
 @dataclass(frozen=True)
 class Role:
-    """What a role file says."""
+    """An agent that a role file describes."""
 
     name: str
     agent: Agent
-    """The agent. Until `resolve_model` its model is what the file says, whether `llm` knows it or not."""
+    """The agent. Until `resolve_model`, `llm` may not know its model."""
     path: Path
-    """The file."""
+    """The role file."""
     ignored: tuple[str, ...] = ()
-    """What it says that has no effect here, each with its line."""
+    """The keys of the file that are not supported, each with its line."""
     model_ids: tuple[str, ...] = ()
-    """The names under which `llm` may know the model, the likeliest first."""
+    """The ids under which `llm` may know the model, the most likely first."""
     provider: str | None = None
-    """The provider that the file names; None where it gives a model id of `llm`."""
+    """The model's provider; None if the file has a model id of `llm`."""
     model_line: int = 1
-    """Where in the file the model stands, from 1."""
+    """The line of the model in the file, from 1."""
 
     @property
     def warning(self) -> str | None:
-        """One sentence that names what is ignored; None where nothing is."""
+        """A sentence that lists the ignored keys; None if there are none."""
         if not self.ignored:
             return None
         return f"{self.path}: ignored, as this has no effect here: {', '.join(self.ignored)}."
 
 
 def load_role(path: str | Path) -> Role:
-    """Read a role file. `llm` is not asked whether it knows the model; see `resolve_model`.
+    """Read a role file, without asking `llm` for its model; see `resolve_model`.
 
-    Tools of type `mcp` and `cli` become the agent's servers; a relative `cwd` and a `skill` start at the role's folder.
-    What a role file says besides is kept in `Role.ignored`.
+    Tools of type `mcp` and `cli` become the agent's servers. A relative `cwd` or `skill` is
+    relative to the folder of the role. Unsupported keys are reported by `Role.ignored`.
 
     Args:
-        path: the file, of `apiVersion: initrunner/v1` or `llm-mock/v1` and `kind: Agent`; or a flat agent of
-            InitRunner, which has `name` and `prompt`.
+        path: a file with `kind: Agent` and `apiVersion: initrunner/v1` or `llm-mock/v1`; or a flat
+            agent of InitRunner, which has `name` and `prompt`.
 
     Raises:
-        InvalidFile: it cannot be read or is no role; the message names the line.
+        InvalidFile: the file cannot be read or is not a role; the message names the line.
     """
     __tracebackhide__ = True
     document = yaml_files.load(Path(path))
-    check_envelope(document)
-    file = document.as_model(FlatAgent) if is_flat(document.data) else document.as_model(RoleFile)
-    model, ignored = file.spec.model, tuple(ignored_keys(document, file))
-    line = document.line_of((*file.place, "model"))
-    agent = _agent(document, file)
-    return Role(file.name, agent, document.path, ignored, tuple(model.ids), model.provider, line)
+    check_kind(document)
+    is_flat = is_flat_agent(document.data)
+    file = document.as_model(FlatAgent) if is_flat else document.as_model(RoleFile)
+    model = file.spec.model
+    return Role(
+        name=file.name,
+        agent=_create_agent(document, file),
+        path=document.path,
+        ignored=tuple(find_ignored_keys(document, file)),
+        model_ids=tuple(model.ids),
+        provider=model.provider,
+        model_line=document.line_of((*file.place, "model")),
+    )
 
 
 def resolve_model(role: Role) -> Role:
-    """The role with the id under which `llm` knows its model, as a live run needs it.
+    """Return a role with the id under which `llm` knows its model, as a live run needs it.
 
-    Options that this model does not have are left out, and named in `ignored`. Where `llm` does not know it, the
-    message of the InvalidFile lists near names, and the plugin to install.
+    Options that the model does not have are dropped and added to `Role.ignored`.
+
+    Raises:
+        InvalidFile: `llm` does not know the model; the message suggests names, and a plugin to
+            install.
     """
+    # Imported here: a dry run does not need it.
     import llm
 
     __tracebackhide__ = True
     names = role.model_ids or (role.agent.asks.model,)
+    place = f"{role.path}:{role.model_line}"
     if names == (NO_MODEL,):
-        wanted = "write a model: with the id of one, or choose one with --model"
-        raise InvalidFile(f"{role.path}:{role.model_line}: the role names no model: {wanted}; a dry run needs none")
+        advice = "write a model: with the id of one, or choose one with --model"
+        raise InvalidFile(f"{place}: the role names no model: {advice}; a dry run needs none")
     for name in names:
         try:
-            return _with_model(role, llm.get_model(name))
+            model = llm.get_model(name)
         except llm.UnknownModelError:
             continue
-    known = list(llm.get_model_aliases())
-    near = dict.fromkeys(match for name in names for match in difflib.get_close_matches(name, known, n=3))
-    listed = f"Near are: {', '.join(map(shorten_name, list(near)[:5]))}"
-    advice = listed if near else "`llm models` lists those that it knows"
+        return _set_model(role, model)
+    known_names = list(llm.get_model_aliases())
+    similar: list[str] = []
+    for name in names:
+        similar += difflib.get_close_matches(name, known_names, n=3)
+    if similar:
+        # Both names of a model may be similar to the same one.
+        unique = list(dict.fromkeys(similar))[:MAX_SUGGESTIONS]
+        advice = f"Did you mean {' or '.join(map(shorten_name, unique))}?"
+    else:
+        advice = "`llm models` lists those that it knows."
     plugin = PLUGINS.get(role.provider or "")
-    install = f". The plugin for it is installed by: llm install {plugin}" if plugin else ""
-    asked = " or ".join(map(shorten, names))
-    raise InvalidFile(f"{role.path}:{role.model_line}: llm knows no model {asked}. {advice}{install}")
+    if plugin:
+        advice += f" The plugin for it is installed by: llm install {plugin}"
+    raise InvalidFile(f"{place}: llm knows no model {' or '.join(map(shorten, names))}. {advice}")
 
 
-def _with_model(role: Role, model: Any) -> Role:
-    """The role with a model that `llm` knows, and the options that this one has."""
-    provider, options = role.agent.asks, model.Options
-    takes_any = options.model_config.get("extra") == "allow"
-    known = {name: value for name, value in provider.options.items() if takes_any or name in options.model_fields}
-    without = f"the model {shorten_name(model.model_id)} has no such option"
-    notes = [f"spec.model.{name} ({without})" for name in provider.options if name not in known]
-    agent = replace(role.agent, provider=replace(provider, model=model.model_id, options=known))
-    return replace(role, agent=agent, ignored=(*role.ignored, *notes), model_ids=(model.model_id,))
+def _set_model(role: Role, model: llm.Model) -> Role:
+    """Return a role with a model of `llm`, and only the options that this model has."""
+    provider = role.agent.asks
+    option_class = model.Options
+    # Models of some plugins accept every option.
+    accepts_all = option_class.model_config.get("extra") == "allow"
+    options: dict[str, Any] = {}
+    ignored = list(role.ignored)
+    for name, value in provider.options.items():
+        if accepts_all or name in option_class.model_fields:
+            options[name] = value
+        else:
+            reason = f"the model {shorten_name(model.model_id)} has no such option"
+            ignored.append(f"spec.model.{name} ({reason})")
+    provider = replace(provider, model=model.model_id, options=options)
+    return replace(
+        role,
+        agent=replace(role.agent, provider=provider),
+        ignored=tuple(ignored),
+        model_ids=(model.model_id,),
+    )
 
 
-def _agent(document: Document, file: RoleFile | FlatAgent) -> Agent:
+def _create_agent(document: Document, file: RoleFile | FlatAgent) -> Agent:
     __tracebackhide__ = True
     spec = file.spec
-    servers = [_server(document, (*file.place, "tools", n), tool) for n, tool in enumerate(spec.tools)]
+    model_id = spec.model.ids[0] if spec.model.ids else NO_MODEL
+    mcp_servers: list[MCPServer] = []
+    cli_servers: list[CLIServer] = []
+    for position, tool in enumerate(spec.tools):
+        # A relative `cwd` is relative to the role.
+        cwd = None if tool.cwd is None else document.path.parent / tool.cwd
+        try:
+            if tool.type == "mcp":
+                mcp_servers.append(_create_mcp_server(tool, cwd))
+            elif tool.type == "cli":
+                cli_servers.append(_create_cli_server(tool, cwd))
+        except InvalidServer as error:
+            raise document.error(str(error), (*file.place, "tools", position)) from None
     return Agent(
-        Provider([*spec.model.ids, NO_MODEL][0], spec.model.options),
-        mcp_servers=[server for server in servers if isinstance(server, MCPServer)],
-        cli_servers=[server for server in servers if isinstance(server, CLIServer)],
-        skill=_skill(document, (*file.place, "skill"), spec.skill),
+        Provider(model_id, spec.model.options),
+        mcp_servers=mcp_servers,
+        cli_servers=cli_servers,
+        skill=_load_skill(document, (*file.place, "skill"), spec.skill),
         system_prompt=spec.role,
         max_turns=spec.guardrails.max_request_limit or MAX_TURNS,
         name=file.name,
     )
 
 
-def _skill(document: Document, where: Location, path: str | None) -> Skill | None:
+def _load_skill(document: Document, location: Location, path: str | None) -> Skill | None:
     __tracebackhide__ = True
     if path is None:
         return None
-    place = document.path.parent / path
-    if not os.path.exists(place):  # unlike `Path.exists` it takes any text
-        wanted = "give the folder of one, or its SKILL.md, relative to the role"
-        raise document.error(f"there is no skill at {str(place)!r}: {wanted}", where)
-    return Skill.from_path(place)
+    skill_path = document.path.parent / path
+    # `Path.exists` raises for a null character before Python 3.12, and for a name that is too long.
+    if not os.path.exists(skill_path):
+        advice = "give the folder of one, or its SKILL.md, relative to the role"
+        raise document.error(f"there is no skill at {str(skill_path)!r}: {advice}", location)
+    return Skill.from_path(skill_path)
 
 
-def _server(document: Document, where: Location, tool: Tool) -> MCPServer | CLIServer | None:
-    """The server of a tool; None for a tool of another type."""
-    __tracebackhide__ = True
-    cwd = None if tool.cwd is None else document.path.parent / tool.cwd
-    try:
-        if tool.type == "mcp":
-            return _mcp_server(tool, cwd)
-        return _cli_server(tool, cwd) if tool.type == "cli" else None
-    except InvalidServer as error:
-        raise document.error(str(error), where) from None
-
-
-def _mcp_server(tool: Tool, cwd: Path | None) -> MCPServer:
+def _create_mcp_server(tool: RoleTool, cwd: Path | None) -> MCPServer:
+    # Ignoring this key would offer the agent tools that its author excluded.
     if tool.tool_exclude:
-        raise InvalidServer(
-            "tool_exclude is not supported, and without it the tools would be offered; name the others in tool_filter"
-        )
-    if tool.transport not in get_args(Transport):
-        known = listed(get_args(Transport))
-        raise InvalidServer(f"the transport {shorten(tool.transport)} is not supported; write one of {known}")
-    shared: dict[str, Any] = {"tools": tool.tool_filter or None, "call_timeout": tool.timeout, "name": tool.name}
-    if tool.transport != "stdio":
-        if not tool.url:
-            raise InvalidServer(f"a tool of type mcp with transport: {tool.transport} needs a 'url'")
-        return MCPServer(url=tool.url, headers=tool.headers, transport=cast("Transport", tool.transport), **shared)
-    if not tool.command.strip():
-        raise InvalidServer("a tool of type mcp needs a 'command' (or transport: streamable-http and a 'url')")
-    return MCPServer(tool.command, tool.args, env=tool.env, cwd=cwd, **shared)
+        problem = "tool_exclude is not supported, and without it the tools would be offered"
+        raise InvalidServer(f"{problem}; name the others in tool_filter")
+    transports = get_args(Transport)
+    if tool.transport not in transports:
+        known = listed(transports)
+        transport = shorten(tool.transport)
+        raise InvalidServer(f"the transport {transport} is not supported; write one of {known}")
+    options: dict[str, Any] = {
+        "tools": tool.tool_filter or None,
+        "call_timeout": tool.timeout,
+        "name": tool.name,
+    }
+    if tool.transport == "stdio":
+        if not tool.command.strip():
+            alternative = "(or transport: streamable-http and a 'url')"
+            raise InvalidServer(f"a tool of type mcp needs a 'command' {alternative}")
+        return MCPServer(tool.command, tool.args, env=tool.env, cwd=cwd, **options)
+    if not tool.url:
+        raise InvalidServer(f"a tool of type mcp with transport: {tool.transport} needs a 'url'")
+    options["transport"] = cast("Transport", tool.transport)
+    return MCPServer(url=tool.url, headers=tool.headers, **options)
 
 
-def _cli_server(tool: Tool, cwd: Path | None) -> CLIServer:
+def _create_cli_server(tool: RoleTool, cwd: Path | None) -> CLIServer:
     if not tool.name or not tool.command.strip():
         raise InvalidServer("a tool of type cli needs a 'name' and a 'command'")
-    prefix = tool.tool_prefix or ""
     return CLIServer(
-        tool.name, tool.command, prefix, cwd=cwd, env=tool.env, timeout=tool.timeout, description=tool.description
+        tool.name,
+        tool.command,
+        tool.tool_prefix or "",
+        cwd=cwd,
+        env=tool.env,
+        timeout=tool.timeout,
+        description=tool.description,
     )

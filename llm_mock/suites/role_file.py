@@ -1,4 +1,4 @@
-"""What a role file holds, validated. No agent is made of it here."""
+"""The format of role files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from llm_mock.support.validation import Location, Number, Seconds, Text, Whole, 
 from llm_mock.support.yaml_files import Document
 
 TOOL_TYPES = ("mcp", "cli")
-"""The types of tools that are run here."""
+"""The types of tools that are supported."""
 OTHER_KINDS = {
     "Flow": "a flow",
     "Team": "a team",
@@ -24,23 +24,33 @@ OTHER_KINDS = {
     "Pipeline": "a pipeline",
     "Service": "a service",
 }
-"""Kinds of files of InitRunner that have no counterpart."""
-_DESCRIBING = ("description", "tags", "author", "team", "version", "dependencies", "bundle", "spec_version")
-"""Keys of a flat agent that describe it only, as `metadata` of a role does."""
-_REQUIRED = (
+"""Kinds of InitRunner files that are not supported."""
+# Keys of a flat agent that only describe it, as `metadata` of a role does.
+_DESCRIPTIVE_KEYS = (
+    "description",
+    "tags",
+    "author",
+    "team",
+    "version",
+    "dependencies",
+    "bundle",
+    "spec_version",
+)
+_REQUIRED_KEYS = (
     ((), ("apiVersion", "kind", "metadata", "spec")),
     (("metadata",), ("name",)),
     (("spec",), ("role",)),
 )
-_OF_STDIO = ("command", "args", "env", "cwd")
-_OF_HTTP = ("url", "headers")
-_OF_MCP = ("type", "name", "transport", "tool_filter", "timeout", "tool_exclude")
-_OF_CLI = ("type", "name", "command", "tool_prefix", "cwd", "env", "timeout", "description")
+_STDIO_KEYS = ("command", "args", "env", "cwd")
+_HTTP_KEYS = ("url", "headers")
+_MCP_KEYS = ("type", "name", "transport", "tool_filter", "timeout", "tool_exclude")
+_CLI_KEYS = ("type", "name", "command", "tool_prefix", "cwd", "env", "timeout", "description")
 
 
 class _Part(pydantic.BaseModel):
-    """A part of a role file. It may have keys that are not known here."""
+    """A part of a role file, which may have unknown keys: see `find_ignored_keys`."""
 
+    # pydantic would reserve names that begin with `model_`.
     model_config = ConfigDict(extra="allow", frozen=True, protected_namespaces=())
 
 
@@ -48,7 +58,9 @@ class _Metadata(_Part):
     name: Text
 
 
-class Model(_Part):
+class RoleModel(_Part):
+    """The model of a role: an id of `llm`, or a provider and its name for the model."""
+
     provider: str | None
     name: Text | None
     temperature: Annotated[Number, Field(ge=0)] | None = None
@@ -56,61 +68,77 @@ class Model(_Part):
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _id_alone(cls, data: Any) -> Any:
+    def _expand_id(cls, data: Any) -> Any:
         if isinstance(data, str) and data:
             return {"provider": None, "name": data}
         if not isinstance(data, Mapping):
             raise ValueError("give the id of a model, or a mapping with provider and name")
-        return data if {"provider", "name"} & {*data} else {**data, "provider": None, "name": None}
+        if "provider" in data or "name" in data:
+            return data
+        # Options alone: the command line names the model.
+        return {**data, "provider": None, "name": None}
 
     @property
     def ids(self) -> list[str]:
-        """The names under which `llm` may know it, the likeliest first; none where the file names no model."""
+        """The ids under which `llm` may know the model, the most likely first."""
         if self.name is None:
             return []
         if not self.provider:
             return [self.name]
-        of_provider = f"{self.provider}/{self.name}"
-        return [self.name, of_provider] if self.provider == "openai" else [of_provider, self.name]
+        qualified_name = f"{self.provider}/{self.name}"
+        # The models of OpenAI are built into `llm`, without a prefix.
+        if self.provider == "openai":
+            return [self.name, qualified_name]
+        return [qualified_name, self.name]
 
     @property
     def options(self) -> dict[str, Any]:
-        """Those that the file gives."""
+        """The options of the model that the file sets."""
         return self.model_dump(include={"temperature", "max_tokens"}, exclude_none=True)
 
 
-class Tool(_Part):
+class RoleTool(_Part):
+    """A tool of a role: an MCP server, a command-line tool, or an unsupported type."""
+
     type: str
     name: str | None = None
     command: str = ""
     cwd: str | None = None
     env: dict[str, str] = {}
-    timeout: Annotated[Seconds, Field(validation_alias=AliasChoices("timeout", "timeout_seconds"))] = 60.0
-    # of MCP servers
+    # Later versions of InitRunner call it `timeout_seconds`.
+    timeout: Annotated[
+        Seconds,
+        Field(validation_alias=AliasChoices("timeout", "timeout_seconds")),
+    ] = 60.0
+    # The following are for MCP servers.
     transport: str = "stdio"
     args: tuple[str, ...] = ()
     url: str | None = None
     headers: dict[str, str] = {}
     tool_filter: tuple[str, ...] = ()
     tool_exclude: tuple[str, ...] = ()
-    # of command-line tools
+    # The following are for command-line tools.
     tool_prefix: str | None = None
     description: str | None = None
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _only_known_types(cls, data: Any) -> Any:
+    def _drop_unsupported(cls, data: Any) -> Any:
         if not isinstance(data, Mapping):
             raise ValueError("a tool is a mapping that has a type")
         kind = data.get("type")
-        return {"type": kind} if isinstance(kind, str) and kind not in TOOL_TYPES else data
+        if isinstance(kind, str) and kind not in TOOL_TYPES:
+            # Its keys may have other types than ours of the same names.
+            return {"type": kind}
+        return data
 
     @property
-    def effective(self) -> tuple[str, ...]:
-        """The keys that have an effect."""
+    def effective_keys(self) -> tuple[str, ...]:
+        """The keys that have an effect for this type and transport."""
         if self.type == "cli":
-            return _OF_CLI
-        return _OF_MCP + (_OF_STDIO if self.transport == "stdio" else _OF_HTTP)
+            return _CLI_KEYS
+        transport_keys = _STDIO_KEYS if self.transport == "stdio" else _HTTP_KEYS
+        return _MCP_KEYS + transport_keys
 
 
 class _Guardrails(_Part):
@@ -119,27 +147,30 @@ class _Guardrails(_Part):
 
 class _Spec(_Part):
     role: str
-    model: Model = Model(provider=None, name=None)
-    tools: tuple[Tool, ...] = ()
+    model: RoleModel = RoleModel(provider=None, name=None)
+    tools: tuple[RoleTool, ...] = ()
     guardrails: _Guardrails = _Guardrails()
     skill: str | None = None
 
 
 class RoleFile(WithExtensions, _Part):
+    """A role file with `apiVersion`, `kind`, `metadata` and `spec`."""
+
     apiVersion: Literal["initrunner/v1", "llm-mock/v1"]
     kind: Literal["Agent"]
     metadata: _Metadata
     spec: _Spec
     place: ClassVar[tuple[str, ...]] = ("spec",)
-    """Where the spec stands in the file."""
+    """The keys that lead to the spec in the file."""
 
     @property
     def name(self) -> str:
+        """The name of the role."""
         return self.metadata.name
 
 
 class FlatAgent(WithExtensions, _Spec):
-    """A flat agent of InitRunner: what a role has in its spec stands at the top, beside the name."""
+    """A flat agent of InitRunner, which has the keys of a spec at its top level."""
 
     name: Text
     role: str = Field(alias="prompt")
@@ -147,104 +178,156 @@ class FlatAgent(WithExtensions, _Spec):
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _short_forms(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        given = {key: value for key, value in data.items() if key not in _DESCRIBING}
-        if isinstance(given.get("tools"), list):
-            given["tools"] = [_long_form(tool) for tool in given["tools"]]
-        if isinstance(given.get("model"), str) and ":" in given["model"]:
-            provider, _, name = given["model"].partition(":")
-            given["model"] = {"provider": provider, "name": name}
-        return given
+    def _expand_short_forms(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        expanded = {key: value for key, value in data.items() if key not in _DESCRIPTIVE_KEYS}
+        tools = expanded.get("tools")
+        if isinstance(tools, list):
+            expanded["tools"] = [_expand_tool(tool) for tool in tools]
+        model = expanded.get("model")
+        if isinstance(model, str) and ":" in model:
+            provider, _, name = model.partition(":")
+            expanded["model"] = {"provider": provider, "name": name}
+        return expanded
 
     @property
     def spec(self) -> _Spec:
+        """The agent itself."""
         return self
 
 
-def _long_form(tool: Any) -> Any:
-    """A tool that may be written as its type alone, or as `type: what else it has`."""
-    if isinstance(tool, Mapping) and len(tool) == 1 and "type" not in tool:
-        ((kind, given),) = tool.items()
-        return {**given, "type": kind} if isinstance(given, Mapping) else {"type": kind}
-    return {"type": tool} if isinstance(tool, str) else tool
+def _expand_tool(tool: Any) -> Any:
+    """Return the long form of a tool that may be a type alone, or `type: its other keys`."""
+    if isinstance(tool, str):
+        return {"type": tool}
+    is_short = isinstance(tool, Mapping) and len(tool) == 1 and "type" not in tool
+    if not is_short:
+        return tool
+    ((kind, options),) = tool.items()
+    if isinstance(options, Mapping):
+        return {**options, "type": kind}
+    return {"type": kind}
 
 
-def not_ours(data: Any) -> str | None:
-    """What to say of a file of InitRunner's that has no counterpart here; None for any other."""
-    kind = data.get("kind") if isinstance(data, dict) else None
-    what = OTHER_KINDS.get(kind) if isinstance(kind, str) else None
-    if what:
-        is_other = f"kind is {kind!r}, which is {what} of InitRunner"
-    elif kind is None and isinstance(data, dict) and {"name", "agents"} <= {*data}:
-        is_other = "this has several agents, as a team or a flow of InitRunner"
+def describe_unsupported_kind(data: Any) -> str | None:
+    """Return an error message for an InitRunner file of an unsupported kind; None for others."""
+    if not isinstance(data, dict):
+        return None
+    kind = data.get("kind")
+    description = OTHER_KINDS.get(kind) if isinstance(kind, str) else None
+    if description:
+        problem = f"kind is {kind!r}, which is {description} of InitRunner"
+    elif kind is None and "name" in data and "agents" in data:
+        # Flat files have no kind.
+        problem = "this has several agents, as a team or a flow of InitRunner"
     else:
         return None
-    return f"{is_other}: only its roles (Agent) and suites (TestSuite) run here"
+    return f"{problem}: only its roles (Agent) and suites (TestSuite) are supported"
 
 
-def is_flat(data: Any) -> bool:
-    """Whether this is what a flat agent of InitRunner's holds."""
-    others = {"apiVersion", "kind", "spec", "agents"}
-    return isinstance(data, dict) and {"name", "prompt"} <= {*data} and not others & {*data}
+def is_flat_agent(data: Any) -> bool:
+    """Return True for the data of a flat agent of InitRunner."""
+    if not isinstance(data, dict):
+        return False
+    keys = set(data)
+    return {"name", "prompt"} <= keys and keys.isdisjoint(("apiVersion", "kind", "spec", "agents"))
 
 
-def check_envelope(document: Document) -> None:
-    """Refuse what is no role, in words that say what it is instead."""
+def check_kind(document: Document) -> None:
+    """Raise an error that says what a file is, if it is not a role.
+
+    Raises:
+        InvalidFile: it is another kind of file, or lacks required keys.
+    """
     __tracebackhide__ = True
     data = document.data
     if not isinstance(data, dict):
-        held = "is empty" if data is None else f"holds a {'list' if isinstance(data, list) else 'single value'}"
-        raise document.error(f"the file {held}; a role has the keys apiVersion, kind, metadata and spec")
-    if is_flat(data):
+        content = "is empty"
+        if data is not None:
+            content = "holds a list" if isinstance(data, list) else "holds a single value"
+        expected = "a role has the keys apiVersion, kind, metadata and spec"
+        raise document.error(f"the file {content}; {expected}")
+    if is_flat_agent(data):
         return
+    # A missing kind is reported below, with other missing keys.
     kind = data.get("kind", "Agent")
     if kind == "TestSuite":
-        raise document.error("this is a suite (kind: TestSuite), not a role (kind: Agent)", ("kind",))
-    if other := not_ours(data):
-        raise document.error(other, ("kind",))
+        message = "this is a suite (kind: TestSuite), not a role (kind: Agent)"
+        raise document.error(message, ("kind",))
+    unsupported = describe_unsupported_kind(data)
+    if unsupported:
+        raise document.error(unsupported, ("kind",))
     if kind != "Agent":
         raise document.error(f"kind is {shorten(kind)}; a role has kind: Agent", ("kind",))
-    problems = [str(problem) for location, keys in _REQUIRED for problem in _missing(document, location, keys)]
+    problems: list[str] = []
+    for location, keys in _REQUIRED_KEYS:
+        problems += map(str, _find_missing_keys(document, location, keys))
     if problems:
         raise InvalidFile("\n".join(problems))
 
 
-def _missing(document: Document, location: Sequence[str], keys: Sequence[str]) -> Iterator[InvalidFile]:
-    """The problem of each key that is not there, with the one that may be meant by it."""
+def _find_missing_keys(
+    document: Document,
+    location: Sequence[str],
+    keys: Sequence[str],
+) -> Iterator[InvalidFile]:
+    """Yield an error for each missing key, with the unknown key that may be a misspelling of it."""
     owner = functools.reduce(dict.get, location, document.data)
-    if not isinstance(owner, dict):  # what it is instead is told by the validation
+    if not isinstance(owner, dict):
+        # The validation reports that it must be a mapping.
         return
-    for key in (key for key in keys if key not in owner):
-        others = [name for name in owner if isinstance(name, str) and name not in keys]
-        near = next(iter(difflib.get_close_matches(key, others, n=1)), None)
-        where = f" in {'.'.join(location)}" if location else ""
-        line = document.line_of([*location, near or ""])
-        meant = f"; did you mean it by {shorten(near)} (line {line})?" if near else ""
-        yield document.error(f"{key!r} is missing{where}{meant}", location)
+    unknown_keys = [name for name in owner if isinstance(name, str) and name not in keys]
+    for key in keys:
+        if key in owner:
+            continue
+        owner_text = f" in {'.'.join(location)}" if location else ""
+        message = f"{key!r} is missing{owner_text}"
+        similar = difflib.get_close_matches(key, unknown_keys, n=1)
+        if similar:
+            line = document.line_of([*location, similar[0]])
+            message += f"; did you mean it by {shorten(similar[0])} (line {line})?"
+        yield document.error(message, location)
 
 
-def ignored_keys(document: Document, file: RoleFile | FlatAgent) -> Iterator[str]:
-    """Of each key that has no effect its place. What `metadata` says besides the name describes the role only."""
+def find_ignored_keys(document: Document, file: RoleFile | FlatAgent) -> Iterator[str]:
+    """Yield the path and line of each unsupported key, except in `metadata`."""
     spec = file.spec
     parts: dict[tuple[str, ...], _Part] = {(): file, file.place: spec}
-    parts |= {(*file.place, name): getattr(spec, name) for name in ("model", "guardrails")}
+    for name in ("model", "guardrails"):
+        parts[(*file.place, name)] = getattr(spec, name)
     for location, part in parts.items():
-        yield from _without_effect(document, location, part.model_extra or (), type(part).model_fields)
+        yield from _format_keys(document, location, part.model_extra or (), type(part).model_fields)
     for position, tool in enumerate(spec.tools):
         place: Location = (*file.place, "tools", position)
-        if tool.type not in TOOL_TYPES:
-            named = f"{'.'.join((*file.place, 'tools'))}[{position}]"
-            yield f"{named} of type {shorten_name(tool.type)} (line {document.line_of(place)})"
-            continue
-        others = {*tool.model_fields_set, *(tool.model_extra or ())}.difference(tool.effective)
-        yield from _without_effect(document, place, others, tool.effective)
+        if tool.type in TOOL_TYPES:
+            keys = {*tool.model_fields_set, *(tool.model_extra or ())}
+            ignored_keys = keys.difference(tool.effective_keys)
+            yield from _format_keys(document, place, ignored_keys, tool.effective_keys)
+        else:
+            kind = shorten_name(tool.type)
+            yield f"{_format_location(place)} of type {kind} (line {document.line_of(place)})"
 
 
-def _without_effect(
-    document: Document, location: Sequence[str | int], keys: Iterable[str], known: Iterable[str]
+def _format_keys(
+    document: Document,
+    location: Location,
+    keys: Iterable[str],
+    known_keys: Iterable[str],
 ) -> Iterator[str]:
-    owner = "".join(f"[{step}]" if isinstance(step, int) else f"{step}." for step in location).replace(".[", "[")
-    dot = "." if owner.endswith("]") else ""
-    for line, key in sorted((document.line_of((*location, key)), key) for key in keys):
-        near = nearest(key, [name for name in known if name != key])
-        yield f"{owner}{dot}{shorten_name(key)} (line {line}{near})"
+    """Yield the path of each key with its line, in the order of the file, and a similar key."""
+    owner = _format_location(location)
+    prefix = f"{owner}." if owner else ""
+    lines = sorted((document.line_of((*location, key)), key) for key in keys)
+    for line, key in lines:
+        other_keys = [name for name in known_keys if name != key]
+        yield f"{prefix}{shorten_name(key)} (line {line}{nearest(key, other_keys)})"
+
+
+def _format_location(location: Location) -> str:
+    """Return a location as text, such as `spec.tools[0]`."""
+    text = ""
+    for step in location:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text else step
+    return text

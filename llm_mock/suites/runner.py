@@ -1,10 +1,10 @@
-"""Runs the cases of a suite with an agent: live, or dry."""
+"""Run the cases of a suite with an agent or a target, live or dry."""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from decimal import Decimal
 from pathlib import Path
@@ -26,16 +26,16 @@ from llm_mock.suites.role import Role, resolve_model
 from llm_mock.suites.scheduling import Events, run_of
 from llm_mock.suites.schema import Target, TestCase, TestSuiteDefinition
 from llm_mock.suites.stopping import Budget, Stop, until_stopped
-from llm_mock.suites.target_run import TargetRunner
+from llm_mock.suites.target_runner import TargetRunner
 from llm_mock.support.numbers import LONGEST, MOST_REPETITIONS, MOST_RETRIES, is_number, is_whole
 from llm_mock.support.text import shorten
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.model import MockLLMModel
     from llm_mock.cassettes.record_modes import RecordMode
-    from llm_mock.suites.recorded import Cassettes
+    from llm_mock.suites.suite_cassettes import SuiteCassettes
 
-MOST_JOBS = 1_000
+MAX_JOBS = 1_000
 NO_VARIANT: Mapping[str, str] = MappingProxyType({})
 
 
@@ -52,34 +52,45 @@ def run_case(
     judge: str | None = None,
     timeout: float | None = None,
     get_model: Callable[[str], MockLLMModel] | None = None,
-    cassettes: Cassettes | None = None,
+    cassettes: SuiteCassettes | None = None,
 ) -> CaseResult:
-    """Run one case. Whatever goes wrong in it is in the result.
+    """Run one case. The result holds every error of the case.
 
     Args:
-        agent: the agent, the role that says what it is, or the target of the suite.
-        case: the case, as `load_suite` gives it: without rows, variables and files.
-        folder: where the functions of `python` assertions lie: the folder of the suite.
-        dry_run: have the model answer what the case expects. The servers of the agent are started nevertheless.
-        model_override: the model that is asked instead of the agent's; None is the agent's own.
-        repeat: how often the case is run; by default as it says itself, else once.
-        threshold: the share of these runs that must pass, above 0, at most 1; by default as it says itself, else all.
-        retry: how often a run that failed is run again; only the last one counts.
-        judge: the model of `llm` that judges, whatever an assertion says.
-        timeout: seconds that a run of the case may take, its assertions included; by default as it says itself.
-        get_model: in a dry run, gives the model of an id, whose mock then sees the calls.
-        cassettes: where what models answer is recorded, and replayed from; by default nowhere.
+        agent: the agent, its role, or the target of the suite.
+        case: the case, as `load_suite` returns it: without rows, variables and files.
+        folder: the folder of the suite, which contains the functions of `python` assertions.
+        dry_run: have the model answer what the case expects. The agent's servers are started all
+            the same.
+        model_override: the model to use instead of the agent's.
+        repeat: the number of runs; by default that of the case, or 1.
+        threshold: the share of the runs that must pass, above 0, at most 1; by default that of the
+            case, or 1.
+        retry: how often a failed run is run again; only the last try counts.
+        judge: the id of the model that judges, whatever an assertion names.
+        timeout: seconds for a run of the case with its assertions; by default that of the case.
+        get_model: returns the model of an id in a dry run; its mock then sees the calls.
+        cassettes: the cassettes that record and replay the models' answers; by default there are
+            none.
 
     Raises:
-        ValueError: an argument makes no sense.
-        InvalidFile: `llm` does not know the model of the role, and the run is not dry.
+        ValueError: an argument is invalid.
+        InvalidFile: `llm` does not know the role's model, and the run is not dry.
     """
     __tracebackhide__ = True
     _check_numbers(repeat, threshold, timeout, retry, jobs=1)
-    how: dict[str, Any] = {"folder": folder, "dry_run": dry_run, "judge": judge, "cassettes": cassettes}
-    how |= {"repeat": repeat, "threshold": threshold, "retry": retry, "timeout": timeout}
-    runner = _runner(agent, model_override, how, get_model)
-    with _recorded(runner):
+    options: dict[str, Any] = {
+        "folder": folder,
+        "dry_run": dry_run,
+        "judge": judge,
+        "cassettes": cassettes,
+        "repeat": repeat,
+        "threshold": threshold,
+        "retry": retry,
+        "timeout": timeout,
+    }
+    runner = _create_runner(agent, model_override, options, get_model)
+    with _activate_cassettes(runner):
         return runner.run(case)
 
 
@@ -102,35 +113,38 @@ def run_suite(
     on_result: Callable[[CaseResult], None] | None = None,
     on_start: Callable[[TestCase], None] | None = None,
 ) -> SuiteResult:
-    """Run the cases of a suite. A case that fails, for whatever reason, does not stop the others.
+    """Run the cases of a suite. A failed case does not stop the others.
 
     Args:
-        agent: the agent, or the role that says what it is; None where the suite names its target.
+        agent: the agent or its role; None if the suite has a target.
         suite: the suite, read from a file or made in Python.
         dry_run: have the model answer what each case expects; see `run_case`.
-        model_override: the model that is asked instead of the agent's; None is the agent's own.
-        repeat: how often each case is run; by default as it says itself, else once.
-        threshold: the share of these runs that must pass, above 0, at most 1; by default as the case says, else all.
-        jobs: how many cases run at once, in threads.
-        retry: how often a run that failed is run again; only the last one counts.
-        max_cost: US dollars; when the cases have cost so much, no further one is started.
-        judge: the model of `llm` that judges, whatever an assertion says.
-        min_score: the least score, above 0, at most 1, for the suite to pass, though cases may fail; by default as the
-            suite says, else all cases must pass.
-        timeout: seconds that a run of a case may take, its assertions included; by default as the case says itself.
-        cassette: record what models answer in cassettes beside the file of the suite, one for each run of a case, and
-            replay what was recorded: the record mode, `new_episodes` to ask what is new, `none` to ask nothing.
-        variant: what tells the run from others of the suite beside it: names by `role`, `target`, `model`, ….
-        on_result: called with each result as it comes, in the thread that called `run_suite`.
+        model_override: the model to use instead of the agent's.
+        repeat: the number of runs of each case; by default that of the case, or 1.
+        threshold: the share of the runs that must pass, above 0, at most 1; by default that of the
+            case, or 1.
+        jobs: the number of cases that run at once, in threads.
+        retry: how often a failed run is run again; only the last try counts.
+        max_cost: US dollars; once the cases have cost this much, no further one is started.
+        judge: the id of the model that judges, whatever an assertion names.
+        min_score: the lowest score, above 0, at most 1, at which the suite passes though cases
+            fail; by default that of the suite, or all cases must pass.
+        timeout: seconds for a run of a case with its assertions; by default that of the case.
+        cassette: record and replay the models' answers, in cassettes beside the file of the suite,
+            one for each run of a case. The value is the record mode, such as `new_episodes` to
+            record new calls, or `none` to make no call.
+        variant: the parts that differ from other runs of the suite: names by `role`, `target`,
+            `model`, ….
+        on_result: called with each result when it is there, in the thread that called `run_suite`.
         on_start: called with each case when it is started, in the same thread.
 
     Returns:
         The results in the order of the suite, and the cases that were not run.
 
     Raises:
-        ValueError: an argument makes no sense.
-        InvalidBudget: `max_cost` is no amount, or the price of the model is not known.
-        InvalidFile: `llm` does not know the model of the role, or a file of the suite is wrong.
+        ValueError: an argument is invalid.
+        InvalidBudget: `max_cost` is no amount, or the price of the model is unknown.
+        InvalidFile: `llm` does not know the role's model, or a file of the suite is wrong.
         MissingExtra: there is a `max_cost`, and the prices of the providers are not installed.
     """
     __tracebackhide__ = True
@@ -138,122 +152,153 @@ def run_suite(
     _check_share("min_score", min_score)
     start = time.perf_counter()
     suite = loading.expand_suite(suite)
-    folder = suite.path.parent if suite.path else None
-    cassettes = None if cassette is None else _cassettes(suite, cassette, dry_run, variant)
-    how: dict[str, Any] = {"folder": folder, "dry_run": dry_run, "judge": judge, "cassettes": cassettes}
-    how |= {"repeat": repeat, "threshold": threshold, "retry": retry, "timeout": timeout}
-    runner = _runner(who_answers(agent, suite), model_override, how)
-    stop = Stop(None if max_cost is None else _budget(max_cost, runner))
+    cassettes = None
+    if cassette is not None:
+        # Imported here: a run without cassettes should not take the time.
+        from llm_mock.suites.suite_cassettes import create_suite_cassettes
+
+        cassettes = create_suite_cassettes(suite, cassette, dry_run, format_variant_name(variant))
+    options: dict[str, Any] = {
+        "folder": suite.path.parent if suite.path else None,
+        "dry_run": dry_run,
+        "judge": judge,
+        "cassettes": cassettes,
+        "repeat": repeat,
+        "threshold": threshold,
+        "retry": retry,
+        "timeout": timeout,
+    }
+    runner = _create_runner(get_agent_or_target(agent, suite), model_override, options)
+    stop = Stop(None if max_cost is None else _create_budget(max_cost, runner))
     events = run_of(runner, suite.cases, until_stopped(len(suite.cases), stop), jobs)
-    with _recorded(runner):
-        results = dict(_told(events, suite.cases, stop, on_start, on_result))
+    with _activate_cassettes(runner):
+        results = _collect_results(events, suite.cases, stop, on_start, on_result)
     not_run = tuple(case for position, case in enumerate(suite.cases) if position not in results)
     return SuiteResult(
-        suite.metadata.name,
-        runner.label,
-        runner.model_id,
-        tuple(result for _, result in sorted(results.items())),
-        dry_run,
-        not_run,
-        stop.reason if not_run else None,
-        time.perf_counter() - start,
-        runner.label if suite.target else None,
+        suite_name=suite.metadata.name,
+        agent=runner.label,
+        model=runner.model_id,
+        # Cases that run at once may end in another order.
+        case_results=tuple(results[position] for position in sorted(results)),
+        dry_run=dry_run,
+        not_run=not_run,
+        stopped=stop.reason if not_run else None,
+        duration=time.perf_counter() - start,
+        target=runner.label if suite.target else None,
         min_score=suite.min_score if min_score is None else min_score,
         cassette=cassette,
         variant=variant,
     )
 
 
-def _budget(max_cost: Decimal | float, runner: RepeatingRunner) -> Budget:
-    __tracebackhide__ = True
-    if runner.model_id is None and not runner.dry_run:
-        raise InvalidBudget("max_cost cannot be checked: what a target spends is not seen. Leave the limit out.")
-    return Budget(max_cost, None if runner.dry_run else runner.model_id)
-
-
-def _told(
+def _collect_results(
     events: Events,
     cases: Sequence[TestCase],
     stop: Stop,
     on_start: Callable[[TestCase], None] | None,
     on_result: Callable[[CaseResult], None] | None,
-) -> Iterator[tuple[int, CaseResult]]:
-    """The results with the positions of their cases, told to whoever wants to know."""
+) -> dict[int, CaseResult]:
+    """Run the cases, and return their results by their positions in the suite."""
+    results: dict[int, CaseResult] = {}
     for position, result in events:
         if result is None:
+            # The case has just been started.
             if on_start is not None:
                 on_start(cases[position])
             continue
+        # Before the next event is taken: it may be the start of another case.
         stop.see(result)
         if on_result is not None:
             on_result(result)
-        yield position, result
+        results[position] = result
+    return results
 
 
-def _cassettes(suite: TestSuiteDefinition, mode: RecordMode, dry_run: bool, variant: Mapping[str, str]) -> Cassettes:
-    from llm_mock.suites.recorded import cassettes_of  # a run without them takes no time for it
-
+def _create_budget(max_cost: Decimal | float, runner: RepeatingRunner) -> Budget:
     __tracebackhide__ = True
-    return cassettes_of(suite, mode, dry_run, format_variant_name(variant))
+    if runner.dry_run:
+        return Budget(max_cost, None)
+    if runner.model_id is None:
+        problem = "max_cost cannot be checked: what a target spends is not known."
+        raise InvalidBudget(f"{problem} Leave the limit out.")
+    return Budget(max_cost, runner.model_id)
 
 
-def _recorded(runner: RepeatingRunner) -> AbstractContextManager[None]:
-    """Within it the cassettes of a runner answer, if it has some."""
+def _activate_cassettes(runner: RepeatingRunner) -> AbstractContextManager[None]:
+    """Return a context in which the runner's cassettes answer, if it has any."""
     if runner.cassettes is None:
         return contextlib.nullcontext()
-    return runner.cassettes.mocking(runner.target if isinstance(runner, TargetRunner) else None)
+    target = runner.target if isinstance(runner, TargetRunner) else None
+    return runner.cassettes.activate(target)
 
 
-def who_answers(agent: Agent | Role | None, suite: TestSuiteDefinition) -> Agent | Role | Target:
-    """The agent, or the target of a suite.
+def get_agent_or_target(
+    agent: Agent | Role | None,
+    suite: TestSuiteDefinition,
+) -> Agent | Role | Target:
+    """Return what answers the prompts of a suite: the agent, or the suite's target.
 
     Raises:
-        InvalidFile: there is neither, or both.
+        InvalidFile: there is neither, or both; or the suite has a matrix, which needs
+            `variants_of`.
     """
     __tracebackhide__ = True
+    name = loading.get_suite_label(suite)
     if suite.matrix is not None:
-        raise InvalidFile(f"{loading.get_suite_label(suite)}: it has a matrix: run each of `variants_of(agent, suite)`")
-    answering = agent if suite.target is None else suite.target
-    if answering is not None and (agent is None or suite.target is None):
-        return answering
-    owner = loading.get_suite_label(suite)
-    if answering is None:
-        raise InvalidFile(f"{owner}: nothing answers its prompts: name a role, or write a 'target' into the suite")
-    raise InvalidFile(f"{owner}: its 'target' answers its prompts: leave the role out, or the target")
+        raise InvalidFile(f"{name}: it has a matrix: run each of `variants_of(agent, suite)`")
+    if agent is not None and suite.target is not None:
+        advice = "leave the role out, or the target"
+        raise InvalidFile(f"{name}: its 'target' answers its prompts: {advice}")
+    agent_or_target = agent if agent is not None else suite.target
+    if agent_or_target is None:
+        advice = "name a role, or write a 'target' into the suite"
+        raise InvalidFile(f"{name}: nothing answers its prompts: {advice}")
+    return agent_or_target
 
 
-def _runner(
-    answering: Agent | Role | Target,
+def _create_runner(
+    agent: Agent | Role | Target,
     model_override: llm.Model | None,
-    how: dict[str, Any],
+    options: dict[str, Any],
     get_model: Callable[[str], MockLLMModel] | None = None,
 ) -> RepeatingRunner:
     __tracebackhide__ = True
-    if isinstance(answering, Target):
-        return TargetRunner(target=answering, **how)
-    agent = _agent_of(answering, not how["dry_run"] and model_override is None)
-    return CaseRunner(agent=agent, model_override=model_override, get_model=get_model, **how)
+    if isinstance(agent, Target):
+        return TargetRunner(target=agent, **options)
+    if isinstance(agent, Role):
+        # Only a run that calls the role's own model needs `llm` to know it.
+        needs_model = not options["dry_run"] and model_override is None
+        role = resolve_model(agent) if needs_model else agent
+        agent = role.agent
+    return CaseRunner(agent=agent, model_override=model_override, get_model=get_model, **options)
 
 
-def _check_numbers(repeat: int | None, threshold: float | None, timeout: float | None, retry: int, jobs: int) -> None:
+def _check_numbers(
+    repeat: int | None,
+    threshold: float | None,
+    timeout: float | None,
+    retry: int,
+    jobs: int,
+) -> None:
     __tracebackhide__ = True
-    ranges = ("repeat", repeat, 1, MOST_REPETITIONS), ("retry", retry, 0, MOST_RETRIES), ("jobs", jobs, 1, MOST_JOBS)
+    ranges = (
+        ("repeat", repeat, 1, MOST_REPETITIONS),
+        ("retry", retry, 0, MOST_RETRIES),
+        ("jobs", jobs, 1, MAX_JOBS),
+    )
     for name, value, least, most in ranges:
         if value is not None and not is_whole(value, least, most):
-            raise ValueError(f"{name} is {shorten(value)}; give a whole number from {least} to {most:,}.")
+            expected = f"a whole number from {least} to {most:,}"
+            raise ValueError(f"{name} is {shorten(value)}; give {expected}.")
     _check_share("threshold", threshold)
+    # `is_number` accepts 0, with which every run would time out.
     if timeout is not None and not (is_number(timeout, most=LONGEST) and timeout):
-        raise ValueError(f"timeout is {shorten(timeout)}; give seconds, above 0, and at most {LONGEST:,}.")
+        expected = f"seconds, above 0, and at most {LONGEST:,}"
+        raise ValueError(f"timeout is {shorten(timeout)}; give {expected}.")
 
 
 def _check_share(name: str, value: float | None) -> None:
     __tracebackhide__ = True
+    # A share of 0 would pass whatever happens.
     if value is not None and not (is_number(value, most=1) and value):
         raise ValueError(f"{name} is {shorten(value)}; give a share above 0, and at most 1.")
-
-
-def _agent_of(agent: Agent | Role, live: bool) -> Agent:
-    __tracebackhide__ = True
-    if isinstance(agent, Agent):
-        return agent
-    return resolve_model(agent).agent if live else agent.agent

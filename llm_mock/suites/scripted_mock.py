@@ -1,4 +1,4 @@
-"""The mock that answers the models of an application as a case says."""
+"""The mock that gives an application the replies of a case."""
 
 from __future__ import annotations
 
@@ -27,14 +27,17 @@ UNUSED_REPLY_ADVICE = "Remove it from the 'replies' of the case, or correct what
 
 
 class ScriptedMock:
-    """A mock for one run of a case, on top of that of the test, if there is one. Calls without a reply are refused.
+    """A mock for one run of a case, which refuses calls without a reply.
+
+    Its parent is the mock of the test in which the suite runs, if there is one.
 
     Args:
-        processes: whether the application is another process: it is answered by a server, too, whatever its language.
+        processes: whether the application is another process, in any language; it needs a server.
     """
 
     def __init__(self, processes: bool) -> None:
         parent = current_mock()
+        # Within pytest the settings of the project apply.
         settings = parent.settings if parent is not None else Settings(autospec=True)
         settings = settings._replace(
             strict=True,
@@ -43,91 +46,116 @@ class ScriptedMock:
         )
         self.mock = LLMMock(parent=parent, at_boundary=True, settings=settings)
         self._server = MockServer(lambda: self.mock) if processes else None
-        self._seen = self._noted = 0
+        self._first_call = 0
+        """The number of calls before the current turn."""
+        self._reported_problems = 0
 
     def script(self, turn: CaseTurn) -> None:
-        """From now on the models answer as a turn says."""
-        self._seen = len(self.mock.calls)
+        """Configure the replies of a turn, which begins now."""
+        self._first_call = len(self.mock.calls)
         for scripted in turn.replies:
-            self.mock.responses.add(
-                scripted.model, reply_of(scripted), times=scripted.times or 1, **matchers_of(scripted)
-            )
+            reply = reply_of(scripted)
+            times = scripted.times or 1
+            self.mock.responses.add(scripted.model, reply, times=times, **matchers_of(scripted))
         if turn.expected_output is not None:
             self.mock.responses.set(ANY_MODEL, turn.expected_output)
 
     def environment(self) -> dict[str, str]:
-        """The environment of the application."""
+        """Return the environment for the process of the application."""
         self.mock.server_environment = self._server.environment_of if self._server else None
         return self.mock.environment()
 
-    def problem_of_turn(self, succeeded: bool) -> str | None:
-        """What was wrong with the calls of a turn, or with replies that were not asked for; None for nothing."""
-        if problems := self.mock.problems[self._noted :]:
-            self._noted += len(problems)
+    def find_problem(self, succeeded: bool) -> str | None:
+        """Return what is wrong with the calls or unused replies of a turn; None if nothing.
+
+        Args:
+            succeeded: whether the application gave an output; otherwise it may rightly leave
+                replies unused.
+        """
+        problems = self.mock.problems[self._reported_problems :]
+        self._reported_problems += len(problems)
+        if problems:
             return problems[0]
         unused = self.mock.unused_replies() if succeeded else None
         if unused is None:
             return None
         return f"{unused}\n{calls_made(self.mock.calls)}"
 
-    def asked(self) -> tuple[str, ...]:
-        """The calls of the turn, each on a line."""
-        return tuple(map(call_line, self.mock.calls[self._seen :]))
+    def format_calls(self) -> tuple[str, ...]:
+        """Return a line for each call of the turn."""
+        return tuple(map(call_line, self.mock.calls[self._first_call :]))
 
-    def prompts(self) -> tuple[str, str]:
-        """The prompts of the calls of the turn, and their system prompts."""
-        calls = self.mock.calls[self._seen :]
-        systems = [str(call["kwargs"]["system"]) for call in calls if call["kwargs"].get("system")]
-        return "\n".join(call["prompt"] for call in calls), "\n".join(systems)
+    def get_prompts(self) -> tuple[str, str]:
+        """Return the prompts of the turn's calls, and their system prompts."""
+        prompts: list[str] = []
+        systems: list[str] = []
+        for call in self.mock.calls[self._first_call :]:
+            prompts.append(call["prompt"])
+            system = call["kwargs"].get("system")
+            if system:
+                systems.append(str(system))
+        return "\n".join(prompts), "\n".join(systems)
 
     def close(self) -> None:
-        """The case is over: the mock of the test is told of the calls, and processes are told nothing any more."""
+        """Stop answering processes, and add the calls to the mock of the test."""
         if self._server is not None:
             self._server.close()
-        tell_parent(self.mock)
+        pass_calls_to_parent(self.mock)
 
 
-def tell_parent(mock: LLMMock) -> None:
-    """What a mock answered for is over: the mock of the test, if there is one, is told of the calls."""
+def pass_calls_to_parent(mock: LLMMock) -> None:
+    """Add the calls of a finished mock to its parent, and remove the folder that it shared."""
     if mock.parent is not None:
         log = mock.history.log
         for call in mock.calls:
-            mock.parent.history.receive(log.attach_details(call) if log is not None else call)
+            # The log has the details of the call, which a report shows.
+            received = log.attach_details(call) if log is not None else call
+            mock.parent.history.receive(received)
     if mock.folder is not None:
         mock.folder.remove()
 
 
 @contextmanager
-def mocking_process(mock: LLMMock | LazyMock, live: bool = False, processes: bool = True) -> Iterator[None]:
-    """Let a mock answer the models of this process, within pytest or without.
+def activate_in_process(
+    mock: LLMMock | LazyMock,
+    live: bool = False,
+    processes: bool = True,
+) -> Iterator[None]:
+    """Have a mock answer the models of this process within the context.
 
     Args:
-        mock: what answers.
-        live: whether it has real models asked, with the `llm` user folder of the person who runs the process.
-        processes: whether it answers the processes that this one starts, too.
+        mock: the mock, or what decides which one answers.
+        live: whether it may call real models, with the `llm` user folder of this process.
+        processes: whether it also answers the processes that this one starts.
     """
     previous = get_activated()
     if previous is not None:
+        # The plugin has patched everything already, and gave the test a user folder.
         activate(mock)
         try:
             yield
         finally:
             activate(previous)
         return
+    # Outside of pytest nothing is patched yet.
     attach()
     http.attach()
     placeholder_keys.attach()
     starting.attach()
     with nullcontext() if live else TemporaryFolder("user") as folder:
-        variables = {TESTING_VARIABLE: "1"} if processes else {}
-        variables |= {USER_FOLDER_VARIABLE: str(folder)} if folder is not None else {}
-        before = {name: os.environ.get(name) for name in variables}
+        variables: dict[str, str] = {}
+        if processes:
+            variables[TESTING_VARIABLE] = "1"
+        if folder is not None:
+            variables[USER_FOLDER_VARIABLE] = str(folder)
+        previous_variables = {name: os.environ.get(name) for name in variables}
         os.environ.update(variables)
-        handing_over = starting.set_handing_over(processes)
+        previous_handing_over = starting.set_handing_over(processes)
         activate(mock)
         try:
             yield
         finally:
+            # In reverse order: no mock may be active once the processes are on their own.
             activate(None)
-            starting.set_handing_over(handing_over)
-            set_environment(before)
+            starting.set_handing_over(previous_handing_over)
+            set_environment(previous_variables)

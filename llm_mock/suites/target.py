@@ -1,4 +1,4 @@
-"""The target of a suite: the application that answers its prompts, instead of the agent of a role."""
+"""The target of a suite: an application that answers the prompts instead of an agent."""
 
 from __future__ import annotations
 
@@ -14,45 +14,55 @@ from llm_mock.suites.assertion_types.python_functions import FunctionReference
 from llm_mock.suites.assertion_types.text_assertion import JSONPath
 from llm_mock.support.validation import Seconds, Text
 
-WAYS = ("function", "command", "url")
+KINDS = ("function", "command", "url")
 PROMPT = "{prompt}"
 
 
 class Target(StrictModel):
-    """The application: a function, a command, or an HTTP endpoint."""
+    """The application under test: a function, a command, or an HTTP endpoint."""
 
     function: FunctionReference | None = None
-    """`app.py:answer`, a file beside the suite, or `package.module:answer`, sync or async: it is called with the
-    prompt, and returns the output, a text or a JSON value."""
+    """A sync or async function that takes the prompt and returns text or a JSON value.
+
+    Either `app.py:answer`, with a file beside the suite, or `package.module:answer`.
+    """
     command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
-    """The words of a command, run in the suite's folder. `{prompt}` in them is the prompt, which else is its standard
-    input; the output is what it prints."""
+    """The words of a command that runs in the suite's folder and prints the output.
+
+    The prompt replaces `{prompt}` in them; without that it is sent to standard input.
+    """
     url: Annotated[str, Field(pattern=r"^https?://[^/\s]")] | None = None
-    """Where the prompt is sent, by POST; the output is what is answered."""
+    """The URL that receives the prompt by POST; the output is the body of its response."""
     body: Any = Field(default={"prompt": PROMPT})
-    """What is sent as JSON; `{prompt}` in its texts is the prompt."""
+    """The JSON body of the request; the prompt replaces `{prompt}` in its texts."""
     headers: Mapping[str, str] = {}
-    """Sent with it; `${NAME}` in them is an environment variable."""
+    """Further headers of the request; `${NAME}` in them is an environment variable."""
     mocked: bool = False
-    """Whether `llm-mock serve` answers the models of the application at `url`: only then a dry run asks it."""
+    """Whether `llm-mock serve` answers the models of the application at `url`.
+
+    A dry run sends a request only to such a URL.
+    """
     output: JSONPath | None = None
-    """Where in the JSON that the application gives the output stands; by default all is the output."""
+    """The path of the output in the JSON of the application; by default the whole text."""
     timeout: Seconds = 60.0
     """Seconds that a command or an endpoint may take."""
 
     @pydantic.model_validator(mode="after")
-    def _is_one(self) -> Target:
-        given = [name for name in WAYS if getattr(self, name) is not None]
-        if len(given) != 1:
-            what = f"has {' and '.join(given)}" if given else "has none of them"
-            raise ValueError(f"needs one of function, command and url, and {what}")
-        if self.url is None and (foreign := sorted(self.model_fields_set & {"body", "headers", "mocked"})):
-            raise ValueError(f"{foreign[0]} belongs to a url")
+    def _check_kind(self) -> Target:
+        kinds = [name for name in KINDS if getattr(self, name) is not None]
+        if len(kinds) != 1:
+            actual = " and ".join(kinds) or "none of them"
+            raise ValueError(f"expected exactly one of function, command and url, got {actual}")
+        url_only = self.model_fields_set & {"body", "headers", "mocked"}
+        if self.url is None and url_only:
+            # Sorted: a set has another order in each run.
+            raise ValueError(f"{min(url_only)} is only supported with a url")
         if self.function is not None and "timeout" in self.model_fields_set:
-            raise ValueError("timeout belongs to a command or a url")
+            # A function has the time limit of its case only.
+            raise ValueError("timeout is only supported with a command or a url")
         return self
 
     @property
     def label(self) -> str:
-        """What reports call it."""
+        """The name in reports: the function, the URL, or the words of the command."""
         return self.function or self.url or shlex.join(self.command or ())

@@ -14,7 +14,7 @@ from llm_mock.suites.loading import expand_suite, get_suite_label
 from llm_mock.suites.matrix import AXES, MatrixModel, format_variant_name
 from llm_mock.suites.results import SuiteResult
 from llm_mock.suites.role import NO_MODEL, Role, resolve_model
-from llm_mock.suites.runner import run_suite, who_answers
+from llm_mock.suites.runner import get_agent_or_target, run_suite
 from llm_mock.suites.schema import Target, TestSuiteDefinition
 from llm_mock.support.text import shorten
 
@@ -44,7 +44,7 @@ class Variant:
     @property
     def answering(self) -> Agent | Role | Target:
         """What answers the prompts."""
-        return who_answers(self.agent, self.suite)
+        return get_agent_or_target(self.agent, self.suite)
 
     def resolved(self) -> Variant:
         """The variant with the id under which `llm` knows its model, as a live run needs it.

@@ -265,4 +265,4 @@ def test_variants_are_asked_live_and_a_model_that_is_not_known_is_named_with_its
     write(project, "suites/greetings.yaml", MATRIX.replace("gpt-5-mini, gpt-5]", "gpt-5-mni]"))
     result = project.runpytest("--llm-mock-live", "-k", "hello and kind")
     result.assert_outcomes(failed=1, deselected=3)
-    result.stdout.fnmatch_lines(["*suites/greetings.yaml:5: llm knows no model 'gpt-5-mni'. Near are: *"])
+    result.stdout.fnmatch_lines(["*suites/greetings.yaml:5: llm knows no model 'gpt-5-mni'. Did you mean *"])

@@ -54,7 +54,7 @@ def test_each_turn_has_the_answer_that_it_expects_and_its_own_assertions() -> No
         {"prompt": "Who am I?", "expected_output": "Ada", "assertions": [{"type": "contains", "value": "Bob"}]},
     ]
     result = run_case(AGENT, case(turns=turns), dry_run=True)
-    assert [turn.output for turn in result.shown.turns] == ["Hello Ada", DRY_RUN_OUTPUT, "Ada"]
+    assert [turn.output for turn in result.decisive_attempt.turns] == ["Hello Ada", DRY_RUN_OUTPUT, "Ada"]
     assert [(found.turn, found.passed) for found in result.assertion_results] == [(0, True), (2, False)]
 
 
@@ -116,7 +116,7 @@ def test_another_model_can_be_given() -> None:
 def test_the_model_of_a_dry_run_answers_in_order_and_then_as_always() -> None:
     turns = [{"prompt": "?", "expected_output": "one"}, {"prompt": "?"}, {"prompt": "?", "expected_output": ""}]
     result = run_case(AGENT, case(turns=turns), dry_run=True)
-    assert [turn.output for turn in result.shown.turns] == ["one", DRY_RUN_OUTPUT, ""]
+    assert [turn.output for turn in result.decisive_attempt.turns] == ["one", DRY_RUN_OUTPUT, ""]
     model = dry_run_model(AGENT)
     assert [str(model.prompt("?").text()) for _ in range(2)] == [DRY_RUN_OUTPUT, DRY_RUN_OUTPUT]
     assert model.model_id == "m"

@@ -312,7 +312,9 @@ def test_without_the_mock_near_models_of_llm_are_listed(write: Write, run_python
     path.write_text(path.read_text().replace("gpt-4o-mini", "gpt-4o-mimi"))
     code = f"from llm_mock.suites.role import *\nresolve_model(load_role({str(path)!r}))"
     ended = run_python(code, LLM_USER_PATH=str(tmp_path), PFLOW_TESTING=None)
-    assert f"{path}:9: llm knows no model 'gpt-4o-mimi' or 'openai/gpt-4o-mimi'. Near are: gpt-4o-mini" in ended.stderr
+    assert (
+        f"{path}:9: llm knows no model 'gpt-4o-mimi' or 'openai/gpt-4o-mimi'. Did you mean gpt-4o-mini" in ended.stderr
+    )
 
 
 def test_options_that_the_model_does_not_have_are_left_out(write: Write, run_python: RunPython, tmp_path: Path) -> None:

@@ -69,11 +69,11 @@ LIVE = Agent(Provider("loopback", key="none"), system_prompt="Be brief")
 def test_a_live_run_asks_the_model_and_not_what_is_expected(live: OpenAIServer) -> None:
     result = run_case(LIVE, case(expected_output="Nobody says this", contains="Answer 1 to: Hi"))
     assert result.status == "passed"
-    (turn,) = result.shown.turns
+    (turn,) = result.decisive_attempt.turns
     assert (turn.prompt, turn.output, turn.requests, turn.tool_calls) == ("Hi", "Answer 1 to: Hi", 1, ())
     assert turn.input_tokens > 0
-    assert result.shown.tokens == turn.input_tokens + turn.output_tokens
-    assert "Answer 1 to: Hi" in result.shown.transcript
+    assert result.decisive_attempt.tokens == turn.input_tokens + turn.output_tokens
+    assert "Answer 1 to: Hi" in result.decisive_attempt.transcript
 
 
 def test_the_turns_of_a_case_are_one_conversation(live: OpenAIServer) -> None:
@@ -89,7 +89,7 @@ def test_tools_are_really_called(live: OpenAIServer, tmp_path: Path) -> None:
     scripted.add("scripted", Reply(tool_calls=[llm.ToolCall("weather_execute", {"args": ""})]))
     scripted.add("scripted", "It is sunny")
     result = run_case(Agent("m", cli_servers=[tool]), case(contains="sunny"), model_override=mock)
-    (turn,) = result.shown.turns
+    (turn,) = result.decisive_attempt.turns
     assert [(call.name, call.result) for call in turn.tool_calls] == [("weather_execute", "sunny\n")]
     assert turn.requests == 2
 
@@ -101,7 +101,7 @@ def test_a_turn_that_fails_ends_its_case_and_not_the_suite(live: OpenAIServer) -
     broken, whole = result.case_results
     assert (broken.error or "").startswith("RateLimitError: ")
     assert broken.assertion_results == ()
-    assert [turn.prompt for turn in broken.shown.turns] == ["Hi", "Fail"]
+    assert [turn.prompt for turn in broken.decisive_attempt.turns] == ["Hi", "Fail"]
     assert whole.status == "passed"
 
 
@@ -161,7 +161,7 @@ def test_a_secret_of_a_server_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> N
     echo = CLIServer("echo", "echo", env={"API_KEY": "${PLAIN}"})
     model = LLMMock({"m": Odd("it broke with a-well-kept-secret")})("m")
     agent = Agent(Provider("m", retries=0), cli_servers=[echo])
-    shown = run_case(agent, case(), model_override=model).shown
+    shown = run_case(agent, case(), model_override=model).decisive_attempt
     assert shown.error == "Odd: it broke with [redacted secret]"
     assert "a-well-kept-secret" not in shown.transcript
 
@@ -218,7 +218,7 @@ def test_a_run_that_failed_is_run_again(
     mock_llm_responses.set_price("m", 1_000_000, 0)
     result = run_case(AGENT, case(contains="yes"), retry=retry)
     assert (result.status, result.retried, len(result.attempts)) == (status, retried, 1)
-    assert result.cost == (retried + 1) * (result.shown.cost or 0)
+    assert result.cost == (retried + 1) * (result.decisive_attempt.cost or 0)
 
 
 @pytest.mark.parametrize("wrong", [{"repeat": 0}, {"threshold": 1.5}, {"retry": -1}, {"jobs": 0}, {"jobs": True}])
@@ -373,5 +373,5 @@ def test_a_role_runs_as_its_agent(tmp_path: Path, mock_llm_responses: ResponseCo
     result = run_suite(load_role(path), suite(case(contains="Alice")))
     assert result.all_passed
     assert result.agent == "banker"
-    (turn,) = result.case_results[0].shown.turns
+    (turn,) = result.case_results[0].decisive_attempt.turns
     assert [call.name for call in turn.tool_calls] == ["accounts"]

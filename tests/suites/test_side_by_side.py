@@ -284,7 +284,7 @@ def test_what_is_wrong_with_a_matrix_is_said_with_its_line(matrix: str, problem:
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ("gpt-4o-mni", "tests.yaml:7: llm knows no model 'gpt-4o-mni'. Near are: "),
+        ("gpt-4o-mni", "tests.yaml:7: llm knows no model 'gpt-4o-mni'. Did you mean "),
         ("{model: gpt-4o, options: {temprature: 1}}", "tests.yaml:7: the model 'gpt-4o' has no option 'temprature'"),
     ],
 )

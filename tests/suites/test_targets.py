@@ -161,9 +161,9 @@ def test_a_target_that_gives_no_output_says_why(application: Project, target: st
 @pytest.mark.parametrize(
     ("head", "case", "problem"),
     [
-        ("target: {}", "", "4: target: needs one of function, command and url, and has none of them"),
-        ('target: {function: "a.py:f", url: "http://a"}', "", "and has function and url"),
-        ('target: {function: "a.py:f", body: 1}', "", "body belongs to a url"),
+        ("target: {}", "", "4: target: expected exactly one of function, command and url, got none of them"),
+        ('target: {function: "a.py:f", url: "http://a"}', "", "got function and url"),
+        ('target: {function: "a.py:f", body: 1}', "", "body is only supported with a url"),
         ('target: {function: "a.py:f", output: "a..b"}', "", "'a..b' is no path of keys and positions"),
         ('target: {function: "../a.py:f"}', "", "lies outside of the suite's folder"),
         (

@@ -1,0 +1,73 @@
+"""Record and replay the responses of an endpoint that is the target of a suite.
+
+The models of the application are called elsewhere, so a cassette holds the endpoint's own
+responses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from llm_mock.boundaries.for_real import made_for_real
+from llm_mock.core.answer import Answer
+from llm_mock.core.mock import Mock
+from llm_mock.core.protocols import AnswerMetadata
+from llm_mock.core.request import Request
+from llm_mock.suites.target import Target
+
+
+class _EndpointRequest(Request):
+    """A prompt for an endpoint, whose URL takes the place of the model."""
+
+    schema = None
+    system = ""
+    tools = tool_results = attachments = ()
+    passed, turn, conversation_id = False, 1, None
+
+    def __init__(self, target: Target, prompt: str) -> None:
+        url = urlsplit(target.url or "")
+        host = url.netloc.rpartition("@")[2]
+        # Without the user and the query, which may contain secrets.
+        self.model_id = f"POST {url.scheme}://{host}{url.path}"
+        self.prompt, self.native = prompt, prompt
+        has_body = "body" in target.model_fields_set
+        self.options = {"body": target.body} if has_body else {}
+
+    def messages(self) -> list[dict[str, Any]]:
+        return [{"role": "user", "parts": [{"type": "text", "text": self.prompt}]}]
+
+    def given_messages(self) -> list[dict[str, Any]]:
+        return []
+
+    def characters(self) -> int:
+        return len(self.prompt)
+
+
+def replay_or_record(mock: Mock, target: Target, prompt: str, send: Callable[[], str]) -> str:
+    """Return the response that a cassette holds; otherwise send the request and record it.
+
+    Args:
+        mock: the mock with the cassette.
+        target: the endpoint.
+        prompt: the prompt.
+        send: sends the request and returns the response.
+
+    Raises:
+        LLMMockError: the response is not recorded, and recording is not allowed; or `send` raised.
+    """
+    __tracebackhide__ = True
+    decision = mock.answer(_EndpointRequest(target, prompt))
+    if isinstance(decision, Answer):
+        return str(decision.reply.content)
+    # The usage of an endpoint's models is not known.
+    usage = {"input": None, "output": None, "details": None}
+    decision.watch(lambda: AnswerMetadata((), (), usage, None, None, None, None, {}))
+    try:
+        output: str = made_for_real(send)
+    except BaseException as error:
+        decision.end(error)
+        raise
+    decision.take(output)
+    decision.end(None)
+    return output

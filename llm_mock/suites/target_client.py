@@ -1,0 +1,311 @@
+"""Client of a suite's target: call its function, run its command, or send it a request."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextvars
+import inspect
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from llm_mock.errors import LLMMockError
+from llm_mock.suites.assertion_types.base import format_error, format_external_text
+from llm_mock.suites.assertion_types.python_functions import find_error_source, load_function
+from llm_mock.suites.assertion_types.text_assertion import extract_text, to_text
+from llm_mock.suites.dry_run_hosts import ADVICE, is_local_url
+from llm_mock.suites.target import PROMPT, Target
+from llm_mock.suites.time_limit import CaseTimedOut, check_time, seconds_left
+from llm_mock.support.interpolation import interpolated, map_texts
+from llm_mock.support.text import exit_status, shorten, shorten_name
+
+MAX_ERROR_LENGTH = 2_000
+"""Characters of the standard error of a failed command that a message shows, from the end."""
+MAX_RESPONSE_SIZE = 20_000_000
+"""Bytes of the response of an endpoint that are read."""
+
+
+class TargetError(LLMMockError):
+    """The application gave no output; the message says why."""
+
+
+class TargetUnavailable(TargetError):
+    """The application can be reached with no prompt at all, so other cases would fail, too."""
+
+
+def call_function(reference: str, prompt: str, folder: Path) -> str:
+    """Return what a sync or async function returns for a prompt, as text.
+
+    Args:
+        reference: the function: see `Target.function`.
+        prompt: its argument.
+        folder: the folder of the suite.
+
+    Raises:
+        TargetUnavailable: there is no such function.
+        TargetError: the function raised, or returned something that is not JSON.
+        CaseTimedOut: the time of the case is over.
+    """
+    name = shorten_name(reference)
+    try:
+        function = load_function(reference, folder)
+    except LLMMockError as error:
+        raise TargetUnavailable(f"{name}{error}") from None
+    returned = _call(function, name, prompt)
+    try:
+        return to_text(returned)
+    except LLMMockError as error:
+        raise TargetError(f"{name}{error}") from None
+
+
+def _call(function: Callable[..., Any], name: str, prompt: str) -> Any:
+    try:
+        returned = function(prompt)
+        if inspect.iscoroutine(returned):
+            return _run_coroutine(returned)
+        return returned
+    except KeyboardInterrupt:
+        raise
+    except CaseTimedOut as error:
+        error.during = f"{name}{find_error_source(error, function)[1]}"
+        raise
+    except BaseException as error:
+        # Also SystemExit: an application that ends itself must not end the run of the suite.
+        location = find_error_source(error, function)[1]
+        raise TargetError(f"{name} raised {format_error(error)}{location}") from None
+
+
+def _run_coroutine(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Run a coroutine to its end, even if an event loop is running in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    values: list[Any] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            values.append(asyncio.run(coroutine))
+        except BaseException as error:
+            errors.append(error)
+
+    # The context holds the time limit of the case and the active mock.
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(run,))
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return values[0]
+
+
+def run_command(
+    words: Sequence[str],
+    prompt: str,
+    folder: Path,
+    timeout: float,
+    environment: Mapping[str, str] | None,
+) -> str:
+    """Run a command and return its standard output.
+
+    Args:
+        words: the command; the prompt replaces `{prompt}`.
+        prompt: the prompt, which is sent to standard input if no word has `{prompt}`.
+        folder: the working directory.
+        timeout: seconds that the command may take.
+        environment: its environment; None is the environment of this process.
+
+    Raises:
+        TargetUnavailable: the command cannot be started.
+        TargetError: it failed or took too long.
+        CaseTimedOut: the time of the case is over.
+    """
+    name = f"the command {shorten(words[0])}"
+    takes_argument = any(PROMPT in word for word in words)
+    filled_words = [word.replace(PROMPT, prompt) for word in words]
+    stdin = None if takes_argument else prompt.encode()
+    try:
+        completed = _run_process(filled_words, stdin, seconds_left(timeout), folder, environment)
+    except subprocess.TimeoutExpired:
+        # If the time of the whole case is over, that is the reason to report.
+        check_time()
+        raise TargetError(f"{name} did not end within {timeout:g} s") from None
+    except OSError as error:
+        raise TargetUnavailable(f"{name} cannot be started: {error.strerror}") from None
+    except ValueError as error:
+        # Arguments cannot contain null characters.
+        raise TargetError(f"{name} cannot be given the prompt: {error}") from None
+    if completed.returncode:
+        status = exit_status(completed.returncode)
+        message = _format_stderr(completed.stderr)
+        raise TargetError(f"{name} ended {status}, and said: {message}")
+    output = completed.stdout.decode(errors="replace")
+    return output.replace("\r\n", "\n").removesuffix("\n")
+
+
+def _format_stderr(stderr: bytes) -> str:
+    """Return the last line of standard error, followed by all of it if there are more lines."""
+    text = stderr.decode(errors="replace").strip() or "(nothing)"
+    lines = text.splitlines()
+    # The last line of a traceback is the error itself.
+    last_line = lines[-1][:MAX_ERROR_LENGTH]
+    if len(lines) == 1:
+        return last_line
+    return f"{last_line}\n{text[-MAX_ERROR_LENGTH:]}"
+
+
+def _run_process(
+    words: Sequence[str],
+    stdin: bytes | None,
+    timeout: float,
+    folder: Path,
+    environment: Mapping[str, str] | None,
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command to its end; if interrupted, kill it with everything that it started."""
+    process = subprocess.Popen(
+        words,
+        stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env=environment,
+        # A group of its own, so that `_kill` reaches what the command started.
+        start_new_session=True,
+    )
+    with process:
+        _running_processes.add(process)
+        try:
+            stdout, stderr = process.communicate(stdin, timeout)
+        except BaseException:
+            _kill(process)
+            raise
+        finally:
+            _running_processes.discard(process)
+    return subprocess.CompletedProcess(words, process.returncode, stdout, stderr)
+
+
+_running_processes: set[subprocess.Popen[bytes]] = set()
+"""Commands that are running. After Ctrl-C, commands of other threads still are."""
+
+
+@atexit.register
+def _kill_all() -> None:
+    # Killing changes the set in other threads, so iterate over a copy.
+    for process in list(_running_processes):
+        _kill(process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a command and everything that it started."""
+    if sys.platform != "win32":
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+
+
+def send_request(target: Target, prompt: str, dry_run: bool) -> str:
+    """Send a prompt to an HTTP endpoint and return the body of the response.
+
+    Raises:
+        TargetUnavailable: the endpoint cannot be reached, or a dry run must not reach it.
+        TargetError: the endpoint responded with an error, or not in time.
+        CaseTimedOut: the time of the case is over.
+    """
+    url = target.url or ""
+    name = shorten_name(url)
+    if dry_run:
+        _check_dry_run(target, url, name)
+    request = _build_request(target, url, prompt)
+    try:
+        opener = _create_opener(dry_run)
+        with opener.open(request, timeout=seconds_left(target.timeout)) as response:
+            body: bytes = response.read(MAX_RESPONSE_SIZE)
+    except urllib.error.HTTPError as error:
+        with error:
+            text = error.read(MAX_RESPONSE_SIZE).decode(errors="replace")
+        status = f"{error.code} {error.reason}"
+        raise TargetError(f"{name} answered {status}: {format_external_text(text)}") from None
+    except urllib.error.URLError as error:
+        check_time()
+        reason = format_external_text(str(error.reason))
+        raise TargetUnavailable(f"{name} cannot be reached: {reason}") from None
+    except (OSError, ValueError) as error:
+        check_time()
+        raise TargetError(f"{name} gave no answer: {format_error(error)}") from None
+    return body.decode(errors="replace")
+
+
+def _check_dry_run(target: Target, url: str, name: str) -> None:
+    if not target.mocked:
+        raise TargetUnavailable(
+            f"a dry run does not ask {name}, as its models may be real. Start it so that "
+            "`llm-mock serve replies.yaml` answers them, and write mocked: true into the target; "
+            "or run without --dry-run"
+        )
+    if not is_local_url(url):
+        problem = f"a dry run does not ask {name}, which is not on this machine"
+        raise TargetUnavailable(f"{problem}. {ADVICE}")
+
+
+def _build_request(target: Target, url: str, prompt: str) -> urllib.request.Request:
+    body = map_texts(target.body, lambda text: text.replace(PROMPT, prompt))
+    headers = {"Content-Type": "application/json"}
+    for name, value in target.headers.items():
+        headers[name] = interpolated(value, _get_variable)
+    return urllib.request.Request(url, json.dumps(body).encode(), headers, method="POST")
+
+
+class _LocalRedirectHandler(urllib.request.HTTPRedirectHandler):
+    """Refuses redirects to other machines."""
+
+    def redirect_request(
+        self,
+        req: Any,
+        fp: Any,
+        code: int,
+        msg: str,
+        headers: Any,
+        newurl: str,
+    ) -> Any:
+        if not is_local_url(newurl):
+            name = shorten_name(newurl)
+            raise TargetUnavailable(f"the target redirects to {name}, which is not asked. {ADVICE}")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _create_opener(dry_run: bool) -> urllib.request.OpenerDirector:
+    """Return an opener, which in a dry run uses no proxy and leaves this machine by no redirect."""
+    if not dry_run:
+        return urllib.request.build_opener()
+    # The proxy of the environment may be another machine.
+    return urllib.request.build_opener(urllib.request.ProxyHandler({}), _LocalRedirectHandler)
+
+
+def _get_variable(name: str) -> str:
+    if name not in os.environ:
+        problem = f"the header needs the environment variable {name}"
+        raise TargetUnavailable(f"{problem}, which is not set")
+    return os.environ[name]
+
+
+def extract_output(text: str, path: str) -> str:
+    """Return the text or JSON at a path of the target's answer.
+
+    Raises:
+        TargetError: the answer is not JSON, or has nothing at the path.
+    """
+    try:
+        return extract_text(text, path)
+    except LLMMockError as error:
+        raise TargetError(f"the target's output {path}{error}") from None
