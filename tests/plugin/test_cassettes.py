@@ -226,7 +226,7 @@ def test_what_counts_is_settable(pytester: pytest.Pytester, server: OpenAIServer
             "CassetteConfig(match=('promt',))",
             "CassetteConfig(match=('promt',)): match must be a tuple of model, turn, *",
         ),
-        ("CassetteConfig(normalize=['('])", "CassetteConfig: normalize (unless it is a function) and redact take *"),
+        ("CassetteConfig(normalize=['('])", "CassetteConfig: normalize (unless it is a function) and redact must be *"),
     ],
 )
 def test_wrong_settings_are_one_clear_error(pytester: pytest.Pytester, returned: str, message: str) -> None:
