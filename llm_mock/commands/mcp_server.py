@@ -22,7 +22,7 @@ from llm_mock.behaviour.catalogue import CATALOGUE
 from llm_mock.commands.validate import NEITHER, format_of
 from llm_mock.errors import MissingExtra
 from llm_mock.specs.loading import is_spec
-from llm_mock.specs.tool_check import tools_of_project
+from llm_mock.specs.tool_check import list_project_tools
 from llm_mock.suites.schema import Assertion
 from llm_mock.support import yaml_files
 from llm_mock.support.redaction import redacted
@@ -30,7 +30,7 @@ from llm_mock.support.redaction import redacted
 try:
     from mcp.server.stdio import stdio_server
 
-    from llm_mock.specs.tool_functions import ToolFunction, server_with
+    from llm_mock.specs.tool_functions import ToolFunction, create_server
 except ModuleNotFoundError as missing:
     advice = "Run: pip install 'pytest-llm-mock[suites,specs]'"
     raise MissingExtra(f"Serving a coding agent needs {missing.name}, which is not installed. {advice}") from None
@@ -89,7 +89,7 @@ class Tools:
             return dict(map(_described, get_args(get_args(Assertion)[0])))
         if of == "misbehaviours":
             return {kind.name: kind.description for kind in CATALOGUE.values()}
-        tools = await asyncio.to_thread(tools_of_project, Path.cwd() / "test.yaml")
+        tools = await asyncio.to_thread(list_project_tools, Path.cwd() / "test.yaml")
         return {name: f"{', '.join(_arguments(tool.input_schema))}: {tool.description}" for name, tool in tools.items()}
 
     async def schema(self, kind: Literal["suite", "spec"]) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def serve() -> None:
 
 
 async def _serve(tools: dict[str, ToolFunction]) -> None:
-    server = server_with(tools)
+    server = create_server(tools)
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from llm_mock.specs.loading import is_spec, load_spec
 from llm_mock.specs.models import TestSpec
-from llm_mock.specs.tool_check import problems_with_tools, tools_of_project
+from llm_mock.specs.tool_check import find_tool_problems, list_project_tools
 from llm_mock.specs.tools_server import find_project_root
 from llm_mock.suites.loading import load_suite
 from llm_mock.suites.role import load_role
@@ -37,7 +37,7 @@ def validated(path: Path, files_in: Path | None) -> str:
         return f"role {load_role(path).name!r}"
     if is_spec(content):
         spec = load_spec(path)
-        found = problems_with_tools(spec, _tools(find_project_root(path), path))
+        found = find_tool_problems(spec, _tools(find_project_root(path), path))
         if problems := list(islice(found, yaml_files.MOST_PROBLEMS)):
             raise document.errors(problems)
         return f"plain-language test {spec.test.name!r}, {count(len(spec.steps), 'step')}"
@@ -52,7 +52,7 @@ _tools_of_roots: dict[Path, Mapping[str, Any]] = {}
 def _tools(root: Path, path: Path) -> Mapping[str, Any]:
     """The tools of a project, whose server is started once."""
     if root not in _tools_of_roots:
-        _tools_of_roots[root] = tools_of_project(path)
+        _tools_of_roots[root] = list_project_tools(path)
     return _tools_of_roots[root]
 
 

@@ -1,6 +1,6 @@
 """Plain-language tests: YAML files of steps with real tools, which a model judges.
 
-The names are loaded when they are first used. Running them needs the extra `specs`.
+The names are loaded when they are first used. Running tests needs the extra `specs`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from llm_mock.specs.plugin_base import LLMPlugin as LLMPlugin
     from llm_mock.specs.runner import run_llm_test as run_llm_test
 
-# `specs` imports nothing that needs pytest: where the two names are that do is known only here, as a text.
+# The two names of `spec_items` are given as a text, because only the plugin imports pytest.
 _MODULES = {
     "failure": "LLMTestFailed",
     "llm_mock.plugin.spec_items": "LLMTestFile LLMTestItem",

@@ -19,17 +19,23 @@ from llm_mock.specs.allowed_hosts import LOOPBACK, AllowedHosts
 from llm_mock.support.text import error_text, shorten, shorten_name
 
 BODY_LIMIT = 10_240
-"""How many bytes of a response's body are read."""
-MOST_REDIRECTS = 5
+"""The number of bytes that are read of the body of a response."""
+MAX_REDIRECTS = 5
 REQUEST_TIMEOUT = 30.0
-"""Seconds that a request may take, redirects and body included."""
+"""The seconds that a request may take, redirects and body included."""
 
 Url = Annotated[str, Field(description="An absolute http or https URL.")]
-Tolerance = Annotated[float, Field(ge=0, allow_inf_nan=False, description="A share: 0.05 allows 5 %.")]
+Tolerance = Annotated[
+    float, Field(ge=0, allow_inf_nan=False, description="A share: 0.05 allows 5 %.")
+]
 
 
 class BuiltinTools:
-    """The built-in tools: each public method is one. A redirect to a host that is not allowed is refused too."""
+    """The built-in tools: each public method is a tool, and its docstring is for models.
+
+    Args:
+        allowed_hosts: the hosts that requests, and their redirects, may go to.
+    """
 
     def __init__(self, allowed_hosts: AllowedHosts) -> None:
         self._allowed_hosts = allowed_hosts
@@ -38,16 +44,21 @@ class BuiltinTools:
     async def http_get(self, url: Url, headers: dict[str, Any] | None = None) -> dict[str, Any]:
         """Make an HTTP GET request.
 
-        Returns status_code, body (text, its first 10 KB) and headers. A status such as 404 is a result like any other.
+        Returns status_code, body (text, its first 10 KB) and headers. A status such as 404 is a
+        result like any other.
         """
         return await self._request("GET", url, headers)
 
     async def http_post(
-        self, url: Url, data: dict[str, Any] | None = None, headers: dict[str, Any] | None = None
+        self,
+        url: Url,
+        data: dict[str, Any] | None = None,
+        headers: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Make an HTTP POST request with data as its JSON body.
 
-        Returns status_code, body (text, its first 10 KB) and headers. A status such as 404 is a result like any other.
+        Returns status_code, body (text, its first 10 KB) and headers. A status such as 404 is a
+        result like any other.
         """
         return await self._request("POST", url, headers, data)
 
@@ -57,165 +68,205 @@ class BuiltinTools:
             raise LLMMockError(f"sleep: seconds is {shorten(seconds)}; give a number from 0.")
         start = time.perf_counter()
         await asyncio.sleep(seconds)
-        return {"slept": round(time.perf_counter() - start, 3)}
+        slept = time.perf_counter() - start
+        return {"slept": round(slept, 3)}
 
     async def assert_equals(self, actual: Any, expected: Any, message: str = "") -> dict[str, Any]:
         """Compare two JSON values. Returns passed, actual, expected and message.
 
-        Where they differ and no message is given, the message says how.
+        If they differ and no message is given, the message shows both.
         """
-        passed = _equal(actual, expected)
-        message = message or ("" if passed else f"{shorten(actual)} is not {shorten(expected)}")
+        passed = _is_equal(actual, expected)
+        if not passed and not message:
+            message = f"{shorten(actual)} is not {shorten(expected)}"
         return {"passed": passed, "actual": actual, "expected": expected, "message": message}
 
     async def store_value(self, name: str, value: Any) -> dict[str, Any]:
-        """Keep a value under a name until the test ends. Returns stored (the name) and value."""
+        """Store a value under a name until the test ends. Returns stored (the name) and value."""
         self._stored[name] = value
         return {"stored": name, "value": value}
 
     async def get_value(self, name: str, default: Any = None) -> dict[str, Any]:
-        """Give the value that store_value kept, or else the default. Returns name, value and found."""
-        return {"name": name, "value": self._stored.get(name, default), "found": name in self._stored}
+        """Get a value that store_value stored, or the default. Returns name, value and found."""
+        value = self._stored.get(name, default)
+        return {"name": name, "value": value, "found": name in self._stored}
 
     async def list_values(self) -> dict[str, Any]:
-        """List the names under which store_value kept values. Returns keys and count."""
+        """List the names under which store_value stored values. Returns keys and count."""
         return {"keys": [*self._stored], "count": len(self._stored)}
 
     async def assert_contains(
         self, container: str | list[Any] | dict[str, Any], item: Any, message: str = ""
     ) -> dict[str, Any]:
-        """Look whether a text has a part, a list an item, or an object a key. Returns passed and message."""
+        """Check that a text contains a part, a list an item, or an object a key.
+
+        Returns passed and message.
+        """
         if isinstance(container, list):
-            passed = any(_equal(each, item) for each in container)
+            passed = any(_is_equal(each, item) for each in container)
         else:
             passed = isinstance(item, str) and item in container
-        message = message or ("" if passed else f"{shorten(item)} is not in {shorten(container)}")
+        if not passed and not message:
+            message = f"{shorten(item)} is not in {shorten(container)}"
         return {"passed": passed, "message": message}
 
     async def assert_true(self, condition: bool, message: str = "") -> dict[str, Any]:
-        """Look whether a condition holds. Returns passed and message."""
-        return {"passed": condition, "message": message or ("" if condition else "The condition is false")}
+        """Check that a condition is true. Returns passed and message."""
+        if not condition and not message:
+            message = "The condition is false"
+        return {"passed": condition, "message": message}
 
-    async def compare_values(self, value1: Any, value2: Any, tolerance: Tolerance = 0.0) -> dict[str, Any]:
-        """Compare two values; numbers are equal where they differ by at most tolerance, a share of value2.
+    async def compare_values(
+        self, value1: Any, value2: Any, tolerance: Tolerance = 0.0
+    ) -> dict[str, Any]:
+        """Compare two values; numbers may differ by tolerance, a share of value2.
 
-        Returns equal, value1 and value2, for numbers also difference_percent and tolerance_percent. Where value2 is 0,
-        the difference is a share of value1. true and false are no numbers.
+        Returns equal, value1 and value2, for numbers also difference_percent and
+        tolerance_percent. If value2 is 0, the difference is a share of value1. true and false are
+        not numbers.
         """
         if _is_number(value1) and _is_number(value2):
-            return _compared_numbers(value1, value2, tolerance)
-        return {"equal": _equal(value1, value2), "value1": value1, "value2": value2}
+            return _compare_numbers(value1, value2, tolerance)
+        return {"equal": _is_equal(value1, value2), "value1": value1, "value2": value2}
 
     async def _request(
-        self, method: str, url: str, headers: dict[str, Any] | None, data: dict[str, Any] | None = None
+        self,
+        method: str,
+        url: str,
+        headers: dict[str, Any] | None,
+        data: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         self._allowed_hosts.check(url)
-        asked = f"{method} {_without_secrets(httpx2.URL(url))}"
+        subject = f"{method} {_remove_secrets(httpx2.URL(url))}"
+        # Models also give numbers as the values of headers.
         texts = {name: str(value) for name, value in (headers or {}).items()}
         try:
-            async with _client(url) as client:
+            async with _create_client(url) as client:
                 request = client.build_request(method, url, headers=texts, json=data)
-            return await asyncio.wait_for(self._send(request, asked), REQUEST_TIMEOUT)
+            return await asyncio.wait_for(self._send(request, subject), REQUEST_TIMEOUT)
         except asyncio.TimeoutError:
-            without = f"after {REQUEST_TIMEOUT:g} seconds without a whole answer"
-            raise LLMMockError(f"{asked} was given up {without}.") from None
+            raise LLMMockError(
+                f"{subject} was given up after {REQUEST_TIMEOUT:g} seconds without a complete "
+                "response."
+            ) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             reason = shorten_name(error_text(error), 300).rstrip(".")
-            raise LLMMockError(f"{asked} failed: {reason}. Is the server running?") from None
+            raise LLMMockError(f"{subject} failed: {reason}. Is the server running?") from None
 
-    async def _send(self, request: httpx2.Request, asked: str) -> dict[str, Any]:
-        """Send a request, and follow redirects."""
-        for _ in range(MOST_REDIRECTS + 1):
-            async with _client(request.url) as client:
+    async def _send(self, request: httpx2.Request, subject: str) -> dict[str, Any]:
+        """Send a request, and follow redirects to allowed hosts."""
+        # Not by the library, which would follow a redirect to any host.
+        for _ in range(MAX_REDIRECTS + 1):
+            async with _create_client(request.url) as client:
                 response = await client.send(request, stream=True)
                 if response.next_request is None:
-                    return await _result(response)
+                    return await _read_response(response)
                 request = response.next_request
                 await response.aclose()
             self._allowed_hosts.check(request.url)
-        raise LLMMockError(f"{asked} failed: it was redirected more than {MOST_REDIRECTS} times.")
+        raise LLMMockError(f"{subject} failed: it was redirected more than {MAX_REDIRECTS} times.")
 
 
-def _client(url: str | httpx2.URL) -> httpx2.AsyncClient:
-    """A client for one request; this machine itself is never asked through a proxy of the environment."""
+def _create_client(url: str | httpx2.URL) -> httpx2.AsyncClient:
+    """Return a client for one request."""
     try:
         LOOPBACK.check(url)
-        through_proxy = False
+        uses_proxy = False  # A proxy of the environment cannot reach this machine.
     except LLMMockError:
-        through_proxy = True
-    return httpx2.AsyncClient(timeout=None, verify=_certificates(), trust_env=through_proxy)
+        uses_proxy = True
+    # Without a timeout, because `REQUEST_TIMEOUT` limits the whole request.
+    return httpx2.AsyncClient(timeout=None, verify=_load_certificates(), trust_env=uses_proxy)
 
 
+# Cached, because loading them takes longer than a request.
 @functools.cache
-def _certificates() -> ssl.SSLContext:
-    return httpx2.create_ssl_context()  # takes longer than a request
+def _load_certificates() -> ssl.SSLContext:
+    return httpx2.create_ssl_context()
 
 
-async def _result(response: httpx2.Response) -> dict[str, Any]:
+async def _read_response(response: httpx2.Response) -> dict[str, Any]:
     body = b""
     async for chunk in response.aiter_bytes():
         body += chunk
         if len(body) > BODY_LIMIT:
             break
     await response.aclose()
+    is_complete = len(body) <= BODY_LIMIT
     return {
         "status_code": response.status_code,
-        "body": _text(body[:BODY_LIMIT], response.charset_encoding, whole=len(body) <= BODY_LIMIT),
+        "body": _decode(body[:BODY_LIMIT], response.charset_encoding, is_complete),
         "headers": dict(response.headers),
     }
 
 
-def _text(body: bytes, charset: str | None, whole: bool) -> str:
-    """A body as text. Half a character at the end of a body that was cut is left out."""
+def _decode(body: bytes, charset: str | None, is_complete: bool) -> str:
+    """Return a body as text, without a character that was cut off at its end."""
     for encoding in (charset or "utf-8", "utf-8"):
         try:
-            " ".encode(encoding)  # refuses encodings that are not of text, such as hex
-            text = codecs.getincrementaldecoder(encoding)("replace").decode(body, whole)
-            return text.encode(errors="replace").decode()  # some encodings give halves of characters
+            # An error for encodings that are not of text, such as hex.
+            " ".encode(encoding)
+            decoder = codecs.getincrementaldecoder(encoding)("replace")
+            text = decoder.decode(body, is_complete)
+            # Some encodings give lone surrogates, which JSON cannot have.
+            return text.encode(errors="replace").decode()
         except (LookupError, ValueError):
             continue
     raise AssertionError("UTF-8 decodes everything")
 
 
-def _without_secrets(url: httpx2.URL) -> str:
-    """A URL for messages: without user, password and query."""
-    return shorten_name(str(url.copy_with(username=None, password=None, query=None, fragment=None)), 300)
+def _remove_secrets(url: httpx2.URL) -> str:
+    """Return a URL for messages, without user, password and query."""
+    public = url.copy_with(username=None, password=None, query=None, fragment=None)
+    return shorten_name(str(public), 300)
 
 
 def _is_number(value: Any) -> bool:
+    # bool is a subclass of int.
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _equal(first: Any, second: Any) -> bool:
-    """Whether two JSON values are equal: 1 and 1.0 are, 1 and true are not."""
+def _is_equal(first: Any, second: Any) -> bool:
+    """Return whether two JSON values are equal: 1 and 1.0 are, 1 and true are not."""
     if isinstance(first, bool) or isinstance(second, bool):
         return first is second
     if isinstance(first, dict) and isinstance(second, dict):
-        return first.keys() == second.keys() and all(_equal(value, second[name]) for name, value in first.items())
+        if first.keys() != second.keys():
+            return False
+        return all(_is_equal(value, second[name]) for name, value in first.items())
     if isinstance(first, list) and isinstance(second, list):
-        return len(first) == len(second) and all(map(_equal, first, second))
+        return len(first) == len(second) and all(map(_is_equal, first, second))
     return bool(first == second)
 
 
-def _compared_numbers(value1: float, value2: float, tolerance: float) -> dict[str, Any]:
-    equal, percent = value1 == value2, None
-    if not any(isinstance(value, float) and not math.isfinite(value) for value in (value1, value2)):
+def _compare_numbers(value1: float, value2: float, tolerance: float) -> dict[str, Any]:
+    is_equal = value1 == value2
+    percent = None
+    if _is_finite(value1) and _is_finite(value2):
         # As decimals, so that 1.01 is 1.0 with 1 % more, as it is written.
-        first, second = Decimal(repr(value1)), Decimal(repr(value2))
-        difference, whole = abs(first - second), abs(second or first)
-        equal = equal or (tolerance > 0 and difference <= Decimal(repr(tolerance)) * whole)
+        first = Decimal(repr(value1))
+        second = Decimal(repr(value2))
+        share = Decimal(repr(tolerance))
+        difference = abs(first - second)
+        whole = abs(second or first)
+        if tolerance > 0 and difference <= share * whole:
+            is_equal = True
         percent = float(difference / whole * 100) if whole else 0.0
     return {
-        "equal": equal,
-        "value1": _json_number(value1),
-        "value2": _json_number(value2),
-        "difference_percent": _json_number(percent),
+        "equal": is_equal,
+        "value1": _convert_to_json(value1),
+        "value2": _convert_to_json(value2),
+        "difference_percent": _convert_to_json(percent),
         "tolerance_percent": float(Decimal(repr(tolerance)) * 100),
     }
 
 
-def _json_number(value: float | None) -> float | None:
-    """A number as JSON has it: None where it is not finite, a whole number where it is too large for a float."""
+def _is_finite(value: float) -> bool:
+    # `isfinite` raises for whole numbers that are too large for a float.
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _convert_to_json(value: float | None) -> float | None:
+    """Return a number that JSON has: None if it is infinite, an int if no float is large enough."""
     if value is None:
         return None
     try:

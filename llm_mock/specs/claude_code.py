@@ -1,4 +1,4 @@
-"""The driver that has the command line of Claude Code, `claude -p`, do the steps of a test and judge it."""
+"""A driver by which the command line of Claude Code, `claude -p`, runs and judges a test."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from llm_mock.agents.result import ToolCallRecord
 from llm_mock.agents.servers import CLIServer
 from llm_mock.agents.supervised_process import Output, SupervisedProcess
 from llm_mock.errors import DriverError, ServerError
-from llm_mock.specs.drivers import Task, given_up
-from llm_mock.specs.evidence import checked
-from llm_mock.specs.models import SHOWN_OUTPUT, Verdict
+from llm_mock.specs.drivers import Task, build_timeout_error
+from llm_mock.specs.models import MAX_SHOWN, Verdict
 from llm_mock.specs.steps import Report
+from llm_mock.specs.verdict_consistency import check_verdict
 from llm_mock.specs.verdicts import parse_verdict
 from llm_mock.support.files import write_atomically
 from llm_mock.support.redaction import redacted
@@ -30,97 +30,136 @@ from llm_mock.support.temporary import TemporaryFolder
 from llm_mock.support.text import exit_status, shorten_name
 
 SERVER = "llm_mock"
-"""What the tools' server is called there."""
+"""The name of the tool server in Claude Code."""
 PREFIX = f"mcp__{SERVER}__"
-"""The beginning of the names of its tools there."""
-STDOUT_KEPT = 10_000_000
-STDERR_KEPT = 32_000
-"""Bytes that are kept: the first and the last half."""
-SHOWN_LINES = 20
-"""The last lines of standard error that a message shows."""
-VARIABLES = {"LLM_MOCK": "", "PFLOW_TESTING": "", "CLAUDECODE": ""}
-"""The command must ask a real model, and may be run from a terminal of Claude Code itself."""
+"""The prefix of the names of its tools in Claude Code."""
+MAX_STDOUT = 10_000_000
+MAX_STDERR = 32_000
+"""The bytes that are kept, the first and the last half of them."""
+MAX_LINES = 20
+"""The number of last lines of stderr that a message shows."""
+VARIABLES = {
+    # The command calls a real model.
+    "LLM_MOCK": "",
+    "PFLOW_TESTING": "",
+    # It may be run from a terminal of Claude Code itself.
+    "CLAUDECODE": "",
+}
+"""The changes to the environment of the command."""
 
 
 @dataclass(frozen=True)
 class ClaudeCodeDriver:
-    """Asks Claude Code, which must be installed and logged in (or have its key in the environment).
+    """A driver that uses Claude Code, which must be installed and logged in (or have a key).
 
-    The command gets the user's own environment, the prompt on its standard input, no settings of the user's or the
-    project's, and no tools but those of the test, whose calls are reported as it makes them. It is killed, with all
-    that it started, when the test's time is up or the test run ends.
+    The command gets the user's own environment, the prompt on its standard input, no settings of
+    the user's or the project's, and no tools but those of the test, whose calls are reported as it
+    makes them. It is killed, with all that it started, when the test's time is up or the test run
+    ends.
     """
 
     command: str = "claude"
     """A command in PATH, or the path of one."""
     model: str | None = None
-    """The value of `--model`; None is the command's own choice."""
+    """The value of `--model`; None is the command's default."""
 
     name = "claude-code"
     needs_http = True
     needs_live = True
 
     def run(self, task: Task) -> Verdict:
+        """Make Claude Code run the steps, and return its verdict."""
+        __tracebackhide__ = True
+        command = shorten_name(self.command)
+        path = self._find_command()
+        task.report(f"asking {command} …")
+        with _write_configuration(task) as file:
+            words = [path, *self._build_arguments(file)]
+            try:
+                status, stdout, stderr = _run_command(words, task)
+            except ServerError as error:
+                raise DriverError(f"The command {command!r} cannot be run: {error}") from None
+        if status is None:
+            raise build_timeout_error(self.command)
+        messages = _parse_messages(stdout.text())
+        # The last message has the answer; without one, the output is an error, or plain text.
+        last: dict[str, Any] = {}
+        if messages and "is_error" in messages[-1]:
+            last = messages[-1]
+        answer = str(last.get("result") or "") if last else stdout.text()
+        if status != 0 or last.get("is_error"):
+            raise DriverError(_describe_failure(self.command, status, answer, stderr))
+        # One message alone does not tell the calls.
+        calls = stdout.calls if len(messages) > 1 else None
+        return check_verdict(parse_verdict(answer), task, calls)
+
+    def _find_command(self) -> str:
         __tracebackhide__ = True
         path = shutil.which(self.command)
         if path is None:
             raise DriverError(
-                f"The command {shorten_name(self.command)!r} was not found in PATH. Install Claude Code with "
-                "npm install -g @anthropic-ai/claude-code, or choose another driver: ini llm_mock_spec_driver"
+                f"The command {shorten_name(self.command)!r} was not found in PATH. Install Claude "
+                "Code with npm install -g @anthropic-ai/claude-code, or choose another driver: ini "
+                "llm_mock_spec_driver"
             )
-        task.report(f"asking {shorten_name(self.command)} …")
-        with _configuration(task) as file:
-            try:
-                status, stdout, stderr = _run_command([path, *self._arguments(file)], task)
-            except ServerError as error:
-                raise DriverError(f"The command {shorten_name(self.command)!r} cannot be run: {error}") from None
-        if status is None:
-            raise given_up(self.command)
-        messages = _messages(stdout.text())
-        end = messages[-1] if messages and "is_error" in messages[-1] else {}
-        said = str(end.get("result") or "") if end else stdout.text()
-        if status != 0 or end.get("is_error"):
-            raise DriverError(_failed(self.command, status, said, stderr))
-        return checked(parse_verdict(said), task, stdout.calls if len(messages) > 1 else None)
+        return path
 
-    def _arguments(self, configuration: Path) -> list[str]:
-        arguments = ["-p", "--output-format", "stream-json", "--verbose", "--no-session-persistence"]
-        arguments += ["--setting-sources="]  # none: what a test does is not for the settings of whoever runs it
-        arguments += ["--mcp-config", str(configuration), "--strict-mcp-config"]
-        arguments += ["--tools", "", "--allowedTools", f"mcp__{SERVER}"]
-        return [*arguments, "--model", self.model] if self.model else arguments
+    def _build_arguments(self, configuration: Path) -> list[str]:
+        arguments = [
+            *("-p", "--output-format", "stream-json", "--verbose", "--no-session-persistence"),
+            # None: the result of a test must not depend on the settings of who runs it.
+            "--setting-sources=",
+            *("--mcp-config", str(configuration), "--strict-mcp-config"),
+            *("--tools", "", "--allowedTools", f"mcp__{SERVER}"),
+        ]
+        if self.model:
+            arguments += ["--model", self.model]
+        return arguments
 
 
-class _Messages(Output):
-    """What the command writes to stdout; a call that it tells of is reported as soon as its result is there."""
+_StartedCall = tuple[dict[str, Any], float]
+"""A call without a result yet, and the time at which it started."""
+
+
+class _MessageOutput(Output):
+    """The stdout of the command, which reports each call of a tool when its result arrives."""
 
     def __init__(self, report: Report) -> None:
-        super().__init__(STDOUT_KEPT)
+        super().__init__(MAX_STDOUT)
         self.calls: list[ToolCallRecord] = []
         """The calls of the test's tools, in the order of their results."""
         self._report = report
         self._line = b""
-        self._asked: dict[Any, tuple[dict[str, Any], float]] = {}
+        self._started: dict[Any, _StartedCall] = {}
 
     def data_received(self, data: bytes) -> None:
+        """Keep the output, and look for calls in its complete lines."""
         super().data_received(data)
         *lines, rest = (self._line + data).split(b"\n")
-        self._line = rest[:STDOUT_KEPT]
-        for message in _messages(b"\n".join(lines).decode(errors="replace")):
-            for block in _blocks(message):
-                self._take(block)
+        self._line = rest[:MAX_STDOUT]
+        text = b"\n".join(lines).decode(errors="replace")
+        for message in _parse_messages(text):
+            for block in _get_blocks(message):
+                self._handle_block(block)
 
-    def _take(self, block: dict[str, Any]) -> None:
-        if block.get("type") == "tool_use" and str(block.get("name")).startswith(PREFIX):
-            self._asked[block.get("id")] = block, time.perf_counter()
-        elif block.get("type") == "tool_result" and (asked := self._asked.pop(block.get("tool_use_id"), None)):
-            call, start = asked
-            self.calls.append(replace(_record(call, block), duration=time.perf_counter() - start))
-            self._report(f"  {self.calls[-1]}")
+    def _handle_block(self, block: dict[str, Any]) -> None:
+        kind = block.get("type")
+        if kind == "tool_use" and str(block.get("name")).startswith(PREFIX):
+            call_id = block.get("id")
+            self._started[call_id] = block, time.perf_counter()
+        elif kind == "tool_result":
+            started = self._started.pop(block.get("tool_use_id"), None)
+            if started is None:
+                return
+            call, start = started
+            duration = time.perf_counter() - start
+            record = replace(_build_record(call, block), duration=duration)
+            self.calls.append(record)
+            self._report(f"  {record}")
 
 
-def _run_command(words: list[str], task: Task) -> tuple[int | None, _Messages, str]:
-    """Run the command. Returns its exit status (None where it took too long), and what it wrote."""
+def _run_command(words: list[str], task: Task) -> tuple[int | None, _MessageOutput, str]:
+    """Run the command, and return its exit status (None if it took too long), stdout and stderr."""
     loop = BackgroundLoop()
     try:
         return loop.run(_execute(words, task))
@@ -128,14 +167,16 @@ def _run_command(words: list[str], task: Task) -> tuple[int | None, _Messages, s
         loop.close(functools.partial(asyncio.sleep, 0))
 
 
-async def _execute(words: list[str], task: Task) -> tuple[int | None, _Messages, str]:
-    # Claude Code keeps its key where no other server gets it from: this one gets the whole environment.
-    server = CLIServer("claude", words, env=whole_environment(**VARIABLES), cwd=task.root)
+async def _execute(words: list[str], task: Task) -> tuple[int | None, _MessageOutput, str]:
+    # The whole environment, as the key of Claude Code may be in any variable.
+    environment = whole_environment(**VARIABLES)
+    server = CLIServer("claude", words, env=environment, cwd=task.root)
     process = SupervisedProcess(server, with_input=True)
-    status, stdout = None, _Messages(task.report)
+    status = None
+    stdout = _MessageOutput(task.report)
     try:
         await process.collect_in("stdout", stdout)
-        stderr = await process.collect("stderr", STDERR_KEPT)
+        stderr = await process.collect("stderr", MAX_STDERR)
         prompt = await process.writer()
         prompt.write(task.prompt.encode(errors="replace"))
         prompt.close()
@@ -146,26 +187,30 @@ async def _execute(words: list[str], task: Task) -> tuple[int | None, _Messages,
 
 
 @contextlib.contextmanager
-def _configuration(task: Task) -> Iterator[Path]:
-    """A file that says where the tools are, readable for this user alone."""
+def _write_configuration(task: Task) -> Iterator[Path]:
+    """Write a file with the address of the tools, which only this user can read."""
     server = {"type": "http", "url": task.tools.url, "headers": dict(task.tools.headers)}
+    configuration = json.dumps({"mcpServers": {SERVER: server}})
     with TemporaryFolder("tools") as folder:
         file = folder / "servers.json"
-        write_atomically(file, json.dumps({"mcpServers": {SERVER: server}}), mode=0o600, durable=False)
+        write_atomically(file, configuration, mode=0o600, durable=False)
         yield file
 
 
-def _failed(command: str, status: int, said: str, stderr: str) -> str:
-    parts = [f"The command {shorten_name(command)!r} failed, {exit_status(status)}."]
-    if said.strip():
-        parts.append(f"It said: {shorten_name(said, SHOWN_OUTPUT)}")
-    if lines := redacted(stderr).strip().splitlines()[-SHOWN_LINES:]:
-        parts += ["The last that it wrote to stderr:", *(f"  {shorten_name(line, SHOWN_OUTPUT)}" for line in lines)]
-    return "\n".join(parts)
+def _describe_failure(command: str, status: int, answer: str, stderr: str) -> str:
+    lines = [f"The command {shorten_name(command)!r} failed, {exit_status(status)}."]
+    if answer.strip():
+        lines.append(f"It said: {shorten_name(answer, MAX_SHOWN)}")
+    stderr_lines = redacted(stderr).strip().splitlines()
+    last_lines = stderr_lines[-MAX_LINES:]
+    if last_lines:
+        lines.append("The last that it wrote to stderr:")
+        lines += [f"  {shorten_name(line, MAX_SHOWN)}" for line in last_lines]
+    return "\n".join(lines)
 
 
-def _messages(stdout: str) -> list[dict[str, Any]]:
-    """The messages of `--output-format stream-json`: a JSON object on each line, the last one with the answer."""
+def _parse_messages(stdout: str) -> list[dict[str, Any]]:
+    """Return the messages of `--output-format stream-json`, a JSON object on each line."""
     messages = []
     for line in stdout.splitlines():
         with contextlib.suppress(ValueError, RecursionError):
@@ -175,16 +220,26 @@ def _messages(stdout: str) -> list[dict[str, Any]]:
     return messages
 
 
-def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """The blocks of content that a message or a result has."""
+def _get_blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the blocks in the content of a message or of a result."""
     inner = message.get("message", message)
     content = inner.get("content") if isinstance(inner, dict) else None
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    if not isinstance(content, list):
+        return []
+    return [block for block in content if isinstance(block, dict)]
 
 
-def _record(call: dict[str, Any], result: dict[str, Any]) -> ToolCallRecord:
-    content = result.get("content")
-    text = content if isinstance(content, str) else "\n".join(str(block.get("text", "")) for block in _blocks(result))
-    failed = bool(result.get("is_error"))
-    name, arguments = str(call["name"]).removeprefix(PREFIX), dict(call.get("input") or {})
-    return ToolCallRecord(name, arguments, None if failed else text, text if failed else None)
+def _build_record(call: dict[str, Any], result: dict[str, Any]) -> ToolCallRecord:
+    text = result.get("content")
+    if not isinstance(text, str):
+        texts = [str(block.get("text", "")) for block in _get_blocks(result)]
+        text = "\n".join(texts)
+    has_failed = bool(result.get("is_error"))
+    name = str(call["name"]).removeprefix(PREFIX)
+    arguments = dict(call.get("input") or {})
+    return ToolCallRecord(
+        name,
+        arguments,
+        None if has_failed else text,
+        text if has_failed else None,
+    )

@@ -1,4 +1,4 @@
-"""What does the steps of a test and judges it: a model, or a dry run, which asks none."""
+"""Drivers, which run the steps of a test and judge it: a model, or a dry run without one."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from llm_mock.errors import TimeIsUp
 from llm_mock.specs.models import StepResult, TestSpec, Verdict
-from llm_mock.specs.prompt import render
-from llm_mock.specs.steps import Deadline, Report, Steps
+from llm_mock.specs.prompt import render_prompt
+from llm_mock.specs.steps import Deadline, Report, StepRunner
 from llm_mock.support.text import count, shorten_name
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """What a driver is to do: the steps of a test whose setup is done."""
+    """The input of a driver: a test whose setup has run, and its tools."""
 
     spec: TestSpec
     tools: RunningTools
@@ -30,57 +30,66 @@ class Task:
     setup: list[StepResult] = field(default_factory=list)
     """The results of the setup."""
     saved: dict[str, Any] = field(default_factory=dict)
-    """What was saved, by name; what a driver adds, the teardown can refer to."""
+    """Saved results by name; the teardown can refer to those that a driver adds."""
 
     @functools.cached_property
     def prompt(self) -> str:
-        """All that a model needs to do the steps and to judge the test."""
-        return render(self.spec, self.setup, self.saved)
+        """The prompt for a model to run the steps and to judge the test."""
+        return render_prompt(self.spec, self.setup, self.saved)
 
 
 class Driver(Protocol):
-    """Does the steps of a test, and judges it."""
+    """An object that runs the steps of a test, and judges it."""
 
     name: str
-    """Its name in messages."""
+    """The name in messages."""
     needs_http: bool = False
-    """Whether the tools must be reachable over HTTP, too."""
+    """Whether the tools must be available over HTTP, too."""
     needs_live: bool = False
-    """Whether it asks a real model even where `llm` is mocked."""
+    """Whether it calls a real model even if `llm` is mocked."""
 
     def run(self, task: Task) -> Verdict:
-        """Do the steps, and judge.
+        """Run the steps, and judge the test.
 
         Raises:
-            TimeIsUp: the deadline passed; the message names what was being done.
-            DriverError: it cannot be done.
+            TimeIsUp: the deadline has passed; the message names the interrupted work.
+            DriverError: the driver cannot judge the test.
         """
 
 
-def given_up(who: str) -> TimeIsUp:
-    """The error of a driver whose model or command took longer than the test may."""
-    return TimeIsUp(f"the work of {shorten_name(who)}, which was given up")
+def build_timeout_error(model: str) -> TimeIsUp:
+    """Return the error for a model, or a command, that took longer than the test may."""
+    return TimeIsUp(f"the work of {shorten_name(model)}, which was given up")
 
 
 @dataclass(frozen=True)
 class DryRun(Driver):
-    """Calls the tools without a model, and offline: a test of how a test is wired.
+    """A driver that calls the tools of the steps without a model, and offline.
 
-    The verdict is PASS where every call succeeded, FAIL where one did not, and UNCLEAR where there was none. Whether
-    what came of the calls is as expected is not judged.
+    The verdict is PASS if every call succeeded, FAIL if one failed, and UNCLEAR if there was none.
+    The results are not judged.
     """
 
     name = "dry run"
 
     def run(self, task: Task) -> Verdict:
-        steps = Steps(task.tools.tools, task.saved, task.deadline, task.report)
-        steps.run(task.spec.steps)
-        if steps.problem:
-            return Verdict(verdict="FAIL", reason=steps.problem, steps=steps.results, issues=[steps.problem])
-        passed = sum(result.status == "pass" for result in steps.results)
-        left = len(steps.results) - passed
-        others = f"; {left} more {'needs' if left == 1 else 'need'} a model" if left else ""
-        reason = f"Dry run: {count(passed, 'call')} succeeded{others}. Nobody judged the criteria."
+        """Run the steps that call a tool."""
+        runner = StepRunner(task.tools.tools, task.saved, task.deadline, task.report)
+        runner.run(task.spec.steps)
+        results = runner.results
+        problem = runner.problem
+        if problem:
+            return Verdict(verdict="FAIL", reason=problem, steps=results, issues=[problem])
+        passed = [result for result in results if result.status == "pass"]
+        # Never green on nothing.
         if not passed:
             reason = "Dry run: no step calls a tool, so only a model can judge this test."
-        return Verdict(verdict="PASS" if passed else "UNCLEAR", reason=reason, steps=steps.results)
+            return Verdict(verdict="UNCLEAR", reason=reason, steps=results)
+        others = ""
+        skipped = len(results) - len(passed)
+        if skipped:
+            verb = "needs" if skipped == 1 else "need"
+            others = f"; {skipped} more {verb} a model"
+        calls = count(len(passed), "call")
+        reason = f"Dry run: {calls} succeeded{others}. Nobody judged the criteria."
+        return Verdict(verdict="PASS", reason=reason, steps=results)

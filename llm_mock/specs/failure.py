@@ -1,4 +1,4 @@
-"""The failure of a plain-language test: the reason, the issues, and a line for each step with its place."""
+"""The failure of a plain-language test: its reason, its issues, and the lines of its steps."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 
 from llm_mock.errors import LLMMockError
 from llm_mock.specs.models import PARTS, StepResult, TestSpec, Verdict
-from llm_mock.specs.steps import WITHIN, every_step
+from llm_mock.specs.steps import SEPARATOR, iterate_steps
 from llm_mock.support.text import indented
 
 _NUMBER = re.compile(r" \[\d+/\d+\]")
 
 
 class LLMTestFailed(LLMMockError, AssertionError):
-    """The verdict of a plain-language test is FAIL.
+    """The failure of a plain-language test, whose verdict is FAIL.
 
     Args:
         verdict: the verdict.
@@ -24,30 +24,55 @@ class LLMTestFailed(LLMMockError, AssertionError):
     """
 
     def __init__(self, verdict: Verdict, spec: TestSpec, path: Path) -> None:
-        super().__init__("\n".join(_lines(verdict, spec, path)))
+        super().__init__("\n".join(_format_failure(verdict, spec, path)))
         self.verdict = verdict
 
 
-def _lines(verdict: Verdict, spec: TestSpec, path: Path) -> Iterator[str]:
-    places = {
-        _NUMBER.sub("", name): spec.line_of(*place)
-        for part, prefix in PARTS.items()
-        for place, name, _ in every_step(getattr(spec, part), (part,), prefix)
-    }
-
-    def line_of(result: StepResult) -> int | None:
-        """The line of a step: by its whole name, or by the part of it that a model gave."""
-        name = _NUMBER.sub("", result.name)
-        return places.get(name) or places.get(name.rpartition(WITHIN)[2])
-
-    failed = next(filter(None, (line_of(result) for result in verdict.steps if result.status == "fail")), None)
-    yield f"{path}:{failed or spec.line_of('test') or 1}: {indented(verdict.reason, '  ')}"
+def _format_failure(verdict: Verdict, spec: TestSpec, path: Path) -> Iterator[str]:
+    lines = _find_lines(spec)
+    line = _find_line_of_failure(verdict, lines) or spec.line_of("test") or 1
+    yield f"{path}:{line}: {indented(verdict.reason, '  ')}"
     for issue in verdict.issues:
         if issue != verdict.reason:
             yield f"  ! {indented(issue, '    ')}"
     for result in verdict.steps:
-        place = f"  (line {line})" if (line := line_of(result)) else ""
-        details = f"  {indented(result.details, '      ')}" if result.details else ""
-        yield f"  {result.head}{place}{details}"
-        if result.output_beside:
-            yield f"      → {result.output_beside}"
+        parts = [f"  {result.head}"]
+        line_of_step = _get_line(result, lines)
+        if line_of_step:
+            parts.append(f"  (line {line_of_step})")
+        if result.details:
+            parts.append(f"  {indented(result.details, '      ')}")
+        yield "".join(parts)
+        if result.extra_output:
+            yield f"      → {result.extra_output}"
+
+
+def _find_lines(spec: TestSpec) -> dict[str, int | None]:
+    """Return the lines of all steps, by name without the numbers of repetitions."""
+    lines = {}
+    for part, prefix in PARTS.items():
+        steps = getattr(spec, part)
+        for location, name, _ in iterate_steps(steps, (part,), prefix):
+            # A model may leave out the numbers of repetitions.
+            plain_name = _NUMBER.sub("", name)
+            lines[plain_name] = spec.line_of(*location)
+    return lines
+
+
+def _get_line(result: StepResult, lines: dict[str, int | None]) -> int | None:
+    name = _NUMBER.sub("", result.name)
+    line = lines.get(name)
+    if line is None:
+        # A model may leave out the names of the outer steps.
+        last_part = name.rpartition(SEPARATOR)[2]
+        line = lines.get(last_part)
+    return line
+
+
+def _find_line_of_failure(verdict: Verdict, lines: dict[str, int | None]) -> int | None:
+    for result in verdict.steps:
+        if result.status == "fail":
+            line = _get_line(result, lines)
+            if line is not None:
+                return line
+    return None

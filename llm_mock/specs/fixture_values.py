@@ -1,4 +1,4 @@
-"""The values of pytest's fixtures that a plain-language test names, as its steps refer to them."""
+"""Convert the values of pytest's fixtures to JSON, so that steps can refer to them."""
 
 from __future__ import annotations
 
@@ -9,31 +9,49 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from llm_mock.errors import LLMMockError
 from llm_mock.specs.models import PARTS, TestSpec
-from llm_mock.specs.references import name_in, references_in
-from llm_mock.specs.steps import every_step
+from llm_mock.specs.references import find_references, get_saved_name
+from llm_mock.specs.steps import iterate_steps
 
 
-def saved_of(spec: TestSpec, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON values of the fixtures that a test names. What is none, such as a connection, no step can refer to.
+def convert_fixtures(spec: TestSpec, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON values of the fixtures that a test names.
+
+    A value that is not JSON, such as a connection, is left out: the test may need the fixture
+    alone.
+
+    Args:
+        spec: the test.
+        values: the values of the fixtures by name.
 
     Raises:
-        LLMMockError: a fixture is not there, or a step refers to one that is no JSON value.
+        LLMMockError: a fixture is missing, or a step refers to one that is not JSON.
     """
     __tracebackhide__ = True
     saved = {}
     for name in spec.test.fixtures:
         if name not in values:
-            how = "run it by pytest --llm, or give run_llm_test its value, fixtures={…}"
-            raise LLMMockError(f"The test names the fixture {name!r}, which only pytest has: {how}.")
+            raise LLMMockError(
+                f"The test names the fixture {name!r}, which only pytest has: run it by pytest "
+                "--llm, or give run_llm_test its value, fixtures={…}."
+            )
         try:
             saved[name] = to_jsonable_python(values[name])
         except (PydanticSerializationError, ValueError, RecursionError):
-            if name in _referred_to(spec):
-                what = f"the fixture {name!r} is of type {type(values[name]).__name__}, and tools are given JSON"
-                raise LLMMockError(f"${{{name}}} cannot be put into a step: {what}.") from None
+            # One that no step uses may be named for what it does.
+            if name in _find_used_names(spec):
+                kind = type(values[name]).__name__
+                raise LLMMockError(
+                    f"${{{name}}} cannot be put into a step: the fixture {name!r} is of type "
+                    f"{kind}, and tools are given JSON."
+                ) from None
     return saved
 
 
-def _referred_to(spec: TestSpec) -> set[str | None]:
-    steps = [step for part in PARTS for _, _, step in every_step(getattr(spec, part), (part,))]
-    return {name_in(reference, spec.test.fixtures) for step in steps for _, reference in references_in(step.args)}
+def _find_used_names(spec: TestSpec) -> set[str | None]:
+    """Return the names that the steps of a test refer to."""
+    names = set()
+    for part in PARTS:
+        for _, _, step in iterate_steps(getattr(spec, part), (part,)):
+            for _, reference in find_references(step.args):
+                names.add(get_saved_name(reference, spec.test.fixtures))
+    return names

@@ -1,4 +1,4 @@
-"""The driver that has a model of `llm` do the steps of a test, as an agent with the test's tools, and judge it."""
+"""A driver by which a model of `llm` runs the steps of a test as an agent, and judges it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ import llm
 from llm_mock.agents import Agent, AgentResult, Provider, aitest_run_sync
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.errors import DriverError, LLMMockError
-from llm_mock.specs.drivers import Driver, Task, given_up
-from llm_mock.specs.evidence import checked
-from llm_mock.specs.models import SHOWN_OUTPUT, Verdict
-from llm_mock.specs.prompt import render_question
-from llm_mock.specs.steps import calls_of
+from llm_mock.specs.drivers import Driver, Task, build_timeout_error
+from llm_mock.specs.models import MAX_SHOWN, Verdict
+from llm_mock.specs.prompt import render_verdict_prompt
+from llm_mock.specs.steps import iterate_calls
+from llm_mock.specs.verdict_consistency import check_verdict
 from llm_mock.specs.verdicts import SCHEMA, has_verdict, parse_verdict
 from llm_mock.support.text import shorten_name
 
-MORE_TURNS = 10
-"""How many answers a model may give besides one for each call."""
+EXTRA_TURNS = 10
+"""The number of answers that a model may give in addition to one for each call."""
 
 Work = tuple[str, list[ToolCallRecord]]
 """The last answer of a model, and the calls that it made."""
@@ -32,14 +32,15 @@ Work = tuple[str, list[ToolCallRecord]]
 
 @dataclass(frozen=True)
 class LLMDriver(Driver):
-    """Asks a model of `llm`, live or mocked.
+    """A driver that uses a model of `llm`, live or mocked.
 
-    The model does the steps in a run of an agent, and should end with the verdict. Where it does not, it is asked once
-    more for the verdict alone, without tools and by schema, as not every model takes both. Its calls are reported as it
-    makes them, and what it says is checked against them: see `llm_mock.specs.evidence`.
+    The model runs the steps as an agent, and should end with the verdict. If it does not, it is
+    asked for the verdict alone, without tools and by schema, because not every model supports both
+    at once. Its calls are reported as it makes them, and the verdict is checked against them: see
+    `llm_mock.specs.verdict_consistency`.
 
-    A model that takes longer than the test may is given up: its tools end, and after its next call it is not asked
-    again.
+    A model that takes longer than the test may is given up: its tools end, and after its next call
+    it is not asked again.
     """
 
     model: str | None = None
@@ -48,20 +49,25 @@ class LLMDriver(Driver):
     name = "llm"
 
     def run(self, task: Task) -> Verdict:
+        """Make the model run the steps, and return its verdict."""
         __tracebackhide__ = True
         model = self.model or str(llm.get_default_model())  # type: ignore[no-untyped-call]
         task.report(f"asking {shorten_name(model)} …")
         try:
-            said, calls = _in_time(task, partial(_work, task, model), model)
+            answer, calls = _run_in_thread(task, partial(_run_agent, task, model), model)
         except (llm.UnknownModelError, llm.NeedsKeyException) as error:
-            raise DriverError(_not_asked(model, error)) from None
-        return checked(parse_verdict(said), task, calls)
+            raise DriverError(_describe_unusable_model(model, error)) from None
+        return check_verdict(parse_verdict(answer), task, calls)
 
 
-def _in_time(task: Task, work: Callable[[], Work], model: str) -> Work:
-    """Do work in a thread, which is left alone once the deadline has passed: a call of a model cannot be ended."""
+def _run_in_thread(task: Task, work: Callable[[], Work], model: str) -> Work:
+    """Do work in a thread, and abandon it when the deadline has passed.
+
+    A thread, because the call of a model cannot be interrupted.
+    """
     __tracebackhide__ = True
     outcome: Future[Work] = Future()
+    # The mock of the test is found by the context.
     context = contextvars.copy_context()
 
     def run() -> None:
@@ -70,52 +76,61 @@ def _in_time(task: Task, work: Callable[[], Work], model: str) -> Work:
         except BaseException as error:
             outcome.set_exception(error)
 
+    # Not by an executor, whose threads would keep the process from ending.
     threading.Thread(target=run, name="llm-mock-driver", daemon=True).start()
     wait([outcome], task.deadline.left)
     if not outcome.done():
-        raise given_up(model)
+        raise build_timeout_error(model)
     return outcome.result()
 
 
-def _work(task: Task, model: str) -> Work:
+def _run_agent(task: Task, model: str) -> Work:
     prompt = task.prompt
-    turns = sum(1 + step.retry for _, step in calls_of(task.spec.steps)) + MORE_TURNS
+    max_turns = EXTRA_TURNS
+    for _, step in iterate_calls(task.spec.steps):
+        max_turns += 1 + step.retry
 
-    def called(call: ToolCallRecord) -> None:
+    def report_call(call: ToolCallRecord) -> None:
+        # The test has ended already if its time is up.
         if not task.deadline.left:
-            raise given_up(model)
+            raise build_timeout_error(model)
         task.report(f"  {call}")
 
-    agent = Agent(Provider(model), mcp_servers=[task.tools.server], max_turns=turns)
-    result = aitest_run_sync(agent, prompt, on_tool_call=called)
+    agent = Agent(Provider(model), mcp_servers=[task.tools.server], max_turns=max_turns)
+    result = aitest_run_sync(agent, prompt, on_tool_call=report_call)
     if not result.success:
-        raise _failed(model, result.error or "") from result.exception
-    return _last_answer(model, prompt, result), result.all_tool_calls
+        raise _build_error(model, result.error or "") from result.exception
+    return _get_answer(model, prompt, result), result.all_tool_calls
 
 
-def _last_answer(model: str, prompt: str, result: AgentResult) -> str:
-    """The last answer of the model; where it has no verdict, its answer when it is asked for one."""
-    said = result.final_response
-    if has_verdict(said):
-        return said
-    asked: Any = llm.get_model(model)
-    schema = SCHEMA if asked.supports_schema else None
+def _get_answer(model: str, prompt: str, result: AgentResult) -> str:
+    """Return the last answer of a model; ask for the verdict if it has none."""
+    answer = result.final_response
+    if has_verdict(answer):
+        return answer
+    llm_model: Any = llm.get_model(model)
+    schema = SCHEMA if llm_model.supports_schema else None
+    question = render_verdict_prompt(prompt, result.all_tool_calls, answer)
     try:
-        return str(asked.prompt(render_question(prompt, result.all_tool_calls, said), schema=schema).text())
+        response = llm_model.prompt(question, schema=schema)
+        return str(response.text())
     except (LLMMockError, AssertionError, Warning):
+        # Of the mock, not of the model: the test fails by it.
         raise
     except Exception as error:
-        raise _failed(model, f"{type(error).__name__}: {error}") from error
+        raise _build_error(model, f"{type(error).__name__}: {error}") from error
 
 
-def _failed(model: str, error: str) -> DriverError:
-    shown = shorten_name(error, SHOWN_OUTPUT)
-    return DriverError(f"The model {shorten_name(model)!r} did not finish this test: {shown}")
+def _build_error(model: str, error: str) -> DriverError:
+    text = shorten_name(error, MAX_SHOWN)
+    return DriverError(f"The model {shorten_name(model)!r} did not finish this test: {text}")
 
 
-def _not_asked(model: str, error: Exception) -> str:
-    said = str(error.args[0] if error.args else error)  # the text of a KeyError, which one of them is, has quotes
+def _describe_unusable_model(model: str, error: Exception) -> str:
+    # UnknownModelError is a KeyError, whose text has quotes.
+    text = str(error.args[0] if error.args else error)
     return (
-        f"The model {shorten_name(model)!r} cannot judge this test: {shorten_name(said, SHOWN_OUTPUT)}. "
-        "Choose another model or driver (ini llm_mock_spec_driver), or try the steps without one: a dry run."
+        f"The model {shorten_name(model)!r} cannot judge this test: "
+        f"{shorten_name(text, MAX_SHOWN)}. Choose another model or driver "
+        "(ini llm_mock_spec_driver), or try the steps without one: a dry run."
     )

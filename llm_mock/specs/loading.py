@@ -1,4 +1,4 @@
-"""Reads plain-language tests from YAML files."""
+"""Load plain-language tests from YAML files."""
 
 from __future__ import annotations
 
@@ -9,16 +9,23 @@ from pathlib import Path
 from typing import Any
 
 from llm_mock.specs.models import PARTS, Step, TestSpec
-from llm_mock.specs.references import ANY_STORED, STORED, problem_with, references_in
-from llm_mock.specs.steps import STORE, Place, every_step
+from llm_mock.specs.references import (
+    ANY_STORED,
+    STORED,
+    describe_invalid_reference,
+    find_references,
+)
+from llm_mock.specs.steps import STORE_TOOL, Location, iterate_steps
 from llm_mock.support import yaml_files
 from llm_mock.support.text import shorten, shorten_name
 
-MOST_STEPS = 10_000
-"""How many steps each list may have, every repetition counted."""
+MAX_STEPS = 10_000
+"""The number of steps that each list may have, counting repetitions."""
 _SHAPE = "a plain-language test is a mapping with test (name), steps and verdict (pass_if, fail_if)"
-_IN_QUOTES = "tools are given JSON, so put it in quotes"
-_ONLY_OF_CALLS = ("args", "retry", "retry_delay", "timeout")
+_QUOTES_HINT = "tools are given JSON, so put it in quotes"
+_CALL_FIELDS = ("args", "retry", "retry_delay", "timeout")
+
+Problem = tuple[Location, str]
 
 
 def load_spec(path: str | Path) -> TestSpec:
@@ -28,83 +35,124 @@ def load_spec(path: str | Path) -> TestSpec:
         path: a YAML file with `test`, `steps` and `verdict`, and perhaps `setup` and `teardown`.
 
     Raises:
-        InvalidFile: it cannot be read, or is no such test; the message names the line of each problem.
+        InvalidFile: it cannot be read, or is not a valid test; the message names the line of each
+            problem.
     """
     __tracebackhide__ = True
     document = yaml_files.load(Path(path))
-    if not isinstance(document.data, Mapping):
-        found = "the file is empty" if document.data is None else f"this is {shorten(document.data, 60)}"
-        raise document.error(f"{found}; {_SHAPE}")
-    if document.data.get("kind") == "TestSuite":
-        raise document.error(f"this is a suite (kind: TestSuite), which `llm-mock test` runs; {_SHAPE}", ["kind"])
+    data = document.data
+    if not isinstance(data, Mapping):
+        content = "the file is empty" if data is None else f"this is {shorten(data, 60)}"
+        raise document.error(f"{content}; {_SHAPE}")
+    if data.get("kind") == "TestSuite":
+        problem = "this is a suite (kind: TestSuite), which `llm-mock test` runs"
+        raise document.error(f"{problem}; {_SHAPE}", ["kind"])
     spec = document.as_model(TestSpec)
-    if problems := list(islice(_problems(spec), yaml_files.MOST_PROBLEMS)):
+    problems = list(islice(_find_problems(spec), yaml_files.MOST_PROBLEMS))
+    if problems:
         raise document.errors(problems)
+    # Private attributes of the model, so that they are not keys of the file.
     spec._path = document.path
-    places = [place for part in PARTS for place, _, _ in every_step(getattr(spec, part), (part,))]
-    spec._lines = {place: document.line_of(place) for place in (("test",), ("verdict",), *places)}
+    locations: list[Location] = [("test",), ("verdict",)]
+    for part in PARTS:
+        for location, _, _ in iterate_steps(getattr(spec, part), (part,)):
+            locations.append(location)
+    spec._lines = {location: document.line_of(location) for location in locations}
     return spec
 
 
 def is_spec(data: Any) -> bool:
-    """Whether the content of a YAML file means to be a plain-language test: it has `test` and `verdict`."""
-    return isinstance(data, Mapping) and "test" in data and "verdict" in data
+    """Return whether the content of a YAML file is meant to be a plain-language test."""
+    if not isinstance(data, Mapping):
+        return False
+    return "test" in data and "verdict" in data
 
 
-def _count_repeated(steps: Sequence[Step]) -> int:
-    """How many steps there are with every repetition."""
-    return sum(step.repeat * (_count_repeated(step.steps) if step.steps else 1) for step in steps)
+def _count_steps(steps: Sequence[Step]) -> int:
+    """Return the number of steps, counting repetitions."""
+    total = 0
+    for step in steps:
+        nested = _count_steps(step.steps) if step.steps else 1
+        total += step.repeat * nested
+    return total
 
 
-def _problems(spec: TestSpec) -> Iterator[tuple[Place, str]]:
-    saved: dict[str, None] = dict.fromkeys(spec.test.fixtures)
+def _find_problems(spec: TestSpec) -> Iterator[Problem]:
+    """Yield the problems that the types of the fields do not show, with their locations."""
+    saved = dict.fromkeys(spec.test.fixtures)  # in their order, for messages
+    # In the order of their runs, so that each step can refer to what earlier ones save.
     for part in PARTS:
-        if (number := _count_repeated(getattr(spec, part))) > MOST_STEPS:
-            shown = shorten_name(f"{number:,}")
-            yield (part,), f"with every repeat these are {shown} steps; {MOST_STEPS:,} is the most"
-        for place, _, step in every_step(getattr(spec, part), (part,)):
-            yield from ((place + inner, problem) for inner, problem in _problems_of(step, saved))
-            saved |= dict.fromkeys(_kept(step))
+        steps = getattr(spec, part)
+        number = _count_steps(steps)
+        if number > MAX_STEPS:
+            total = shorten_name(f"{number:,}")
+            problem = f"with every repeat these are {total} steps; {MAX_STEPS:,} is the most"
+            yield (part,), problem
+        for location, _, step in iterate_steps(steps, (part,)):
+            for inner, problem in _find_step_problems(step, saved):
+                yield location + inner, problem
+            saved.update(dict.fromkeys(_get_saved_names(step)))
 
 
-def _kept(step: Step) -> Iterator[str]:
-    """The names under which later steps can refer to what a step gives."""
+def _get_saved_names(step: Step) -> Iterator[str]:
+    """Yield the names by which later steps can refer to the results of a step."""
     if step.save_as:
         yield step.save_as
-    if step.tool == STORE:
+    if step.tool == STORE_TOOL:
         name = step.args.get("name")
-        yield ANY_STORED if any(references_in(name)) else f"{STORED}{name}"
+        has_reference = any(find_references(name))
+        yield ANY_STORED if has_reference else f"{STORED}{name}"
 
 
-def _problems_of(step: Step, saved: Collection[str]) -> Iterator[tuple[Place, str]]:
+def _find_step_problems(step: Step, saved: Collection[str]) -> Iterator[Problem]:
     if step.tool and step.steps:
-        what_to_do = f"make the call of {shorten_name(step.tool)!r} the first of the nested steps"
-        yield (), f"a step has tool or steps, not both; {what_to_do}"
-    if not (step.tool or step.steps or step.expect or step.analyze):
+        yield (
+            (),
+            "a step has tool or steps, not both; make the call of "
+            f"{shorten_name(step.tool)!r} the first of the nested steps",
+        )
+    if not any((step.tool, step.steps, step.expect, step.analyze)):
         yield (), "there is nothing to do in this step; give it tool, steps, expect or analyze"
-    for name in _ONLY_OF_CALLS:
-        if not step.tool and name in step.model_fields_set:
-            yield (name,), f"{name} says how a tool is called, and this step has no tool"
+    if not step.tool:
+        # Also if they are at their default: whoever writes them expects a call.
+        yield from _find_useless_fields(step)
     if step.save_as and not step.save_as.isidentifier():
-        rule = "give a name of letters, digits and _, which ${name} can refer to"
-        yield ("save_as",), f"save_as is {shorten(step.save_as)}; {rule}"
-    yield from _not_json(step.args, ("args",))
-    for place, reference in references_in(step.args, ("args",)):
-        if problem := problem_with(reference, saved):
-            yield place, problem
+        yield (
+            ("save_as",),
+            f"save_as is {shorten(step.save_as)}; give a name of letters, digits and _, which "
+            "${name} can refer to",
+        )
+    yield from _find_non_json(step.args, ("args",))
+    for location, reference in find_references(step.args, ("args",)):
+        problem = describe_invalid_reference(reference, saved)
+        if problem:
+            yield location, problem
 
 
-def _not_json(value: Any, place: Place) -> Iterator[tuple[Place, str]]:
-    """What YAML has and JSON has not: tools are given JSON."""
+def _find_useless_fields(step: Step) -> Iterator[Problem]:
+    for name in _CALL_FIELDS:
+        if name in step.model_fields_set:
+            yield (name,), f"{name} says how a tool is called, and this step has no tool"
+
+
+def _find_non_json(value: Any, location: Location) -> Iterator[Problem]:
+    """Yield the values of YAML that JSON does not have, such as dates."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             if not isinstance(key, str):
-                yield (*place, key), f"the key {shorten_name(repr(key))} is no text; {_IN_QUOTES}"
-            yield from _not_json(item, (*place, key))
+                text = shorten_name(repr(key))
+                yield (*location, key), f"the key {text} is not a text; {_QUOTES_HINT}"
+            yield from _find_non_json(item, (*location, key))
     elif isinstance(value, list):
         for position, item in enumerate(value):
-            yield from _not_json(item, (*place, position))
+            yield from _find_non_json(item, (*location, position))
+    # YAML has `.nan` and `.inf`.
     elif isinstance(value, float) and not math.isfinite(value):
-        yield place, f"{value} is no number of JSON, which tools are given; write a finite one, or null"
+        yield (
+            location,
+            f"{value} is not a number of JSON, which tools are given; write a finite one, or null",
+        )
     elif not isinstance(value, (str, int, float, type(None))):
-        yield place, f"{shorten_name(str(value))} is read as {type(value).__name__}; {_IN_QUOTES}"
+        text = shorten_name(str(value))
+        kind = type(value).__name__
+        yield location, f"{text} is read as {kind}; {_QUOTES_HINT}"

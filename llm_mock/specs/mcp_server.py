@@ -1,13 +1,15 @@
 """The MCP server of plain-language tests: the built-in tools, and those of a project's plugins.
 
-    python -m llm_mock.specs.mcp_server [--plugins FILE_OR_FOLDER …] [--allow-host HOST …] [--http ADDRESS_FILE]
+    python -m llm_mock.specs.mcp_server
+        [--plugins FILE_OR_FOLDER …] [--allow-host HOST …] [--http ADDRESS_FILE]
 
-It serves stdio until standard input ends or SIGTERM comes; then the plugins clean up. With `--http` the same process,
-and so the same plugins, can be reached by streamable HTTP too, on 127.0.0.1 at a free port: ADDRESS_FILE holds
-`{"url": …, "token": …}` before the first message on stdio, and requests need the header `Authorization: Bearer TOKEN`.
+It serves stdio until standard input ends or SIGTERM comes; then the plugins clean up. With `--http`
+the same process, and so the same plugins, serve streamable HTTP too, on 127.0.0.1 at a free port:
+ADDRESS_FILE contains `{"url": …, "token": …}` before the first message on stdio, and requests need
+the header `Authorization: Bearer TOKEN`.
 
-The HTTP tools ask only hosts that `--allow-host` names (see `AllowedHosts`). The server runs in the folder of the
-project, from which plugins can import. What they print goes to stderr.
+The HTTP tools connect only to hosts that `--allow-host` names (see `AllowedHosts`). The server runs
+in the folder of the project, from which plugins can import. Their output goes to stderr.
 """
 
 from __future__ import annotations
@@ -23,7 +25,6 @@ import socket
 import sys
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -34,52 +35,63 @@ from llm_mock.errors import LLMMockError
 from llm_mock.specs.allowed_hosts import AllowedHosts
 from llm_mock.specs.builtin_tools import BuiltinTools
 from llm_mock.specs.plugin_base import CLEANUP
-from llm_mock.specs.plugin_loading import LoadedPlugin, load_plugins, tools_of
-from llm_mock.specs.tool_functions import SHOWN_ERROR, Terminated, ToolFunction, server_with
+from llm_mock.specs.plugin_loading import LoadedPlugin, get_plugin_tools, load_plugins
+from llm_mock.specs.tool_functions import (
+    MAX_SHOWN_ERROR,
+    Terminated,
+    ToolFunction,
+    create_server,
+)
 from llm_mock.support.files import write_atomically
 from llm_mock.support.text import error_text, shorten_name
 
 CLEANUP_TIMEOUT = 5.0
-"""Seconds that the cleanup of all plugins may take together."""
+"""The seconds that all plugins together may take to clean up."""
 BLOCKED_TIMEOUT = 5.5
-"""Seconds after which a cleanup that blocks the event loop fails; soon after that the process is killed."""
+"""The seconds after which a cleanup that blocks the event loop fails. The client kills the process
+soon after that."""
 BUILT_IN = (
     *("http_get", "http_post", "sleep", "store_value", "get_value", "list_values"),
     *("assert_equals", "assert_contains", "assert_true", "compare_values"),
 )
 
 
-def all_tools(allowed_hosts: AllowedHosts, plugins: Sequence[LoadedPlugin]) -> dict[str, ToolFunction]:
-    """The built-in tools, then those of the plugins; an InvalidFile says which two have one name."""
+def collect_tools(
+    allowed_hosts: AllowedHosts, plugins: Sequence[LoadedPlugin]
+) -> dict[str, ToolFunction]:
+    """Return the built-in tools, then those of plugins, by name.
+
+    Raises:
+        InvalidFile: two tools have the same name.
+    """
     built_in = BuiltinTools(allowed_hosts)
     tools = {name: ToolFunction(name, getattr(built_in, name)) for name in BUILT_IN}
-    places = dict.fromkeys(BUILT_IN, "the built-in one")
+    sources = dict.fromkeys(BUILT_IN, "the built-in one")
     for plugin in plugins:
-        for tool in tools_of(plugin):
+        for tool in get_plugin_tools(plugin):
             if tool.name in tools:
-                both = f"this one, and {places[tool.name]}. Rename one of the two."
-                raise plugin.error(f"there are two tools {tool.name!r}: {both}", tool.function)
-            tools[tool.name], places[tool.name] = tool, f"that of {plugin.place}"
+                raise plugin.error(
+                    f"there are two tools {tool.name!r}: this one, and {sources[tool.name]}. "
+                    "Rename one of the two.",
+                    tool.function,
+                )
+            tools[tool.name] = tool
+            sources[tool.name] = f"that of {plugin.source}"
     return tools
 
 
-async def clean_up(plugins: Sequence[LoadedPlugin]) -> None:
-    """Let all plugins clean up, at the same time; stderr says what fails."""
-    tasks = {asyncio.ensure_future(_clean_up(each)): each.plugin.name for each in plugins}
-    _, late = await asyncio.wait(tasks, timeout=CLEANUP_TIMEOUT) if tasks else ((), ())
+async def clean_up_plugins(plugins: Sequence[LoadedPlugin]) -> None:
+    """Make all plugins clean up at the same time, and write failures to stderr."""
+    if not plugins:
+        return
+    tasks = {}
+    for plugin in plugins:
+        task = asyncio.ensure_future(_clean_up(plugin))
+        tasks[task] = plugin.plugin.name
+    _, late = await asyncio.wait(tasks, timeout=CLEANUP_TIMEOUT)
     for task in late:
-        print(f"{CLEANUP} {tasks[task]!r} was given up after {CLEANUP_TIMEOUT:g} seconds.", file=sys.stderr)
-
-
-def _blocked(*_: object) -> None:
-    raise TimeoutError("it blocks the event loop")
-
-
-def _limit_blocking() -> None:
-    """Interrupt a cleanup that does not await; Windows has no timer that could."""
-    if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, _blocked)
-        signal.setitimer(signal.ITIMER_REAL, BLOCKED_TIMEOUT)
+        message = f"{CLEANUP} {tasks[task]!r} was given up after {CLEANUP_TIMEOUT:g} seconds."
+        print(message, file=sys.stderr)
 
 
 async def _clean_up(loaded: LoadedPlugin) -> None:
@@ -87,53 +99,76 @@ async def _clean_up(loaded: LoadedPlugin) -> None:
         await loaded.plugin.cleanup()
     except (Terminated, KeyboardInterrupt):
         raise
-    except BaseException as error:
+    except BaseException as error:  # Including SystemExit: the other plugins clean up as well.
         sys.excepthook(type(error), error, error.__traceback__)
-        problem = shorten_name(error_text(error), SHOWN_ERROR)
-        print(f"{CLEANUP} {loaded.plugin.name!r} failed: {problem}", file=sys.stderr)
+        text = shorten_name(error_text(error), MAX_SHOWN_ERROR)
+        name = loaded.plugin.name
+        print(f"{CLEANUP} {name!r} failed: {text}", file=sys.stderr)
+
+
+def _raise_blocked(*_: object) -> None:
+    raise TimeoutError("it blocks the event loop")
+
+
+def _limit_blocking() -> None:
+    """Interrupt a cleanup that blocks the event loop."""
+    # Windows has no such timer.
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, _raise_blocked)
+        signal.setitimer(signal.ITIMER_REAL, BLOCKED_TIMEOUT)
 
 
 async def _serve(server: Server[Any], address_file: Path | None) -> None:
-    http = asyncio.ensure_future(_http(server, address_file)) if address_file else None
+    http = None
+    if address_file is not None:
+        http = asyncio.ensure_future(_serve_http(server, address_file))
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
     if http is not None:
         http.cancel()
 
 
-def _http(server: Server[Any], address_file: Path) -> Coroutine[Any, Any, None]:
-    """Listen, and write the address; what is returned serves."""
+def _serve_http(server: Server[Any], address_file: Path) -> Coroutine[Any, Any, None]:
+    """Listen, write the address, and return a coroutine that serves."""
+    # Takes long to import, and few tests need it.
     import uvicorn
 
     listening = socket.create_server(("127.0.0.1", 0))
+    _, port = listening.getsockname()
     token = secrets.token_urlsafe(32)
-    address = {"url": f"http://127.0.0.1:{listening.getsockname()[1]}/mcp", "token": token}
+    address = {"url": f"http://127.0.0.1:{port}/mcp", "token": token}
+    # Only the user may read the token.
     write_atomically(address_file, json.dumps(address), mode=0o600)
-    app = _with_token(server.streamable_http_app(), token)
-    web_server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
-    # Signals are for the process.
+    app = _require_token(server.streamable_http_app(), token)
+    config = uvicorn.Config(app, log_level="warning", access_log=False)
+    web_server = uvicorn.Server(config)
+    # uvicorn would handle SIGTERM in place of this module.
     web_server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
     return web_server.serve(sockets=[listening])
 
 
-def _with_token(app: Any, token: str) -> Any:
-    """An ASGI application that answers only requests with this bearer token."""
+def _require_token(app: Any, token: str) -> Any:
+    """Return an ASGI application that refuses requests without a bearer token."""
     expected = f"Bearer {token}".encode()
 
-    async def guarded(scope: Any, receive: Any, send: Any) -> None:
-        given = dict(scope.get("headers", ())).get(b"authorization", b"")
+    async def check_token(scope: Any, receive: Any, send: Any) -> None:
+        headers = dict(scope.get("headers", ()))
+        given = headers.get(b"authorization", b"")
         if scope["type"] == "lifespan" or hmac.compare_digest(given, expected):
             await app(scope, receive, send)
         else:
             await send({"type": "http.response.start", "status": 401, "headers": []})
             await send({"type": "http.response.body", "body": b"A token is needed.\n"})
 
-    return guarded
+    return check_token
 
 
 @contextmanager
-def _stdout_kept_for_messages() -> Iterator[None]:
-    """Have plugins print to stderr while they are imported; later the SDK does so."""
+def _redirect_stdout() -> Iterator[None]:
+    """Redirect stdout, which is for MCP messages, to stderr while plugins are imported.
+
+    The SDK does so while it serves.
+    """
     messages = os.dup(1)
     os.dup2(2, 1)
     try:
@@ -148,45 +183,78 @@ def _terminate(*_: object) -> None:
     raise Terminated(0)
 
 
-def _options() -> argparse.Namespace:
+def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m llm_mock.specs.mcp_server",
-        description="Serve the built-in tools of plain-language tests, and those of plugins, by MCP over stdio.",
+        description=(
+            "Serve the built-in tools of plain-language tests, and those of plugins, by MCP over "
+            "stdio."
+        ),
     )
-    parser.add_argument("--plugins", nargs="*", type=Path, default=[], metavar="PATH", help="files, or folders of them")
-    parser.add_argument("--allow-host", action="append", default=[], metavar="HOST", help="a host that may be asked")
-    parser.add_argument("--http", type=Path, metavar="FILE", help="listen on 127.0.0.1 too, and write the address here")
+    parser.add_argument(
+        "--plugins",
+        nargs="*",
+        type=Path,
+        default=[],
+        metavar="PATH",
+        help="Python files with plugins, or folders of such files",
+    )
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="a host that the HTTP tools may connect to",
+    )
+    parser.add_argument(
+        "--http",
+        type=Path,
+        metavar="FILE",
+        help="serve on 127.0.0.1 as well, and write the address to this file",
+    )
     return parser.parse_args()
 
 
 def main() -> None:
-    """Serve; see the head of this file. The exit code is 1 where a plugin cannot be loaded; stderr says why."""
-    options = _options()
+    """Serve until the end; exit with 1 if a plugin cannot be loaded."""
+    options = _parse_options()
     signal.signal(signal.SIGTERM, _terminate)
-    sys.path.insert(0, os.getcwd())  # Python does not where PYTHONSAFEPATH is set
+    # Python does not add it if PYTHONSAFEPATH is set.
+    sys.path.insert(0, os.getcwd())
     loop = asyncio.new_event_loop()
     plugins: list[LoadedPlugin] = []
     try:
         status = _run(loop, options, plugins)
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # who started it may send it while plugins clean up
-        os.dup2(2, 1)  # what plugins print when they clean up
+        # The client may send it while plugins clean up.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        # The output of plugins that clean up goes to stderr.
+        os.dup2(2, 1)
         _limit_blocking()
-        loop.run_until_complete(clean_up(plugins))
+        loop.run_until_complete(clean_up_plugins(plugins))
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(status)  # without waiting for a thread that still reads standard input
+    # A normal exit would wait for the thread that still reads standard input.
+    os._exit(status)
 
 
-def _run(loop: asyncio.AbstractEventLoop, options: argparse.Namespace, plugins: list[LoadedPlugin]) -> int:
-    """Load plugins, which are added to the list, and serve until the end. Returns the exit code."""
+def _run(
+    loop: asyncio.AbstractEventLoop, options: argparse.Namespace, plugins: list[LoadedPlugin]
+) -> int:
+    """Load plugins, serve until the end, and return the exit code.
+
+    Args:
+        loop: the event loop.
+        options: the options of the command line.
+        plugins: the list to which loaded plugins are added.
+    """
     try:
         allowed_hosts = AllowedHosts(options.allow_host)
-        with _stdout_kept_for_messages():
-            folders = [sorted(path.glob("[!_]*.py")) if path.is_dir() else [path] for path in options.plugins]
-            for plugin in load_plugins(chain.from_iterable(folders)):
-                plugins.append(plugin)  # one by one: those before one that fails are cleaned up
-            server = server_with(all_tools(allowed_hosts, plugins))
+        with _redirect_stdout():
+            # One by one, so that those before one that fails are cleaned up.
+            for plugin in load_plugins(_list_files(options.plugins)):
+                plugins.append(plugin)
+            server = create_server(collect_tools(allowed_hosts, plugins))
         loop.run_until_complete(_serve(server, options.http))
     except LLMMockError as error:
         print(f"Error: {error}", file=sys.stderr)
@@ -194,6 +262,14 @@ def _run(loop: asyncio.AbstractEventLoop, options: argparse.Namespace, plugins: 
     except (Terminated, KeyboardInterrupt):
         pass
     return 0
+
+
+def _list_files(paths: Sequence[Path]) -> Iterator[Path]:
+    for path in paths:
+        if path.is_dir():
+            yield from sorted(path.glob("[!_]*.py"))
+        else:
+            yield path
 
 
 if __name__ == "__main__":

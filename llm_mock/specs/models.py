@@ -1,4 +1,4 @@
-"""What a plain-language test consists of, and its verdict."""
+"""Data models of a plain-language test and its verdict."""
 
 from __future__ import annotations
 
@@ -13,100 +13,100 @@ from llm_mock.support.text import shorten, shorten_name
 from llm_mock.support.validation import Number, Seconds, Text, Whole, WithExtensions
 
 PARTS = {"setup": "setup: ", "steps": "", "teardown": "teardown: "}
-"""The lists of steps, in the order in which they are done, and the beginnings of the names of their results."""
-SHOWN_OUTPUT = 300
-"""How many characters of what a tool or a model said are shown."""
+"""The lists of steps in their order, with the prefix of the names of their results."""
+MAX_SHOWN = 300
+"""The number of characters that messages show of a text by a tool or a model."""
 _MARKS = {"pass": "✓", "fail": "✗", "skip": "–"}  # noqa: RUF001 (as wide as the others)
 
 
-class _Strict(pydantic.BaseModel):
-    """A part of a test's file; an unknown key is an error."""
-
+class _StrictModel(pydantic.BaseModel):
+    # pytest would collect classes whose names begin with `Test`.
     __test__: ClassVar[bool] = False
     model_config = ConfigDict(extra="forbid")
 
 
-class TestMeta(_Strict):
-    """What a test is called, and how it is treated."""
+class TestMeta(_StrictModel):
+    """The name of a test, and its settings."""
 
     name: Text
-    """Shown in pytest's output."""
+    """The name in pytest's output."""
     description: str = ""
     tags: list[Text] = []
-    """Each becomes a marker of pytest."""
+    """Tags, which become markers of pytest."""
     fixtures: list[Text] = []
-    """Fixtures of pytest, whose values the steps can refer to by their names."""
+    """Fixtures of pytest; steps can refer to their values by name."""
     timeout: Annotated[Whole, Field(gt=0, le=LONGEST)] = 120
-    """Seconds that the whole test may take."""
+    """The seconds that the whole test may take."""
 
 
-def _without_prefix(tool: str) -> str:
+def _remove_prefix(tool: str) -> str:
     return tool.removeprefix("llm_pytest.")
 
 
-class Step(_Strict):
-    """One step: a call of a tool, or steps that are repeated."""
+class Step(_StrictModel):
+    """A step: a call of a tool, or a list of nested steps."""
 
     name: Text = ""
-    tool: Annotated[Text, AfterValidator(_without_prefix)] = ""
-    """The name of the tool; `llm_pytest.` before it makes no difference."""
+    tool: Annotated[Text, AfterValidator(_remove_prefix)] = ""
+    """The name of the tool; a prefix `llm_pytest.` is ignored."""
     args: dict[str, Any] = {}
-    """Its arguments. `${name}` and `${name.key.0}` stand for results that were saved, `${stored.name}` for a value that
-    `store_value` stored."""
+    """The arguments. `${name}` and `${name.key.0}` are replaced by saved results, and
+    `${stored.name}` by a value that `store_value` stored."""
     expect: Text = ""
-    """What should come of it, in plain language, for the model."""
+    """The expected outcome in plain language, for the model."""
     analyze: Text = ""
-    """What the model should look at."""
+    """A question in plain language, for the model."""
     save_as: Text = ""
-    """The name under which the result is kept."""
+    """The name under which the result is saved."""
     repeat: Annotated[Whole, Field(ge=1, le=MOST_REPETITIONS)] = 1
-    """How often the step, or its nested steps, are done."""
+    """The number of times to run the step, or its nested steps."""
     steps: list[Step] = []
     """Nested steps."""
     retry: Annotated[Whole, Field(ge=0, le=MOST_RETRIES)] = 0
-    """How often a call that failed is made again."""
+    """The number of further attempts after a failed call."""
     retry_delay: Annotated[Number, Field(ge=0, le=LONGEST)] = 1.0
-    """Seconds before it is made again."""
+    """The seconds between attempts."""
     timeout: Seconds | None = None
-    """Seconds that one call may take; by default what is left of the test's."""
+    """The seconds that one call may take; by default those that the test has left."""
 
     def is_nested(self) -> bool:
-        """Whether this step contains steps."""
+        """Return whether this step has nested steps."""
         return bool(self.steps)
 
 
-class VerdictSpec(_Strict):
-    """When the test passes and when it fails, in plain language."""
+class VerdictSpec(_StrictModel):
+    """The criteria of a verdict, in plain language."""
 
     pass_if: Text
     fail_if: Text
 
 
-class TestSpec(WithExtensions, _Strict):
-    """A whole test."""
+class TestSpec(WithExtensions, _StrictModel):
+    """A plain-language test."""
 
     test: TestMeta
     setup: list[Step] = []
-    """Done before the steps; one that fails ends the test."""
+    """Steps before the test; a failed one ends the test."""
     steps: Annotated[list[Step], Field(min_length=1)]
     teardown: list[Step] = []
-    """Always done."""
+    """Steps after the test, which are always run."""
     verdict: VerdictSpec
+    # Set by `load_spec`.
     _path: Path | None = PrivateAttr(default=None)
     _lines: dict[tuple[str | int, ...], int] = PrivateAttr(default_factory=dict)
 
     @property
     def path(self) -> Path | None:
-        """The file it was read from; None for one that was made in Python."""
+        """The file of the test; None if it was created in Python."""
         return self._path
 
     def line_of(self, *location: str | int) -> int | None:
-        """Where a part stands in its file, such as `line_of("steps", 0)`, from 1; None where that is not known."""
+        """Return the line of a part, such as `line_of("steps", 0)`, from 1, or None if unknown."""
         return self._lines.get(location)
 
 
 class StepResult(pydantic.BaseModel):
-    """What came of one step. As a text it is one line."""
+    """The result of one step; its text is one line."""
 
     __test__: ClassVar[bool] = False
 
@@ -116,24 +116,31 @@ class StepResult(pydantic.BaseModel):
     tool_output: Any = None
 
     def __str__(self) -> str:
-        details = f"  {shorten_name(self.details)}" if self.details else ""
-        return self.head + details + (f" → {self.output_beside}" if self.output_beside else "")
+        parts = [self.head]
+        if self.details:
+            parts.append(f"  {shorten_name(self.details)}")
+        if self.extra_output:
+            parts.append(f" → {self.extra_output}")
+        return "".join(parts)
 
     @property
     def head(self) -> str:
-        """How its line begins: a mark for the status, and the name."""
+        """The beginning of its line: a mark for the status, and the name."""
         return f"{_MARKS[self.status]} {shorten_name(self.name)}"
 
     @property
-    def output_beside(self) -> str | None:
-        """What the tool answered, as it is shown; None where the details say so already."""
-        shown = shorten(self.tool_output, SHOWN_OUTPUT)
-        known = self.tool_output is None or any(said in self.details for said in (shown, str(self.tool_output)))
-        return None if known else shown
+    def extra_output(self) -> str | None:
+        """The output of the tool, shortened; None if the details have it already."""
+        if self.tool_output is None:
+            return None
+        output = shorten(self.tool_output, MAX_SHOWN)
+        if output in self.details or str(self.tool_output) in self.details:
+            return None
+        return output
 
 
 class Verdict(pydantic.BaseModel):
-    """What came of a test."""
+    """The outcome of a test."""
 
     __test__: ClassVar[bool] = False
 

@@ -1,4 +1,4 @@
-"""Loads plugins from files, and finds their tools."""
+"""Load plugins from files, and find their tools."""
 
 from __future__ import annotations
 
@@ -15,129 +15,172 @@ from typing import Any
 
 from llm_mock.errors import InvalidFile
 from llm_mock.specs.plugin_base import LLMPlugin
-from llm_mock.specs.tool_functions import SHOWN_ERROR, ToolFunction
+from llm_mock.specs.tool_functions import MAX_SHOWN_ERROR, ToolFunction
 from llm_mock.support.text import error_text, shorten, shorten_name
 
-LONGEST_NAME = 64
-"""Characters that a tool's name may have, as the providers of models take it."""
+MAX_NAME_LENGTH = 64
+"""The number of characters that providers allow in the name of a tool."""
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True)
 class LoadedPlugin:
-    """A plugin, and its file."""
+    """A plugin with its file."""
 
     plugin: LLMPlugin
     file: Path
 
     @property
-    def place(self) -> str:
-        """Its class with file and line, for messages."""
-        return f"{type(self.plugin).__name__} ({self.file.name}:{_line(type(self.plugin))})"
+    def source(self) -> str:
+        """The class, file and line, for messages."""
+        plugin_class = type(self.plugin)
+        line = _find_line(plugin_class)
+        return f"{plugin_class.__name__} ({self.file.name}:{line})"
 
     def error(self, problem: str, member: Any = None) -> InvalidFile:
-        """An error about it, or about one of its members."""
-        return InvalidFile(f"{self.file}:{_line(member or type(self.plugin))}: {problem}")
+        """Return an error for the plugin, or for one of its members."""
+        line = _find_line(member or type(self.plugin))
+        return InvalidFile(f"{self.file}:{line}: {problem}")
 
 
 def load_plugins(files: Iterable[Path]) -> Iterator[LoadedPlugin]:
-    """Import Python files, and make one instance of each plugin class in them whose name does not begin with `_`.
+    """Import Python files, and yield an instance of each plugin class that does not begin with `_`.
 
-    Each is yielded as soon as it is made, so that it can be cleaned up if a later one fails: with an InvalidFile.
+    Each is yielded before the next one is loaded, so that it can clean up if that fails.
+
+    Raises:
+        InvalidFile: a plugin cannot be loaded.
     """
     loaded: dict[str, LoadedPlugin] = {}
     for number, file in enumerate(files):
-        for each in _classes(_imported(file, f"_llm_mock_plugin_{number}_{file.stem}")):
-            plugin = _made(each, file)
-            other = loaded.setdefault(plugin.plugin.name, plugin)
-            if other is not plugin:
-                both = f"the plugin {each.__name__} has the name {plugin.plugin.name!r}, as {other.place} has"
-                raise plugin.error(f"{both}. Give one of them another: name = '…'")
+        # The number, as files of the same name may be in several folders.
+        module = _import_file(file, f"_llm_mock_plugin_{number}_{file.stem}")
+        for plugin_class in _find_plugin_classes(module):
+            plugin = _create_plugin(plugin_class, file)
+            name = plugin.plugin.name
+            if name in loaded:
+                raise plugin.error(
+                    f"the plugin {plugin_class.__name__} has the name {name!r}, as "
+                    f"{loaded[name].source} has. Give one of them another: name = '…'"
+                )
+            loaded[name] = plugin
             yield plugin
 
 
-def tools_of(plugin: LoadedPlugin) -> Iterator[ToolFunction]:
-    """The tools of a plugin, in the order in which they are written; those of a base class come first."""
-    for method in _public_methods(type(plugin.plugin)):
+def get_plugin_tools(plugin: LoadedPlugin) -> Iterator[ToolFunction]:
+    """Yield the tools of a plugin in the order of its code; those of base classes come first.
+
+    Raises:
+        InvalidFile: a method cannot be a tool.
+    """
+    for method in _list_public_methods(type(plugin.plugin)):
         bound = getattr(plugin.plugin, method)
         name = f"{plugin.plugin.name}_{method}"
-        if len(name) > LONGEST_NAME:
-            problem = f"has {len(name)} characters, and models take {LONGEST_NAME}: shorten the method's."
-            raise plugin.error(f"the name of the tool {name!r} {problem}", bound)
+        if len(name) > MAX_NAME_LENGTH:
+            raise plugin.error(
+                f"the name of the tool {name!r} has {len(name)} characters, and models take "
+                f"{MAX_NAME_LENGTH}: shorten the method's.",
+                bound,
+            )
         if inspect.isasyncgenfunction(bound):
-            raise plugin.error(_not_offered(name, "it is an async generator; return its values as a list"), bound)
+            problem = "it is an async generator; return its values as a list"
+            raise plugin.error(_describe_invalid_tool(name, problem), bound)
         if not inspect.iscoroutinefunction(bound):
             continue
         try:
             yield ToolFunction(name, bound)
-        except Exception as error:
-            raise plugin.error(_not_offered(name, str(error)), bound) from error
+        except Exception as error:  # pydantic raises several kinds for types that it cannot handle.
+            raise plugin.error(_describe_invalid_tool(name, str(error)), bound) from error
 
 
-def _not_offered(tool: str, problem: str) -> str:
+def _describe_invalid_tool(tool: str, problem: str) -> str:
     return (
-        f"the tool {tool!r} cannot be offered: {shorten_name(problem, 300)}. Give its arguments names and types that "
-        "JSON has; a method that is no tool begins with _."
+        f"the tool {tool!r} cannot be offered: {shorten_name(problem, 300)}. Give its arguments "
+        "names and types that JSON has; a method that is not a tool must begin with _."
     )
 
 
-def _public_methods(plugin: type[LLMPlugin]) -> Iterator[str]:
-    names = [name for each in reversed(plugin.__mro__) if each is not object for name in vars(each)]
-    for name in dict.fromkeys(names):
-        is_method = isinstance(inspect.getattr_static(plugin, name), (staticmethod, classmethod, FunctionType))
-        if is_method and not name.startswith("_") and name != "cleanup":
+def _list_public_methods(plugin_class: type[LLMPlugin]) -> Iterator[str]:
+    names: dict[str, None] = {}  # in their order, once each
+    for base in reversed(plugin_class.__mro__):
+        if base is not object:
+            names.update(dict.fromkeys(vars(base)))
+    for name in names:
+        # Static, so that no property is called.
+        member = inspect.getattr_static(plugin_class, name)
+        is_method = isinstance(member, (staticmethod, classmethod, FunctionType))
+        is_public = not name.startswith("_") and name != "cleanup"
+        if is_method and is_public:
             yield name
 
 
-def _imported(file: Path, name: str) -> ModuleType:
+def _import_file(file: Path, name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # where dataclasses and type hints look for it
+    # Dataclasses and type hints look up their module there.
+    sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # also what pytest.skip and sys.exit raise
-        problem = f"the plugin cannot be imported: {shorten_name(error_text(error), SHOWN_ERROR)}"
-        if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "llm_pytest":
-            problem += " Import the base class so: from llm_mock.specs import LLMPlugin"
-        raise InvalidFile(f"{file}:{_line_of_error(error, file)}: {problem}") from error
+    except BaseException as error:  # pytest.skip and sys.exit raise exceptions of this kind.
+        text = shorten_name(error_text(error), MAX_SHOWN_ERROR)
+        problem = f"the plugin cannot be imported: {text}"
+        if isinstance(error, ModuleNotFoundError):
+            package = (error.name or "").partition(".")[0]
+            if package == "llm_pytest":
+                problem += " Import the base class so: from llm_mock.specs import LLMPlugin"
+        line = _find_error_line(error, file)
+        raise InvalidFile(f"{file}:{line}: {problem}") from error
     return module
 
 
-def _classes(module: ModuleType) -> list[type[LLMPlugin]]:
-    """The plugins that a module has itself, and does not import from another."""
-    found = [each for each in vars(module).values() if isinstance(each, type) and issubclass(each, LLMPlugin)]
-    own = [each for each in dict.fromkeys(found) if each.__module__ == module.__name__]
-    return [each for each in own if not each.__name__.startswith("_") and not inspect.isabstract(each)]
+def _find_plugin_classes(module: ModuleType) -> list[type[LLMPlugin]]:
+    """Return the plugin classes that a module defines itself."""
+    # A class may have two names in its module, hence the dictionary.
+    classes: dict[type[LLMPlugin], None] = {}
+    for member in vars(module).values():
+        if not isinstance(member, type) or not issubclass(member, LLMPlugin):
+            continue
+        is_own = member.__module__ == module.__name__
+        is_base = member.__name__.startswith("_") or inspect.isabstract(member)
+        if is_own and not is_base:
+            classes[member] = None
+    return list(classes)
 
 
-def _made(plugin: type[LLMPlugin], file: Path) -> LoadedPlugin:
+def _create_plugin(plugin_class: type[LLMPlugin], file: Path) -> LoadedPlugin:
+    subject = f"the plugin {plugin_class.__name__}"
     try:
-        loaded = LoadedPlugin(plugin(), file)
+        loaded = LoadedPlugin(plugin_class(), file)
     except Exception as error:
-        problem = f"the plugin {plugin.__name__} cannot be made: {shorten_name(error_text(error), SHOWN_ERROR)}"
-        raise InvalidFile(f"{file}:{_line_of_error(error, file)}: {problem}") from error
+        text = shorten_name(error_text(error), MAX_SHOWN_ERROR)
+        line = _find_error_line(error, file)
+        raise InvalidFile(f"{file}:{line}: {subject} cannot be created: {text}") from error
     name = loaded.plugin.name
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        problem = f"has the name {shorten(name)}; give a text of letters, digits, _ and -."
-        raise loaded.error(f"the plugin {plugin.__name__} {problem}")
+        raise loaded.error(
+            f"{subject} has the name {shorten(name)}; give a text of letters, digits, _ and -."
+        )
     return loaded
 
 
-def _line(member: Any) -> int:
-    """The line where a class or a method begins, from 1."""
+def _find_line(member: Any) -> int:
+    """Return the first line of a class or a method, from 1."""
     try:
-        return max(1, inspect.getsourcelines(inspect.unwrap(member))[1])
+        _, line = inspect.getsourcelines(inspect.unwrap(member))
     except (OSError, TypeError):
         return 1
+    return max(1, line)
 
 
-def _line_of_error(error: BaseException, file: Path) -> int:
-    """The line of a file where an error arose, from 1."""
+def _find_error_line(error: BaseException, file: Path) -> int:
+    """Return the line of a file in which an error was raised, from 1."""
     if isinstance(error, SyntaxError) and error.filename == str(file):
         return error.lineno or 1
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
-    return next(filter(None, reversed(lines)), 1)
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename == str(file) and frame.lineno:
+            return frame.lineno
+    return 1

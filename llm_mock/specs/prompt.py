@@ -1,4 +1,4 @@
-"""The prompt for a model: the test, what was done already, and how to answer."""
+"""Render the prompts for a model that runs and judges a test."""
 
 from __future__ import annotations
 
@@ -17,8 +17,17 @@ if TYPE_CHECKING:
 TEMPLATE = Path(__file__).parent / "templates" / "test_prompt.jinja2"
 
 
-def render(spec: TestSpec, setup: Sequence[StepResult], saved: Mapping[str, Any]) -> str:
-    """The prompt for a test, with the results of its setup, and what that saved: JSON values by name."""
+def render_prompt(spec: TestSpec, setup: Sequence[StepResult], saved: Mapping[str, Any]) -> str:
+    """Return the prompt to run and judge a test.
+
+    Args:
+        spec: the test.
+        setup: the results of its setup.
+        saved: the results that the setup saved, JSON values by name.
+
+    Raises:
+        MissingExtra: jinja2 is not installed.
+    """
     __tracebackhide__ = True
     try:
         import jinja2
@@ -27,32 +36,55 @@ def render(spec: TestSpec, setup: Sequence[StepResult], saved: Mapping[str, Any]
             "Asking a model to judge a test needs jinja2, which is not installed. "
             "Run: pip install 'pytest-llm-mock[specs]'"
         ) from None
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = jinja2.Environment(
+        # A missing variable is an error in the template, not an empty text.
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
+    steps = [_convert_to_yaml(step) for step in spec.steps]
     return template.render(
         test=spec.test,
         verdict=spec.verdict,
-        steps=yaml_files.dump([_as_written(step) for step in spec.steps]),
+        steps=yaml_files.dump(steps),
         setup=[result for result in setup if result.status == "pass"],
-        saved=json.dumps(saved, ensure_ascii=False, indent=2) if saved else "",
+        saved=_dump_json(saved) if saved else "",
     )
 
 
-def render_question(prompt: str, calls: Sequence[ToolCallRecord], said: str) -> str:
-    """The prompt for a model that did the steps and gave no verdict: its prompt, its calls, its last answer."""
-    made = [
-        {"tool": call.name, "arguments": call.arguments}
-        | ({"result": call.result} if call.error is None else {"error": call.error})
-        for call in calls
-    ]
+def render_verdict_prompt(prompt: str, calls: Sequence[ToolCallRecord], answer: str) -> str:
+    """Return the prompt for the verdict that a model left out after it ran the steps.
+
+    Args:
+        prompt: the prompt to run the steps.
+        calls: the calls that the model made.
+        answer: its last answer.
+    """
+    made = []
+    for call in calls:
+        record: dict[str, Any] = {"tool": call.name, "arguments": call.arguments}
+        if call.error is None:
+            record["result"] = call.result
+        else:
+            record["error"] = call.error
+        made.append(record)
     return (
         f"{prompt}\n# What was done\n\nThe steps were done, with these calls:\n\n```json\n"
-        f"{json.dumps(made, ensure_ascii=False, indent=2)}\n```\n\nThen this was said:\n\n{said or '(nothing)'}\n\n"
-        "The verdict is missing. Do no more steps, and give only the JSON object with the verdict.\n"
+        f"{_dump_json(made)}\n```\n\nThen this was said:\n\n{answer or '(nothing)'}\n\n"
+        "The verdict is missing. Do no more steps, and give only the JSON object with the "
+        "verdict.\n"
     )
 
 
-def _as_written(step: Step) -> dict[str, Any]:
-    """A step without the defaults of what its file leaves out."""
-    given: dict[str, Any] = step.model_dump(include=step.model_fields_set - {"steps"})
-    return {**given, "steps": [_as_written(child) for child in step.steps]} if step.steps else given
+def _convert_to_yaml(step: Step) -> dict[str, Any]:
+    """Return the fields of a step that its file has, without defaults."""
+    own_fields = step.model_fields_set - {"steps"}
+    fields: dict[str, Any] = step.model_dump(include=own_fields)
+    if step.steps:
+        fields["steps"] = [_convert_to_yaml(nested) for nested in step.steps]
+    return fields
+
+
+def _dump_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)

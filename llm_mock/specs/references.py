@@ -1,4 +1,8 @@
-"""References to saved results: `${name}`, `${name.key.0}`, `${stored.name}`; `$${name}` is the text `${name}`."""
+"""Resolve references to saved results in the arguments of steps.
+
+`${name}` is a saved result, `${name.key.0}` a part of it, `${stored.name}` a value that the tool
+`store_value` stored, and `$${name}` the text `${name}`.
+"""
 
 from __future__ import annotations
 
@@ -14,103 +18,141 @@ from llm_mock.support.interpolation import LARGEST_TEXT
 from llm_mock.support.text import listed, nearest, shorten, shorten_name
 
 STORED = "stored."
-"""How the names of the values begin that `store_value` stored, among those of saved results."""
+"""The prefix of the names of stored values among those of saved results."""
 ANY_STORED = f"{STORED}*"
-"""Stands for all such names where only a run tells them."""
-_FORM = re.compile(r"[^\W\d]\w*(?:\.[^.\s]+)*")
+"""The placeholder for names of stored values that only a run can tell."""
+_REFERENCE = re.compile(r"[^\W\d]\w*(?:\.[^.\s]+)*")
 
 
-def resolved(value: Any, saved: Mapping[str, Any]) -> Any:
-    """A JSON value with the saved results that it refers to.
+def resolve_references(value: Any, saved: Mapping[str, Any]) -> Any:
+    """Return a JSON value with the saved results that it refers to.
 
-    A text that is nothing but a reference becomes the result, of whatever type. Within a longer text, a result that is
-    a text stands as it is, another one as JSON. A result that is JSON text can be stepped into. Where a reference leads
-    nowhere, an UnknownReference names what was there.
+    A text that is one reference becomes the result, of any type. Inside a longer text, a result is
+    inserted as it is if it is a text, else as JSON. A result that is JSON text has parts, too.
+
+    Args:
+        value: the arguments of a step.
+        saved: the saved results by name.
+
+    Raises:
+        UnknownReference: a result or a part of it does not exist; the message names those that do.
     """
 
-    def inserted(reference: str) -> str:
-        found = _found(reference, saved)
-        return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+    def format_result(reference: str) -> str:
+        result = _look_up(reference, saved)
+        if isinstance(result, str):
+            return result
+        return json.dumps(result, ensure_ascii=False)
 
-    def in_text(text: str) -> Any:
-        whole = interpolation.whole_reference(text)
-        return interpolation.interpolated(text, inserted) if whole is None else _found(whole, saved)
+    def resolve_text(text: str) -> Any:
+        reference = interpolation.whole_reference(text)
+        if reference is not None:
+            return _look_up(reference, saved)
+        return interpolation.interpolated(text, format_result)
 
-    found = interpolation.map_texts(value, in_text)
-    if _size(found, LARGEST_TEXT) > LARGEST_TEXT:
-        raise UnknownReference(f"with the saved results there are more than {LARGEST_TEXT:,} characters")
-    return found
+    resolved = interpolation.map_texts(value, resolve_text)
+    # Results that refer to results could otherwise fill the memory.
+    if _estimate_size(resolved, LARGEST_TEXT) > LARGEST_TEXT:
+        raise UnknownReference(
+            f"with the saved results there are more than {LARGEST_TEXT:,} characters"
+        )
+    return resolved
 
 
-def _size(value: Any, most: int) -> int:
-    """About how many characters a JSON value has; one that is larger than that is not looked at to its end."""
+def _estimate_size(value: Any, limit: int) -> int:
+    """Return about how many characters a JSON value has, or any number above the limit."""
     if isinstance(value, str):
         return len(value)
     size = 1
-    for item in _inside(value).values() if isinstance(value, (Mapping, list)) else ():
-        size += _size(item, most - size)
-        if size > most:
+    if not isinstance(value, (Mapping, list)):
+        return size
+    for item in _get_items(value).values():
+        size += _estimate_size(item, limit - size)
+        if size > limit:
             break
     return size
 
 
-def references_in(value: Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Every reference in a JSON value: where it stands, by keys and positions, and what is between its braces."""
+def find_references(
+    value: Any, location: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield each reference in a JSON value: its location, and the text between its braces."""
     if isinstance(value, str):
-        yield from ((place, reference) for reference in interpolation.references_in(value))
-    elif isinstance(value, (dict, list)):
-        for step, item in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from references_in(item, (*place, step))
+        for reference in interpolation.references_in(value):
+            yield location, reference
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from find_references(item, (*location, key))
+    elif isinstance(value, list):
+        for position, item in enumerate(value):
+            yield from find_references(item, (*location, position))
 
 
-def name_in(reference: str, saved: Collection[str]) -> str | None:
-    """The name of the result, or of the stored value, that a reference begins with; None where it is no reference."""
-    if not _FORM.fullmatch(reference):
+def get_saved_name(reference: str, saved: Collection[str]) -> str | None:
+    """Return the name of the saved result that a reference starts with; None if it is invalid."""
+    if not _REFERENCE.fullmatch(reference):
         return None
     first, *keys = reference.split(".")
-    is_stored = keys and f"{first}." == STORED and first not in saved
-    return f"{STORED}{keys[0]}" if is_stored else first
+    # A result may be saved under the name "stored"; it takes precedence.
+    is_stored = f"{first}." == STORED and first not in saved
+    if keys and is_stored:
+        return f"{STORED}{keys[0]}"
+    return first
 
 
-def problem_with(reference: str, saved: Collection[str]) -> str | None:
-    """What is wrong with what is between braces; None where it begins with the name of a saved result."""
-    name, written = name_in(reference, saved), f"${{{shorten_name(reference)}}}"
+def describe_invalid_reference(reference: str, saved: Collection[str]) -> str | None:
+    """Return the problem of a reference that no saved result matches, or None."""
+    name = get_saved_name(reference, saved)
+    written = f"${{{shorten_name(reference)}}}"
     if name is None:
-        return f"{written} is no reference such as ${{name.key.0}}; write ${written} if that text is meant"
-    if name in saved or (name.startswith(STORED) and ANY_STORED in saved):
+        return (
+            f"{written} is not a reference such as ${{name.key.0}}; "
+            f"write ${written} if that text is meant"
+        )
+    is_stored_in_run = name.startswith(STORED) and ANY_STORED in saved
+    if name in saved or is_stored_in_run:
         return None
-    there = f"saved by then: {listed([*saved])}" if saved else "nothing is saved by then"
+    names = f"saved by then: {listed([*saved])}" if saved else "nothing is saved by then"
     return (
-        f"{written} refers to {shorten_name(name)!r}, which no earlier step saves{nearest(name, saved)} "
-        f"({there}); write ${written} if that text is meant"
+        f"{written} refers to {shorten_name(name)!r}, which no earlier step saves"
+        f"{nearest(name, saved)} ({names}); write ${written} if that text is meant"
     )
 
 
-def _found(reference: str, saved: Mapping[str, Any]) -> Any:
-    if problem := problem_with(reference, saved):
+def _look_up(reference: str, saved: Mapping[str, Any]) -> Any:
+    """Return the saved result, or the part of it, that a reference names."""
+    problem = describe_invalid_reference(reference, saved)
+    if problem:
         raise UnknownReference(problem)
-    name = name_in(reference, saved) or reference
-    value, done = saved[name], name
+    name = get_saved_name(reference, saved) or reference
+    value, path = saved[name], name
     for key in reference.removeprefix(name).split(".")[1:]:
         if isinstance(value, str):
+            # Many tools return JSON as text.
             with contextlib.suppress(ValueError, RecursionError):
                 value = json.loads(value)
-        inside = _inside(value)
-        if not isinstance(inside, Mapping) or key not in inside:
-            written = f"${{{shorten_name(reference)}}}"
-            there = _content(key, value)
-            raise UnknownReference(f"{written}: there is no {shorten_name(key)!r} in {shorten_name(done)}; {there}")
-        value, done = inside[key], f"{done}.{key}"
+        items = _get_items(value)
+        if not isinstance(items, Mapping) or key not in items:
+            raise UnknownReference(
+                f"${{{shorten_name(reference)}}}: there is no {shorten_name(key)!r} in "
+                f"{shorten_name(path)}; {_describe_value(key, value)}"
+            )
+        value = items[key]
+        path = f"{path}.{key}"
     return value
 
 
-def _inside(value: Any) -> Any:
-    """What a list holds, by positions; anything else as it is."""
-    return {str(position): item for position, item in enumerate(value)} if isinstance(value, list) else value
+def _get_items(value: Any) -> Any:
+    """Return the items of a list by their positions as text, and any other value as it is."""
+    if not isinstance(value, list):
+        return value
+    return {str(position): item for position, item in enumerate(value)}
 
 
-def _content(missing: str, value: Any) -> str:
-    """What a value holds that lacks a key."""
+def _describe_value(missing_key: str, value: Any) -> str:
     if isinstance(value, Mapping):
-        return f"it has {', '.join(map(shorten_name, value)) or 'nothing'}{nearest(missing, value)}"
-    return f"it is a list of {len(value)}, from 0" if isinstance(value, list) else f"it is {shorten(value)}"
+        keys = ", ".join(map(shorten_name, value))
+        return f"it has {keys or 'nothing'}{nearest(missing_key, value)}"
+    if isinstance(value, list):
+        return f"it is a list of {len(value)}, from 0"
+    return f"it is {shorten(value)}"

@@ -1,4 +1,4 @@
-"""Does the steps of a test without a model: real calls of real tools, in order."""
+"""Run the steps of a test without a model: call real tools in order."""
 
 from __future__ import annotations
 
@@ -9,26 +9,36 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.errors import LLMMockError, TimeIsUp
-from llm_mock.specs.models import SHOWN_OUTPUT, Step, StepResult
-from llm_mock.specs.references import STORED, name_in, references_in, resolved
+from llm_mock.specs.models import MAX_SHOWN, Step, StepResult
+from llm_mock.specs.references import (
+    STORED,
+    find_references,
+    get_saved_name,
+    resolve_references,
+)
 from llm_mock.support.text import call_text, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.agents.tools import ServerTool
 
-Place = tuple[str | int, ...]
-"""Keys and positions that lead to a part of a file."""
+Location = tuple[str | int, ...]
+"""The keys and positions that lead to a part of a file."""
 Report = Callable[[StepResult | str], None]
-"""Is given each result as it comes, and texts about what else happens."""
-HOLDS = {"assert_equals": "passed", "assert_contains": "passed", "assert_true": "passed", "compare_values": "equal"}
-"""The tools that succeed where something does not hold, and the field of their output that says whether it does."""
-STORE = "store_value"
-"""The tool whose values `${stored.name}` stands for."""
-WITHIN = " › "  # noqa: RUF001 (where a step stands, as a path)
+"""A function that is called with each result, and with texts on other events."""
+RESULT_FIELDS = {
+    "assert_equals": "passed",
+    "assert_contains": "passed",
+    "assert_true": "passed",
+    "compare_values": "equal",
+}
+"""The output field with the outcome of a comparison, by tool; a false one is not an error."""
+STORE_TOOL = "store_value"
+"""The tool that stores the values for `${stored.name}`."""
+SEPARATOR = " › "  # noqa: RUF001 (the names of nested steps read as a path)
 
 
 class Deadline:
-    """The moment, a number of seconds from now, at which something must be over."""
+    """A point in time, a number of seconds from now."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -36,162 +46,214 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """Seconds until then; 0 once it has passed."""
+        """The seconds until the deadline, at least 0."""
         return max(0.0, self._end - time.monotonic())
 
 
 @dataclass
-class Steps:
-    """Makes the calls of steps. After one that failed, the rest is skipped, unless it is to `keep_going`."""
+class StepRunner:
+    """Calls the tools of steps in order; after a failed step the rest is skipped."""
 
     tools: Mapping[str, ServerTool]
-    """The tools by their names, at least those of the steps."""
+    """The tools by name, at least those of the steps."""
     saved: dict[str, Any]
-    """Results by name; what is saved is added."""
+    """Saved results by name; those of the steps are added."""
     deadline: Deadline
     report: Report
     keep_going: bool = False
+    """Whether to run the remaining steps after a failed one."""
     results: list[StepResult] = field(default_factory=list)
-    """The result of each call, and of each step that was skipped."""
+    """The results of all calls and skipped steps."""
 
     @property
     def failed(self) -> StepResult | None:
         """The first step that failed."""
-        return next((result for result in self.results if result.status == "fail"), None)
+        for result in self.results:
+            if result.status == "fail":
+                return result
+        return None
 
     @property
     def problem(self) -> str | None:
-        """The first step that failed, and why."""
-        return f"{shorten_name(self.failed.name)}: {self.failed.details}" if self.failed else None
+        """The first step that failed, with its reason."""
+        failed = self.failed
+        if failed is None:
+            return None
+        return f"{shorten_name(failed.name)}: {failed.details}"
 
-    def run(self, steps: Sequence[Step], within: str = "") -> None:
-        """Do these steps, whose names begin with `within`. One that the deadline ends is among the failed results.
+    def run(self, steps: Sequence[Step], prefix: str = "") -> None:
+        """Run steps; one that the deadline interrupts is a failed result.
+
+        Args:
+            steps: the steps.
+            prefix: the beginning of the names of their results.
 
         Raises:
-            TimeIsUp: the deadline passed.
+            TimeIsUp: the deadline has passed.
         """
-        for name, step in named(steps, within):
-            if self._over:
-                self._add(name, "skip", f"not run: {self._over.name} failed")
+        for name, step in name_steps(steps, prefix):
+            if self._failed_to_stop_at:
+                details = f"not run: {self._failed_to_stop_at.name} failed"
+                self._add_result(name, "skip", details)
                 continue
-            for numbered in _repeated(step, name):
-                self._once(step, numbered)
-                if self._over:
+            for numbered_name in _name_repetitions(step, name):
+                self._run_once(step, numbered_name)
+                if self._failed_to_stop_at:
                     break
 
     @property
-    def _over(self) -> StepResult | None:
-        """The step after which no other is done."""
+    def _failed_to_stop_at(self) -> StepResult | None:
         return None if self.keep_going else self.failed
 
-    def _once(self, step: Step, name: str) -> None:
+    def _run_once(self, step: Step, name: str) -> None:
         if step.is_nested():
-            self.run(step.steps, name + WITHIN)
-        elif not step.tool:
-            self._add(name, "skip", "only a model can judge it")
-        else:
-            # A step of which it was to be the result may have failed, or only a model can do it.
-            references = [reference for _, reference in references_in(step.args)]
-            names = dict.fromkeys(name_in(reference, self.saved) or reference for reference in references)
-            if missing := [repr(saved) for saved in names if saved not in self.saved]:
-                self._add(name, "skip", f"not run: nothing was saved as {', '.join(missing)}")
-            else:
-                self._call(step, name)
+            self.run(step.steps, name + SEPARATOR)
+            return
+        if not step.tool:
+            self._add_result(name, "skip", "only a model can judge it")
+            return
+        missing = self._find_missing_names(step)
+        if missing:
+            # The step that saves it may have failed, or only a model can do it.
+            names = ", ".join(missing)
+            self._add_result(name, "skip", f"not run: nothing was saved as {names}")
+            return
+        self._call(step, name)
+
+    def _find_missing_names(self, step: Step) -> list[str]:
+        """Return the names that a step refers to and that are not saved, in quotes."""
+        names: dict[str, None] = {}  # for the order
+        for _, reference in find_references(step.args):
+            name = get_saved_name(reference, self.saved) or reference
+            names[name] = None
+        return [repr(name) for name in names if name not in self.saved]
 
     def _call(self, step: Step, name: str) -> None:
         try:
-            arguments = resolved(step.args, self.saved)
+            arguments = resolve_references(step.args, self.saved)
         except LLMMockError as error:
-            self._add(name, "fail", str(error))
+            self._add_result(name, "fail", str(error))
             return
-        called = call_text(step.tool, arguments)
+        call = call_text(step.tool, arguments)
         try:
-            output, problem = self._attempt(step, arguments)
-        except TimeIsUp as late:
-            self._add(name, "fail", f"{called}: {late}")
+            output, problem = self._call_until_success(step, arguments)
+        except TimeIsUp as error:
+            self._add_result(name, "fail", f"{call}: {error}")
             raise TimeIsUp(name) from None
         if problem is not None:
-            self._add(name, "fail", f"{called}: {problem}", output)
+            self._add_result(name, "fail", f"{call}: {problem}", output)
             return
-        keep(self.saved, step, arguments, output)
-        self._add(name, "pass", called, output)
+        save_output(self.saved, step, arguments, output)
+        self._add_result(name, "pass", call, output)
 
-    def _attempt(self, step: Step, arguments: dict[str, Any]) -> tuple[Any, str | None]:
-        """Call a tool until it succeeds, or as often as it may be called: the output, and what is wrong with it."""
+    def _call_until_success(self, step: Step, arguments: dict[str, Any]) -> tuple[Any, str | None]:
+        """Call a tool, with the retries of its step, and return its output and problem.
+
+        Raises:
+            TimeIsUp: the deadline has passed.
+        """
         output, problem = None, None
         for attempt in range(step.retry + 1):
             if attempt:
                 time.sleep(min(step.retry_delay, self.deadline.left))
-            if left := self.deadline.left:
-                answer = self.tools[step.tool].call(arguments, min(left, step.timeout or left))
-                output = data_of(answer.text, answer.structured)
-                problem = problem_of(step.tool, answer.text if answer.is_error else None, output)
+            left = self.deadline.left
+            if left:
+                timeout = min(left, step.timeout or left)
+                answer = self.tools[step.tool].call(arguments, timeout)
+                output = parse_output(answer.text, answer.structured)
+                error = answer.text if answer.is_error else None
+                problem = find_problem(step.tool, error, output)
                 if problem is None:
                     return output, None
+            # Again, as the call took time: one that failed because of it is no result.
             if not self.deadline.left:
                 raise TimeIsUp(problem or "the test's time was over")
-        return output, f"{problem} (after {step.retry + 1} attempts)" if step.retry else problem
+        if step.retry:
+            problem = f"{problem} (after {step.retry + 1} attempts)"
+        return output, problem
 
-    def _add(self, name: str, status: Any, details: str, output: Any = None) -> None:
+    def _add_result(self, name: str, status: Any, details: str, output: Any = None) -> None:
         result = StepResult(name=name, status=status, details=details, tool_output=output)
         self.results.append(result)
         self.report(result)
 
 
-def keep(saved: dict[str, Any], step: Step, arguments: Mapping[str, Any], output: Any) -> None:
-    """Add what later steps can refer to after a call that succeeded: its result, and the value that it stored."""
+def save_output(
+    saved: dict[str, Any], step: Step, arguments: Mapping[str, Any], output: Any
+) -> None:
+    """Save the output of a successful call, and the value that it stored, for later steps."""
     if step.save_as:
         saved[step.save_as] = output
-    if step.tool == STORE and "name" in arguments:
-        saved[f"{STORED}{arguments['name']}"] = arguments.get("value")
+    if step.tool == STORE_TOOL and "name" in arguments:
+        name = arguments["name"]
+        saved[f"{STORED}{name}"] = arguments.get("value")
 
 
-def calls_of(steps: Sequence[Step], within: str = "") -> Iterator[tuple[str, Step]]:
-    """Every call that steps make, in order, with the name that its result has."""
-    for name, step in named(steps, within):
-        for numbered in _repeated(step, name):
+def iterate_calls(steps: Sequence[Step], prefix: str = "") -> Iterator[tuple[str, Step]]:
+    """Yield each call that steps make, in order, with the name of its result."""
+    for name, step in name_steps(steps, prefix):
+        for numbered_name in _name_repetitions(step, name):
             if step.tool:
-                yield numbered, step
-            yield from calls_of(step.steps, numbered + WITHIN)
+                yield numbered_name, step
+            yield from iterate_calls(step.steps, numbered_name + SEPARATOR)
 
 
-def data_of(text: str, structured: Any) -> Any:
-    """The output of a tool as it is saved: its data if it has some, else its text."""
+def parse_output(text: str, structured: Any) -> Any:
+    """Return the output of a tool as it is saved: data, or else text.
+
+    Args:
+        text: the text of the tool's result.
+        structured: its structured content.
+    """
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError):
         parsed = None
     if structured is None:
         return parsed if isinstance(parsed, (dict, list)) else text
-    # Of what is not an object the SDK makes one with the key `result`, and gives it bare as text.
-    wrapped = isinstance(structured, dict) and list(structured) == ["result"] and parsed != structured
-    return structured["result"] if wrapped else structured
+    # The MCP SDK wraps a value that is not an object in one with the key `result`; the text has
+    # the bare value.
+    has_result_only = isinstance(structured, dict) and list(structured) == ["result"]
+    if has_result_only and parsed != structured:
+        return structured["result"]
+    return structured
 
 
-def problem_of(tool: str, error: str | None, output: Any) -> str | None:
-    """What is wrong with the outcome of a call: its error, or the message of an assertion that does not hold."""
+def find_problem(tool: str, error: str | None, output: Any) -> str | None:
+    """Return the error of a call, or the message of an assertion that does not hold, or None."""
     if error is not None:
         return error
-    if tool in HOLDS and not (isinstance(output, Mapping) and output.get(HOLDS[tool]) is True):
-        message = output.get("message") if isinstance(output, Mapping) else None
-        return str(message) if message else shorten(output, SHOWN_OUTPUT)
-    return None
+    if tool not in RESULT_FIELDS:
+        return None
+    if not isinstance(output, Mapping):
+        return shorten(output, MAX_SHOWN)
+    if output.get(RESULT_FIELDS[tool]) is True:
+        return None
+    message = output.get("message")
+    return str(message) if message else shorten(output, MAX_SHOWN)
 
 
-def named(steps: Sequence[Step], within: str = "") -> Iterator[tuple[str, Step]]:
-    """Steps with their names, or else their tools, or else their numbers."""
+def name_steps(steps: Sequence[Step], prefix: str = "") -> Iterator[tuple[str, Step]]:
+    """Yield steps with their names: given, or that of the tool, or a number."""
     for number, step in enumerate(steps, start=1):
-        yield within + (step.name or step.tool or f"step {number}"), step
+        name = step.name or step.tool or f"step {number}"
+        yield prefix + name, step
 
 
-def every_step(steps: Sequence[Step], place: Place, within: str = "") -> Iterator[tuple[Place, str, Step]]:
-    """All steps with their places and their names, once each, in the order in which they begin."""
-    for position, (name, step) in enumerate(named(steps, within)):
-        yield (*place, position), name, step
-        yield from every_step(step.steps, (*place, position, "steps"), name + WITHIN)
+def iterate_steps(
+    steps: Sequence[Step], location: Location, prefix: str = ""
+) -> Iterator[tuple[Location, str, Step]]:
+    """Yield steps and nested steps, once each, with their locations and names."""
+    for position, (name, step) in enumerate(name_steps(steps, prefix)):
+        step_location = (*location, position)
+        yield step_location, name, step
+        yield from iterate_steps(step.steps, (*step_location, "steps"), name + SEPARATOR)
 
 
-def _repeated(step: Step, name: str) -> Iterator[str]:
-    """The name of each time that a step is done."""
+def _name_repetitions(step: Step, name: str) -> Iterator[str]:
+    """Yield the name of each repetition of a step."""
+    if step.repeat == 1:
+        yield name
+        return
     for number in range(1, step.repeat + 1):
-        yield f"{name} [{number}/{step.repeat}]" if step.repeat > 1 else name
+        yield f"{name} [{number}/{step.repeat}]"

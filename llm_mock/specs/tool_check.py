@@ -1,4 +1,4 @@
-"""Whether the tools of a project take what the steps of a test give them. No tool is called."""
+"""Check the steps of tests against the tools of a project, without calling any."""
 
 from __future__ import annotations
 
@@ -8,52 +8,71 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.specs.allowed_hosts import LOOPBACK
 from llm_mock.specs.models import PARTS, TestSpec
-from llm_mock.specs.steps import Place, every_step
-from llm_mock.specs.tools_server import tools_server
+from llm_mock.specs.steps import Location, iterate_steps
+from llm_mock.specs.tools_server import run_tools_server
 from llm_mock.support.text import listed, nearest, shorten_name, suggestion
 
 if TYPE_CHECKING:
     from llm_mock.agents.tools import ServerTool
 
 
-def tools_of_project(path: Path) -> dict[str, ServerTool]:
-    """The tools that a test at that path has, by their names; for this their server is started and ended.
+def list_project_tools(path: Path) -> dict[str, ServerTool]:
+    """Start and stop the tool server for a test, and return the tools by name.
+
+    Args:
+        path: the file of the test, which need not exist.
 
     Raises:
         LLMMockError: a plugin cannot be loaded.
     """
-    with tools_server(path, allowed_hosts=LOOPBACK) as running:
+    with run_tools_server(path, allowed_hosts=LOOPBACK) as running:
         return running.tools
 
 
-def unknown_tool(tool: str, known: Mapping[str, Any]) -> str:
-    """What to say of a tool that there is not."""
+def describe_unknown_tool(tool: str, known: Mapping[str, Any]) -> str:
+    """Return the message for a tool that does not exist, with similar ones."""
+    problem = f"There is no tool {shorten_name(tool)!r}"
     if tool.endswith("_cleanup"):
-        ends = "cleanup() of a plugin is no tool. It runs by itself when the test ends: leave this step out."
-        return f"There is no tool {shorten_name(tool)!r}: {ends}"
-    with_prefix = next((name for name in known if name.endswith(f"_{tool}") or tool.endswith(f"_{name}")), None)
-    near = f"; did you mean {with_prefix!r}?" if with_prefix else nearest(tool, known)
-    return f"There is no tool {shorten_name(tool)!r}{near or '.'} The tools are {listed([*known])}."
+        return (
+            f"{problem}: cleanup() of a plugin is not a tool. It runs by itself when the test "
+            "ends: leave this step out."
+        )
+    hint = nearest(tool, known) or "."
+    for name in known:
+        # Forgetting the name of the plugin, or adding one, is the most common mistake.
+        if name.endswith(f"_{tool}") or tool.endswith(f"_{name}"):
+            hint = f"; did you mean {name!r}?"
+            break
+    return f"{problem}{hint} The tools are {listed([*known])}."
 
 
-def problems_with_tools(spec: TestSpec, tools: Mapping[str, ServerTool]) -> Iterator[tuple[Place, str]]:
-    """Tools and arguments that there are not, and arguments that are missing, with their places."""
+def find_tool_problems(
+    spec: TestSpec, tools: Mapping[str, ServerTool]
+) -> Iterator[tuple[Location, str]]:
+    """Yield unknown tools, and unknown or missing arguments, with their locations."""
     for part in PARTS:
-        for place, _, step in every_step(getattr(spec, part), (part,)):
+        steps = getattr(spec, part)
+        for location, _, step in iterate_steps(steps, (part,)):
             if step.tool in tools:
                 schema = tools[step.tool].input_schema
-                yield from ((place + inner, text) for inner, text in _problems_of(step.tool, step.args, schema))
+                for inner, problem in _find_argument_problems(step.tool, step.args, schema):
+                    yield location + inner, problem
             elif step.tool:
-                yield (*place, "tool"), unknown_tool(step.tool, tools)
+                yield (*location, "tool"), describe_unknown_tool(step.tool, tools)
 
 
-def _problems_of(tool: str, given: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+def _find_argument_problems(
+    tool: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]
+) -> Iterator[tuple[Location, str]]:
     known = list(schema.get("properties", ()))
-    named = f"the tool {shorten_name(tool)!r}"
-    for argument in given:
-        if argument not in known and schema.get("additionalProperties", True) is False:
-            there = suggestion(argument, known) or "; it takes none"
-            yield ("args", argument), f"{named} has no argument {shorten_name(argument)!r}{there}"
+    # The default of JSON Schema allows other arguments.
+    allows_others = schema.get("additionalProperties", True) is not False
+    subject = f"the tool {shorten_name(tool)!r}"
+    for argument in arguments:
+        if argument not in known and not allows_others:
+            hint = suggestion(argument, known) or "; it takes none"
+            problem = f"{subject} has no argument {shorten_name(argument)!r}{hint}"
+            yield ("args", argument), problem
     for argument in schema.get("required", ()):
-        if argument not in given:
-            yield ("args",), f"{named} needs the argument {argument!r}"
+        if argument not in arguments:
+            yield ("args",), f"{subject} needs the argument {argument!r}"

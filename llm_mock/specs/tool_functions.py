@@ -1,4 +1,4 @@
-"""Async functions as the tools of an MCP server."""
+"""Serve async functions as the tools of an MCP server."""
 
 from __future__ import annotations
 
@@ -19,89 +19,147 @@ import llm_mock
 from llm_mock.errors import LLMMockError
 from llm_mock.support.text import error_text, shorten, shorten_name
 
-SHOWN_ERROR = 1_000
-"""How many characters of what a plugin raised are shown."""
+MAX_SHOWN_ERROR = 1_000
+"""The number of characters that messages show of an exception of a plugin."""
+_NAMELESS = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
 
 
 class Terminated(SystemExit):
-    """The process shall end. A signal raises it, even in a tool that blocks the event loop."""
+    """A request to end the process.
+
+    A signal raises it, even in a tool that blocks the event loop.
+    """
 
 
 class ToolFunction:
-    """One tool: an async function or a bound method, by its docstring as description and its type hints as schema."""
+    """A tool of a server, whose description is a docstring and whose schema is type hints.
+
+    Args:
+        name: the name of the tool.
+        function: an async function, or a bound method.
+
+    Raises:
+        TypeError: it has parameters without names.
+    """
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         self.name = name
         self.function = function
-        if any(parameter.kind in _NAMELESS for parameter in inspect.signature(function).parameters.values()):
+        parameters = inspect.signature(function).parameters.values()
+        if any(parameter.kind in _NAMELESS for parameter in parameters):
             raise TypeError("it takes arguments that have no name (*args, or those before a /)")
-        self._adapter: TypeAdapter[Any] = TypeAdapter(_with_evaluated_hints(function))
+        self._adapter: TypeAdapter[Any] = TypeAdapter(_resolve_type_hints(function))
         self.input_schema = self._adapter.json_schema()
 
-    def definition(self) -> types.Tool:
-        """What clients of the server are told about it."""
+    def build_definition(self) -> types.Tool:
+        """Return the definition of the tool for clients."""
         description = inspect.getdoc(self.function)
         return types.Tool(name=self.name, description=description, input_schema=self.input_schema)
 
     async def call(self, arguments: dict[str, Any]) -> types.CallToolResult:
-        """Call it: an object becomes structured content and JSON text, a text stays, any other value is JSON text."""
+        """Call the tool, and return its result, or its error.
+
+        An object becomes structured content and JSON text, a text stays as it is, and any other
+        value becomes JSON text.
+        """
         try:
             coroutine = self._adapter.validate_python(ArgsKwargs((), arguments))
         except ValidationError as error:
-            found = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors(include_url=False)]
-            problems = "\n".join(f"  {shorten_name(problem, 300)}" for problem in found)
-            return failure(f"The tool {self.name!r} was not called, because its arguments are invalid:\n{problems}")
+            problems = _format_problems(error)
+            return build_error_result(
+                f"The tool {self.name!r} was not called, because its arguments are invalid:\n"
+                f"{problems}"
+            )
         try:
             value = await coroutine
         except (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit, Terminated):
             raise
         except LLMMockError as error:
-            return failure(str(error))
-        except BaseException as error:  # also what pytest.fail and sys.exit raise, which would end the server
-            sys.excepthook(type(error), error, error.__traceback__)  # for those who look for its place
-            return failure(f"The tool {self.name!r} failed: {shorten_name(error_text(error), SHOWN_ERROR)}")
+            return build_error_result(str(error))
+        except BaseException as error:
+            # pytest.fail and sys.exit raise exceptions that would end the server.
+            # The traceback goes to stderr, for the author of the tool.
+            sys.excepthook(type(error), error, error.__traceback__)
+            text = shorten_name(error_text(error), MAX_SHOWN_ERROR)
+            return build_error_result(f"The tool {self.name!r} failed: {text}")
         try:
-            data = to_jsonable_python(value)
-            text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, allow_nan=False)
-            text.encode()  # fails for half of a character
+            return _build_result(value)
         except (ValueError, TypeError, RecursionError) as error:
-            problem = shorten_name(error_text(error), SHOWN_ERROR)
-            return failure(f"The tool {self.name!r} did its work, but what it returned is no JSON value: {problem}")
-        structured = data if isinstance(data, dict) else None
-        return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=structured)
+            text = shorten_name(error_text(error), MAX_SHOWN_ERROR)
+            return build_error_result(
+                f"The tool {self.name!r} has run, but its result is not a JSON value: {text}"
+            )
 
 
-def server_with(tools: Mapping[str, ToolFunction]) -> Server[Any]:
-    """A server of the official SDK that has these tools, by their names."""
+def _format_problems(error: ValidationError) -> str:
+    lines = []
+    for problem in error.errors(include_url=False):
+        location = ".".join(map(str, problem["loc"]))
+        text = shorten_name(f"{location}: {problem['msg']}", 300)
+        lines.append(f"  {text}")
+    return "\n".join(lines)
+
+
+def _build_result(value: Any) -> types.CallToolResult:
+    """Return the result for a value that a tool returned.
+
+    Raises:
+        ValueError, TypeError, RecursionError: it is not JSON.
+    """
+    data = to_jsonable_python(value)
+    text = data
+    if not isinstance(data, str):
+        text = json.dumps(data, ensure_ascii=False, allow_nan=False)
+    # An error for a lone surrogate, which the transport could not send.
+    text.encode()
+    structured = data if isinstance(data, dict) else None
+    return types.CallToolResult(
+        content=[types.TextContent(text=text)],
+        structured_content=structured,
+    )
+
+
+def create_server(tools: Mapping[str, ToolFunction]) -> Server[Any]:
+    """Return a server of the official SDK with the given tools, by name."""
 
     async def list_tools(_: Any, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[tool.definition() for tool in tools.values()])
+        return types.ListToolsResult(tools=[tool.build_definition() for tool in tools.values()])
 
     async def call_tool(_: Any, call: types.CallToolRequestParams) -> types.CallToolResult:
         if call.name not in tools:
-            return failure(f"There is no tool {shorten(call.name)}. There are {', '.join(tools)}.")
+            names = ", ".join(tools)
+            return build_error_result(f"There is no tool {shorten(call.name)}. There are {names}.")
         return await tools[call.name].call(call.arguments or {})
 
-    return Server("llm-mock", version=llm_mock.__version__, on_list_tools=list_tools, on_call_tool=call_tool)
+    return Server(
+        "llm-mock",
+        version=llm_mock.__version__,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
 
 
-_NAMELESS = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
-
-
-def failure(text: str) -> types.CallToolResult:
-    """A result that says that the tool failed."""
+def build_error_result(text: str) -> types.CallToolResult:
+    """Return the result of a tool that failed."""
+    # The transport cannot send lone surrogates.
     text = text.encode(errors="replace").decode()
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
 
 
-def _with_evaluated_hints(function: Callable[..., Any]) -> Any:
-    """The function, its type hints as its own module means them: pydantic would look for their names here."""
+def _resolve_type_hints(function: Callable[..., Any]) -> Any:
+    """Return a wrapper of a function with type hints that are not texts.
 
-    async def called(**arguments: Any) -> Any:
+    pydantic would look up the names in texts in this module, not in the module of the function.
+    """
+
+    async def call(**arguments: Any) -> Any:
         return await function(**arguments)
 
-    called.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-    called.__annotations__ = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
+    call.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    hints = dict(function.__annotations__)
+    # The type of the result is not validated, and may be one that is imported for types only.
+    hints.pop("return", None)
+    call.__annotations__ = hints
     namespace = inspect.unwrap(function).__globals__
-    called.__annotations__ = typing.get_type_hints(called, namespace, include_extras=True)
-    return called
+    call.__annotations__ = typing.get_type_hints(call, namespace, include_extras=True)
+    return call

@@ -1,4 +1,4 @@
-"""The server process of one plain-language test: the tools of the project to which its file belongs."""
+"""Run the tool server of a plain-language test, a process with the tools of its project."""
 
 from __future__ import annotations
 
@@ -18,103 +18,130 @@ from llm_mock.specs.allowed_hosts import AllowedHosts
 from llm_mock.specs.plugin_base import CLEANUP
 from llm_mock.support.temporary import TemporaryFolder
 
-MARKS = ("pyproject.toml", "setup.py", ".git")
-"""What the root of a project has."""
+ROOT_MARKERS = ("pyproject.toml", "setup.py", ".git")
+"""The files and folders that mark the root of a project."""
 PLUGINS = Path("tests", "llm", "plugins")
-"""Where a project has its plugins."""
+"""The folder of a project's plugins."""
 STOP_TIMEOUT = 6.0
-"""Seconds that the server has to end: 5 for the plugins to clean up, and one more."""
+"""The seconds that the server has to stop: 5 for the plugins to clean up, and one more."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _OfOneTest(MCPServer):
-    """A server that no other test shares, even one with the same configuration."""
+class _UnsharedServer(MCPServer):
+    """A server for one test."""
 
+    # By identity: the pool would share servers that are equal, and plugins have state.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
 
 @dataclass(frozen=True)
 class RunningTools:
-    """The tools of one test, as long as it runs."""
+    """The tools of a test while their server runs."""
 
     server: MCPServer
-    """The server, for an agent of this process."""
+    """The server, for an agent in this process."""
     tools: dict[str, ServerTool]
-    """The tools by their names, the built-in ones first."""
+    """The tools by name, the built-in ones first."""
     url: str | None = None
-    """Where another process reaches the same server by streamable HTTP; None where that was not asked for."""
+    """The URL of the server for other processes (streamable HTTP); None unless requested."""
     headers: Mapping[str, str] = field(default_factory=RedactedMapping)
-    """The headers that it must send. They hold a secret."""
+    """The headers for requests to the URL. They contain a secret."""
     cleanup_errors: list[str] = field(default_factory=list)
-    """Why plugins could not clean up; filled when the server has ended."""
+    """The errors of the cleanup of plugins; filled when the server has stopped."""
 
 
 @contextmanager
-def tools_server(yaml_path: Path, *, allowed_hosts: AllowedHosts, http: bool = False) -> Iterator[RunningTools]:
-    """Run the tools of one test: a process of its own in the root of the project, with its plugins.
+def run_tools_server(
+    yaml_path: Path, *, allowed_hosts: AllowedHosts, http: bool = False
+) -> Iterator[RunningTools]:
+    """Run the tool server of a test in the root of its project, and stop it at the end.
 
-    With `http` it is to be reached by HTTP too, on 127.0.0.1. At the end the plugins clean up, which may add to
-    `cleanup_errors`, and the process is ended with all that it started.
+    At the end the plugins clean up, which may add to `cleanup_errors`, and the process is ended
+    with all that it started.
+
+    Args:
+        yaml_path: the file of the test.
+        allowed_hosts: the hosts that the HTTP tools may connect to.
+        http: serve on 127.0.0.1 as well, for other processes.
 
     Raises:
         InvalidFile: a plugin is outside the project.
-        ServerError: the server does not start, as a plugin cannot be loaded; the message names its file and line.
+        ServerError: the server does not start, because a plugin cannot be loaded; the message
+            names its file and line.
         MissingExtra: `mcp` is not installed.
     """
     __tracebackhide__ = True
     root = find_project_root(yaml_path)
-    plugins = plugin_files(root)
+    plugins = find_plugin_files(root)
     with TemporaryFolder("tools") as folder:
         address_file = folder / "address.json"
-        server = _OfOneTest(
+        arguments = [f"--allow-host={pattern}" for pattern in allowed_hosts.patterns]
+        if http:
+            arguments += ["--http", str(address_file)]
+        if plugins:
+            arguments += ["--plugins", *map(str, plugins)]
+        server = _UnsharedServer(
             [sys.executable, "-m", "llm_mock.specs.mcp_server"],
-            args=[
-                *(f"--allow-host={pattern}" for pattern in allowed_hosts.patterns),
-                *(["--http", str(address_file)] if http else []),
-                *(["--plugins", *map(str, plugins)] if plugins else []),
-            ],
+            args=arguments,
             cwd=root,
             name=f"tools of {yaml_path.name}",
             stop_timeout=STOP_TIMEOUT,
         )
         cleanup_errors: list[str] = []
         try:
+            # This starts the server, which has then written its address.
             tools = {tool.name: tool for tool in pool_of_process().tools([server])}
-            address = json.loads(address_file.read_text(encoding="utf-8")) if http else {}
-            headers = RedactedMapping({"Authorization": f"Bearer {address['token']}"} if http else {})
-            yield RunningTools(server, tools, address.get("url"), headers, cleanup_errors)
+            url = None
+            headers = RedactedMapping()
+            if http:
+                address = json.loads(address_file.read_text(encoding="utf-8"))
+                url = address["url"]
+                headers = RedactedMapping({"Authorization": f"Bearer {address['token']}"})
+            yield RunningTools(server, tools, url, headers, cleanup_errors)
         finally:
+            # The last lines of its stderr.
             lines = pool_of_process().stop(server).splitlines()
             cleanup_errors += [line for line in lines if line.startswith(CLEANUP)]
 
 
 def find_project_root(path: str | Path) -> Path:
-    """The root of the project to which a file, which need not exist, or a folder belongs, as an absolute path.
+    """Return the absolute path of the root of the project that a path belongs to.
 
-    It is the nearest folder above (or the folder itself) that holds `pyproject.toml`, `setup.py` or `.git`; else the
-    one that holds the `tests/llm` in which the file is; else the folder of the file.
+    This is the nearest folder, the path itself or one above, with `pyproject.toml`, `setup.py` or
+    `.git`; else the folder with the `tests/llm` that the path is in; else the folder of the path.
+
+    Args:
+        path: a folder, or a file, which need not exist.
     """
     path = Path(os.path.abspath(path))
     folder = path if path.is_dir() else path.parent
     folders = (folder, *folder.parents)
-    marked = (each for each in folders if any((each / mark).exists() for mark in MARKS))
-    above_tests = (each.parents[1] for each in folders if each.parts[-2:] == PLUGINS.parent.parts)
-    return next(marked, None) or next(above_tests, folder)
+    for candidate in folders:
+        if any((candidate / marker).exists() for marker in ROOT_MARKERS):
+            return candidate
+    for candidate in folders:
+        if candidate.parts[-2:] == PLUGINS.parent.parts:
+            return candidate.parents[1]
+    return folder
 
 
-def plugin_files(root: Path) -> list[Path]:
-    """The files of a project's plugins, by name: `tests/llm/plugins/*.py` without those whose name begins with `_`.
+def find_plugin_files(root: Path) -> list[Path]:
+    """Return the files `tests/llm/plugins/*.py` of a project whose names do not begin with `_`.
 
     Raises:
         InvalidFile: a symbolic link leads out of the project, to code that would be run.
     """
     __tracebackhide__ = True
-    found = sorted(path for path in (root / PLUGINS).glob("[!_]*.py") if path.is_file())
-    for path in found:
+    folder = root / PLUGINS
+    files = []
+    for path in sorted(folder.glob("[!_]*.py")):
+        if not path.is_file():
+            continue
         if not path.resolve().is_relative_to(root.resolve()):
             raise InvalidFile(
-                f"{path}: this plugin lies outside the project: it leads to {path.resolve()}, which is not in {root}. "
-                "Its code is not run. Copy it into the project."
+                f"{path}: this plugin lies outside the project: it leads to {path.resolve()}, "
+                f"which is not in {root}. Its code is not run. Copy it into the project."
             )
-    return found
+        files.append(path)
+    return files

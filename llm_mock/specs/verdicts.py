@@ -1,4 +1,4 @@
-"""Reads the verdict out of what a model said."""
+"""Parse the verdict in the text of a model."""
 
 from __future__ import annotations
 
@@ -7,82 +7,125 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from llm_mock.specs.models import SHOWN_OUTPUT, StepResult, Verdict
+from llm_mock.specs.models import MAX_SHOWN, StepResult, Verdict
 from llm_mock.support.json_in_text import json_objects_in
 from llm_mock.support.text import shorten, shorten_name
 
 
-def _object(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+def _build_object_schema(**properties: Any) -> dict[str, Any]:
+    # All required and no others, as the strict mode of OpenAI demands.
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [*properties],
+        "additionalProperties": False,
+    }
 
 
 WORDS = ("PASS", "FAIL", "UNCLEAR")
 _TEXT = {"type": "string"}
-_STEP = _object(name=_TEXT, status={**_TEXT, "enum": ["pass", "fail", "skip"]}, details=_TEXT)
-_LISTS = {"steps": {"type": "array", "items": _STEP}, "issues": {"type": "array", "items": _TEXT}}
-SCHEMA = {"title": "Verdict", **_object(verdict={**_TEXT, "enum": [*WORDS]}, reason=_TEXT, **_LISTS)}
-"""What a model is to answer. What the tools said is not in it: that is known, and not for a model to retell."""
+_STATUS = {"type": "string", "enum": ["pass", "fail", "skip"]}
+_STEP = _build_object_schema(name=_TEXT, status=_STATUS, details=_TEXT)
+SCHEMA = {
+    "title": "Verdict",
+    **_build_object_schema(
+        verdict={"type": "string", "enum": [*WORDS]},
+        reason=_TEXT,
+        steps={"type": "array", "items": _STEP},
+        issues={"type": "array", "items": _TEXT},
+    ),
+}
+"""The JSON Schema of a verdict by a model. It has no outputs of tools, as these are known."""
 
+# The beginnings of the words that models write: also `passed`, `FAILED` or `error`.
 _STATUSES = {"pass": "pass", "fail": "fail", "erro": "fail"}
-_OTHERWISE = re.compile(r'"verdict"\s*:\s*"\s*(?:FAIL|UNCLEAR)', re.IGNORECASE)
+_OTHER_VERDICT = re.compile(r'"verdict"\s*:\s*"\s*(?:FAIL|UNCLEAR)', re.IGNORECASE)
 
 
 def parse_verdict(text: str) -> Verdict:
-    """The verdict in what a model, or Claude Code, said.
+    """Return the verdict in the text of a model, or of Claude Code.
 
-    It may be JSON alone, JSON in a fence, or JSON with prose around, also in the JSON of `claude -p --output-format
-    json`; of several objects with a `verdict` the last one counts. What cannot be read is never a PASS, nor is a PASS
-    beside another verdict, whole or broken: then the verdict is UNCLEAR, and its reason says what was said.
+    The text may be JSON alone, JSON in a fence, or JSON with prose around it, and all of this in
+    the JSON of `claude -p --output-format json`. The last of several verdicts counts.
+
+    A text without a readable verdict is UNCLEAR, never a PASS. So is a PASS beside another
+    verdict, complete or cut off. The reason quotes the text then.
     """
-    said = _result_of_claude(text)
-    shown = shorten_name(said, SHOWN_OUTPUT) or "(nothing)"
-    found = list(json_objects_in(said, "verdict"))
-    if not found:
-        return Verdict(verdict="UNCLEAR", reason=f"The model gave no verdict. It said: {shown}")
-    last = found[-1]
-    verdict = _verdict(last.data)
-    if verdict.verdict == "PASS" and _OTHERWISE.search(said[: last.start] + said[last.end :]):
-        return Verdict(verdict="UNCLEAR", reason=f"The model said PASS, and also another verdict: {shown}")
+    answer = _extract_claude_result(text)
+    quote = shorten_name(answer, MAX_SHOWN) or "(nothing)"
+    objects = list(json_objects_in(answer, "verdict"))
+    if not objects:
+        reason = f"The model gave no verdict. It said: {quote}"
+        return Verdict(verdict="UNCLEAR", reason=reason)
+    last = objects[-1]
+    verdict = _build_verdict(last.data)
+    before = answer[: last.start]
+    after = answer[last.end :]
+    if verdict.verdict == "PASS" and _OTHER_VERDICT.search(before + after):
+        reason = f"The model said PASS, and also another verdict: {quote}"
+        return Verdict(verdict="UNCLEAR", reason=reason)
     return verdict
 
 
 def has_verdict(text: str) -> bool:
-    """Whether there is one of the three verdicts in what a model said."""
-    found = list(json_objects_in(text, "verdict"))
-    return bool(found) and _word(found[-1].data) in WORDS
+    """Return whether the text of a model has one of the three verdicts."""
+    objects = list(json_objects_in(text, "verdict"))
+    if not objects:
+        return False
+    return _get_word(objects[-1].data) in WORDS
 
 
-def _result_of_claude(text: str) -> str:
-    """The last message of a model in what Claude Code wrote; any other text as it is."""
+def _extract_claude_result(text: str) -> str:
+    """Return the answer in the JSON of Claude Code, and any other text as it is."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    said = data.get("result") if isinstance(data, Mapping) and "verdict" not in data else None
-    return said if isinstance(said, str) else text
+    # An object with a verdict is the answer itself, even if it has a key `result`.
+    if not isinstance(data, Mapping) or "verdict" in data:
+        return text
+    result = data.get("result")
+    return result if isinstance(result, str) else text
 
 
-def _verdict(data: Mapping[str, Any]) -> Verdict:
-    word, reason = _word(data), _text(data.get("reason"))
+def _build_verdict(data: Mapping[str, Any]) -> Verdict:
+    word = _get_word(data)
+    reason = _convert_to_text(data.get("reason"))
     if word not in WORDS:
-        word, reason = "UNCLEAR", f"The verdict {shorten(data['verdict'])} is none of PASS, FAIL and UNCLEAR."
-    steps, issues = (listed if isinstance(listed := data.get(key), list) else [] for key in ("steps", "issues"))
-    told = {"steps": [_step(step) for step in steps if isinstance(step, Mapping)], "issues": [*map(_text, issues)]}
-    return Verdict.model_validate({"verdict": word, "reason": reason, **told})
+        word = "UNCLEAR"
+        reason = f"The verdict {shorten(data['verdict'])} is none of PASS, FAIL and UNCLEAR."
+    steps = data.get("steps")
+    issues = data.get("issues")
+    results = []
+    if isinstance(steps, list):
+        results = [_build_result(step) for step in steps if isinstance(step, Mapping)]
+    texts = []
+    if isinstance(issues, list):
+        texts = [_convert_to_text(issue) for issue in issues]
+    return Verdict.model_validate(
+        {"verdict": word, "reason": reason, "steps": results, "issues": texts}
+    )
 
 
-def _word(data: Mapping[str, Any]) -> str:
+def _get_word(data: Mapping[str, Any]) -> str:
     return str(data["verdict"]).strip().upper()
 
 
-def _step(data: Mapping[str, Any]) -> StepResult:
-    # Models also write `passed`, `FAILED` or `error`; what says nothing is no pass.
-    status: Any = _STATUSES.get(str(data.get("status")).strip().lower()[:4], "skip")
-    texts = {key: _text(data.get(key)) for key in ("name", "details")}
-    return StepResult(status=status, tool_output=data.get("tool_output"), **texts)
+def _build_result(step: Mapping[str, Any]) -> StepResult:
+    word = str(step.get("status")).strip().lower()
+    # A step without a clear status did not pass.
+    status: Any = _STATUSES.get(word[:4], "skip")
+    return StepResult(
+        name=_convert_to_text(step.get("name")),
+        status=status,
+        details=_convert_to_text(step.get("details")),
+        tool_output=step.get("tool_output"),
+    )
 
 
-def _text(value: Any) -> str:
+def _convert_to_text(value: Any) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)

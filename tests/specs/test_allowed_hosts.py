@@ -114,8 +114,8 @@ def test_the_error_names_the_host_what_is_allowed_and_how_to_allow_it() -> None:
     with pytest.raises(HostNotAllowed) as caught:
         AllowedHosts(["localhost", "*.example.com"]).check("https://ada:hunter2@Evil.example/page?key=1")
     assert str(caught.value) == (
-        "The host 'evil.example' (port 443) was not asked, as it is not allowed. Allowed: localhost, *.example.com. "
-        "To allow it, add evil.example to ini llm_mock_allowed_hosts."
+        "No request was sent to the host 'evil.example' (port 443), because it is not allowed. "
+        "Allowed: localhost, *.example.com. To allow it, add evil.example to ini llm_mock_allowed_hosts."
     )
     with pytest.raises(HostNotAllowed, match="Allowed: none"):
         AllowedHosts([]).check("http://localhost/")

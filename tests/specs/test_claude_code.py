@@ -21,7 +21,7 @@ from llm_mock.specs.allowed_hosts import LOOPBACK
 from llm_mock.specs.claude_code import ClaudeCodeDriver
 from llm_mock.specs.drivers import Task
 from llm_mock.specs.steps import Deadline, Report
-from llm_mock.specs.tools_server import RunningTools, tools_server
+from llm_mock.specs.tools_server import RunningTools, run_tools_server
 from tests.agents.processes import wait_until_gone
 
 from .projects import Project
@@ -73,7 +73,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 @pytest.fixture(scope="module")
 def tools(project: Project) -> Iterator[RunningTools]:
     """Tools that all tests of this module share."""
-    with tools_server(project.tests / "test_shop.yaml", allowed_hosts=LOOPBACK, http=True) as tools:
+    with run_tools_server(project.tests / "test_shop.yaml", allowed_hosts=LOOPBACK, http=True) as tools:
         yield tools
 
 

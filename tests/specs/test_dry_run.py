@@ -13,7 +13,7 @@ pytest.importorskip("mcp")
 from llm_mock.agents.tools import ToolAnswer
 from llm_mock.errors import TimeIsUp
 from llm_mock.specs import Step, StepResult, Verdict
-from llm_mock.specs.steps import Deadline, Steps
+from llm_mock.specs.steps import Deadline, StepRunner
 
 from .projects import Project, statuses
 from .projects import project as project
@@ -177,7 +177,7 @@ def test_http_errors_are_for_the_judge() -> None:
 
     told: list[StepResult | str] = []
     tools: Any = {"http_get": Answers()}
-    Steps(tools, {}, Deadline(10), told.append).run([Step(tool="http_get", args={"url": "http://localhost/"})])
+    StepRunner(tools, {}, Deadline(10), told.append).run([Step(tool="http_get", args={"url": "http://localhost/"})])
     assert isinstance(told[0], StepResult)
     assert told[0].status == "pass"
 
@@ -185,7 +185,7 @@ def test_http_errors_are_for_the_judge() -> None:
 def test_a_step_for_which_no_time_is_left_is_not_done() -> None:
     told: list[Any] = []
     with pytest.raises(TimeIsUp, match="Late"):
-        Steps({}, {}, Deadline(0), told.append).run([Step(name="Late", tool="sleep", args={"seconds": 0})])
+        StepRunner({}, {}, Deadline(0), told.append).run([Step(name="Late", tool="sleep", args={"seconds": 0})])
     assert [(result.status, result.details) for result in told] == [
         ("fail", "sleep(seconds=0): the test's time was over")
     ]

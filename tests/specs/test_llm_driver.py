@@ -24,7 +24,7 @@ from llm_mock.specs.allowed_hosts import LOOPBACK
 from llm_mock.specs.drivers import Task
 from llm_mock.specs.llm_driver import LLMDriver
 from llm_mock.specs.steps import Deadline
-from llm_mock.specs.tools_server import RunningTools, tools_server
+from llm_mock.specs.tools_server import RunningTools, run_tools_server
 
 from .projects import Project, statuses
 
@@ -57,7 +57,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 @pytest.fixture(scope="module")
 def tools(project: Project) -> Iterator[RunningTools]:
     """Tools that all tests of this module share."""
-    with tools_server(project.tests / "test_shop.yaml", allowed_hosts=LOOPBACK) as tools:
+    with run_tools_server(project.tests / "test_shop.yaml", allowed_hosts=LOOPBACK) as tools:
         yield tools
 
 

@@ -14,11 +14,11 @@ from llm_mock.agents.result import ToolCallRecord
 from llm_mock.errors import InvalidFile
 from llm_mock.specs import load_spec
 from llm_mock.specs.drivers import Task
-from llm_mock.specs.evidence import checked
 from llm_mock.specs.models import Verdict
 from llm_mock.specs.steps import Deadline
-from llm_mock.specs.tool_check import unknown_tool
+from llm_mock.specs.tool_check import describe_unknown_tool
 from llm_mock.specs.tools_server import RunningTools
+from llm_mock.specs.verdict_consistency import check_verdict
 
 from .projects import Project, statuses
 from .projects import project as project
@@ -103,13 +103,13 @@ def test_a_tool_has_one_name_with_their_prefix_and_without(project: Project) -> 
         ("mcp__llm_pytest__http_get", "; did you mean 'http_get'?"),
         (
             "shop_cleanup",
-            ": cleanup() of a plugin is no tool. It runs by itself when the test ends: leave this step out.",
+            ": cleanup() of a plugin is not a tool. It runs by itself when the test ends: leave this step out.",
         ),
     ],
 )
 def test_a_tool_that_there_is_not_is_told_with_the_near_name(tool: str, expected: str) -> None:
     known = dict.fromkeys(["http_get", "http_post", "shop_sell", "shop_add"])
-    assert f"There is no tool {tool!r}{expected}" in unknown_tool(tool, known)
+    assert f"There is no tool {tool!r}{expected}" in describe_unknown_tool(tool, known)
 
 
 @pytest.mark.parametrize(
@@ -136,5 +136,5 @@ def test_a_teardown_has_what_a_model_stored(project: Project) -> None:
     tools: Any = RunningTools(server=None, tools={})  # type: ignore[arg-type]
     task = Task(spec, tools, Deadline(60), lambda happened: None, project.root)
     call = ToolCallRecord("store_value", {"name": "key", "value": 7}, '{"stored": "key", "value": 7}', None)
-    checked(Verdict(verdict="PASS", reason="fine"), task, [call])
+    check_verdict(Verdict(verdict="PASS", reason="fine"), task, [call])
     assert task.saved == {"stored.key": 7}

@@ -175,10 +175,16 @@ def test_a_file_that_is_no_test_is_refused_with_its_line(
         ("{steps: [{tool: b}], retry: 2}", "FILE:3: retry says how a tool is called"),
         ("{tool: a, save_as: 1a}", "FILE:3: save_as is '1a'"),
         ("{tool: a, args: {since: 2026-01-01}}", "FILE:3: 2026-01-01 is read as date; tools are given JSON"),
-        ("{tool: a, args: {x: [.nan]}}", "FILE:3: nan is no number of JSON, which tools are given; write a finite one"),
-        ("{tool: a, args: {x: -.inf}}", "FILE:3: -inf is no number of JSON"),
-        ("{tool: a, args: {x: {1: y}}}", "FILE:3: the key 1 is no text"),
-        ("{tool: a, args: {x: 'a ${b c} d'}}", "FILE:3: ${b c} is no reference such as ${name.key.0}; write $${b c}"),
+        (
+            "{tool: a, args: {x: [.nan]}}",
+            "FILE:3: nan is not a number of JSON, which tools are given; write a finite one",
+        ),
+        ("{tool: a, args: {x: -.inf}}", "FILE:3: -inf is not a number of JSON"),
+        ("{tool: a, args: {x: {1: y}}}", "FILE:3: the key 1 is not a text"),
+        (
+            "{tool: a, args: {x: 'a ${b c} d'}}",
+            "FILE:3: ${b c} is not a reference such as ${name.key.0}; write $${b c}",
+        ),
         (
             "{tool: a, save_as: x, args: {y: '${x}'}}",
             "${x} refers to 'x', which no earlier step saves (nothing is saved",

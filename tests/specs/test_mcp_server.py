@@ -18,7 +18,7 @@ from llm_mock.agents import MCPServer
 from llm_mock.agents.pool import ServerPool, pool_of_process
 from llm_mock.errors import InvalidFile, ServerError
 from llm_mock.specs.allowed_hosts import LOOPBACK, AllowedHosts
-from llm_mock.specs.tools_server import RunningTools, tools_server
+from llm_mock.specs.tools_server import RunningTools, run_tools_server
 from tests.agents.processes import processes_with, wait_until_gone
 
 PLUGIN = """
@@ -112,7 +112,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningTools]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", SECRET)
         patch.setenv("PYTHONSAFEPATH", "1")
-        with tools_server(yaml_path, allowed_hosts=LOOPBACK, http=True) as tools:
+        with run_tools_server(yaml_path, allowed_hosts=LOOPBACK, http=True) as tools:
             yield tools
 
 
@@ -147,9 +147,13 @@ def test_values_are_compared_as_they_were_sent(running: RunningTools) -> None:
 @pytest.mark.parametrize(
     ("tool", "arguments", "expected"),
     [
-        ("http_get", {"url": "http://user:hunter2@example.com/"}, "The host 'example.com' (port 80) was not asked"),
+        (
+            "http_get",
+            {"url": "http://user:hunter2@example.com/"},
+            "No request was sent to the host 'example.com' (port 80)",
+        ),
         ("http_get", {"url": "http://127.0.0.1:1/"}, "GET http://127.0.0.1:1/ failed: ConnectError"),
-        ("http_get", {"url": "nonsense"}, "The url cannot be asked"),
+        ("http_get", {"url": "nonsense"}, "The url is not valid"),
         ("http_get", {"url": "http://127.0.0.1:1/", "header": {}}, "The tool 'http_get' was not called"),
         ("http_post", {"url": "http://127.0.0.1:1/", "data": "text"}, "The tool 'http_post' was not called"),
         ("compare_values", {"value1": 1, "value2": 1, "tolerance": -1}, "The tool 'compare_values' was not called"),
@@ -199,8 +203,8 @@ def test_the_token_is_not_shown(running: RunningTools) -> None:
 
 def test_each_test_has_a_process_of_its_own_which_an_agent_shares(project: Path) -> None:
     with (
-        tools_server(project, allowed_hosts=LOOPBACK) as first,
-        tools_server(project, allowed_hosts=LOOPBACK) as second,
+        run_tools_server(project, allowed_hosts=LOOPBACK) as first,
+        run_tools_server(project, allowed_hosts=LOOPBACK) as second,
     ):
         assert first.url is None
         assert [running.tools["counter_add"].call({}).structured["count"] for running in (first, second)] == [1, 1]
@@ -218,7 +222,7 @@ def test_the_environment_has_no_secrets(running: RunningTools) -> None:
 
 def test_plugins_clean_up_whatever_happens_and_while_a_tool_is_running(project: Path) -> None:
     def interrupted() -> None:
-        with tools_server(project, allowed_hosts=LOOPBACK) as running:
+        with run_tools_server(project, allowed_hosts=LOOPBACK) as running:
             assert "did not answer within" in running.tools["counter_wait"].call({}, timeout=0.1).text
             raise KeyboardInterrupt
 
@@ -229,21 +233,21 @@ def test_plugins_clean_up_whatever_happens_and_while_a_tool_is_running(project: 
 
 def test_plugins_clean_up_although_a_tool_blocks_the_server(tmp_path: Path) -> None:
     yaml_path = make_project(tmp_path, counter=SLOW_TO_CLEAN)
-    with tools_server(yaml_path, allowed_hosts=LOOPBACK) as running:
+    with run_tools_server(yaml_path, allowed_hosts=LOOPBACK) as running:
         running.tools["counter_add"].call({})
         assert "did not answer within" in running.tools["counter_block"].call({}, timeout=0.1).text
     assert cleaned(yaml_path) == "1\n"
 
 
 def test_a_server_that_died_is_told_by_the_next_call(project: Path) -> None:
-    with tools_server(project, allowed_hosts=LOOPBACK) as running:
+    with run_tools_server(project, allowed_hosts=LOOPBACK) as running:
         assert "with exit code 3" in running.tools["counter_die"].call({}).text
         assert "had ended before this call" in running.tools["counter_add"].call({}).text
 
 
 def test_a_cleanup_that_fails_is_told(tmp_path: Path) -> None:
     yaml_path = make_project(tmp_path, counter=PLUGIN, failing=FAILING)
-    with tools_server(yaml_path, allowed_hosts=LOOPBACK) as running:
+    with run_tools_server(yaml_path, allowed_hosts=LOOPBACK) as running:
         assert running.cleanup_errors == []
     assert running.cleanup_errors == ["The cleanup of the plugin 'failing' failed: OSError: no chart to close"]
     assert cleaned(yaml_path) == "0\n"
@@ -251,7 +255,7 @@ def test_a_cleanup_that_fails_is_told(tmp_path: Path) -> None:
 
 def test_a_cleanup_that_blocks_is_told_and_does_not_keep_others_from_theirs(tmp_path: Path) -> None:
     yaml_path = make_project(tmp_path, blocking=BLOCKING, counter=PLUGIN)
-    with tools_server(yaml_path, allowed_hosts=LOOPBACK) as running:
+    with run_tools_server(yaml_path, allowed_hosts=LOOPBACK) as running:
         assert running.tools
     problem = "The cleanup of the plugin 'blocking' failed: TimeoutError: it blocks the event loop"
     assert running.cleanup_errors == [problem]
@@ -259,20 +263,20 @@ def test_a_cleanup_that_blocks_is_told_and_does_not_keep_others_from_theirs(tmp_
 
 
 def test_where_no_host_is_allowed_none_is_asked(tmp_path: Path) -> None:
-    with tools_server(make_project(tmp_path), allowed_hosts=AllowedHosts([])) as running:
+    with run_tools_server(make_project(tmp_path), allowed_hosts=AllowedHosts([])) as running:
         assert "Allowed: none." in running.tools["http_get"].call({"url": "http://127.0.0.1/"}).text
 
 
 def test_a_long_cleanup_comes_to_its_end(tmp_path: Path) -> None:
     yaml_path = make_project(tmp_path, counter=SLOW_TO_CLEAN)
-    with tools_server(yaml_path, allowed_hosts=LOOPBACK):
+    with run_tools_server(yaml_path, allowed_hosts=LOOPBACK):
         pass
     assert cleaned(yaml_path) == "0\n"
 
 
 def test_a_plugin_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
     yaml_path = make_project(tmp_path, counter=PLUGIN, shop="import shop\n\n1 / 0\n")
-    with pytest.raises(ServerError) as caught, tools_server(yaml_path, allowed_hosts=LOOPBACK):
+    with pytest.raises(ServerError) as caught, run_tools_server(yaml_path, allowed_hosts=LOOPBACK):
         pass
     assert "The MCP server 'tools of login.yaml' ended when it was started, with exit code 1." in str(caught.value)
     assert "plugins/shop.py:3: the plugin cannot be imported: ZeroDivisionError: division by zero" in str(caught.value)
@@ -284,7 +288,7 @@ def test_a_plugin_outside_the_project_is_not_run(tmp_path: Path) -> None:
     yaml_path = make_project(tmp_path / "project")
     (tmp_path / "evil.py").write_text("open('run', 'w')")
     (yaml_path.parent / "plugins" / "evil.py").symlink_to(tmp_path / "evil.py")
-    with pytest.raises(InvalidFile), tools_server(yaml_path, allowed_hosts=AllowedHosts([])):
+    with pytest.raises(InvalidFile), run_tools_server(yaml_path, allowed_hosts=AllowedHosts([])):
         pass
     assert not (tmp_path / "project" / "run").exists()
 

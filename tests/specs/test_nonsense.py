@@ -8,7 +8,7 @@ import pytest
 
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.specs import load_spec
-from llm_mock.specs.references import resolved
+from llm_mock.specs.references import resolve_references
 
 TEXT = "test: {name: x}\nsteps:\n- tool: sleep\n  expect: x\nverdict:\n  pass_if: p\n  fail_if: f\n"
 
@@ -56,7 +56,7 @@ def test_many_references_that_lead_nowhere_are_told_in_seconds(tmp_path: Path) -
 def test_what_is_saved_and_inserted_again_and_again_comes_to_an_end(argument: object) -> None:
     def grown(saved: object) -> object:
         for _ in range(40):
-            saved = resolved(argument, {"x": saved})
+            saved = resolve_references(argument, {"x": saved})
         return saved
 
     with pytest.raises(LLMMockError, match="more than 20,000,000 characters"):

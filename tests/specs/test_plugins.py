@@ -14,7 +14,7 @@ pytest.importorskip("mcp")
 from llm_mock.errors import InvalidFile
 from llm_mock.specs import LLMPlugin
 from llm_mock.specs.allowed_hosts import LOOPBACK
-from llm_mock.specs.mcp_server import BUILT_IN, all_tools
+from llm_mock.specs.mcp_server import BUILT_IN, collect_tools
 from llm_mock.specs.plugin_loading import LoadedPlugin, load_plugins
 from llm_mock.specs.tool_functions import ToolFunction
 
@@ -30,7 +30,7 @@ def load(folder: Path, **sources: str) -> list[LoadedPlugin]:
 
 def tools(folder: Path, **sources: str) -> dict[str, ToolFunction]:
     """The tools of plugins, without the built-in ones."""
-    return dict([*all_tools(LOOPBACK, load(folder, **sources)).items()][len(BUILT_IN) :])
+    return dict([*collect_tools(LOOPBACK, load(folder, **sources)).items()][len(BUILT_IN) :])
 
 
 def call(tool: ToolFunction, **arguments: Any) -> Any:
@@ -93,7 +93,7 @@ class _Base(LLMPlugin): ...
     found = tools(tmp_path, chart=HEAD + chart)
     assert list(found) == ["chart_zoom_in", "chart_anything", "chart_fixed"]
     zoom = found["chart_zoom_in"]
-    assert zoom.definition().description == "Zoom in.\n\nBy a factor."
+    assert zoom.build_definition().description == "Zoom in.\n\nBy a factor."
     assert zoom.input_schema["properties"]["factor"]["exclusiveMinimum"] == 0
     assert zoom.input_schema["properties"]["factor"]["description"] == "How far."
     assert "required" not in zoom.input_schema
@@ -139,7 +139,7 @@ def test_what_is_no_json_is_a_failure_of_the_tool(returned: str, tmp_path: Path)
         tools(tmp_path, a=f"{source}class A(LLMPlugin):\n    async def get(self): return {returned}")["a_get"]
     )
     assert result.is_error
-    assert result.content[0].text.startswith("The tool 'a_get' did its work, but what it returned is no JSON value: ")
+    assert result.content[0].text.startswith("The tool 'a_get' has run, but its result is not a JSON value: ")
 
 
 @pytest.mark.parametrize(
@@ -179,9 +179,9 @@ BROKEN = {
     "from llm_pytest.plugin_base import LLMPlugin": ("1", "so: from llm_mock.specs import LLMPlugin"),
     f"{PLUGIN}def __init__(self):\n        raise OSError('no chart')": (
         "5",
-        "the plugin APlugin cannot be made: OSErr",
+        "the plugin APlugin cannot be created: OSErr",
     ),
-    f"{PLUGIN}def __init__(self, x): ...": ("1", "the plugin APlugin cannot be made: TypeError: "),
+    f"{PLUGIN}def __init__(self, x): ...": ("1", "the plugin APlugin cannot be created: TypeError: "),
     f"{PLUGIN}name = 'a b'": ("3", "the plugin APlugin has the name 'a b'; give a text of letters"),
     f"{PLUGIN}name = 5": ("3", "the plugin APlugin has the name 5; give"),
     f"{PLUGIN}name = 'http'\n    async def get(self): ...": (

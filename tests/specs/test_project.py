@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from llm_mock.errors import InvalidFile
-from llm_mock.specs.tools_server import find_project_root, plugin_files
+from llm_mock.specs.tools_server import find_plugin_files, find_project_root
 
 
 @pytest.mark.parametrize("mark", ["pyproject.toml", "setup.py", ".git"])
@@ -29,7 +29,7 @@ def test_a_relative_path_is_one_of_the_current_folder(tmp_path: Path, monkeypatc
 
 
 def test_without_a_mark_it_is_the_folder_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llm_mock.specs.tools_server.MARKS", ("no-such-mark",))
+    monkeypatch.setattr("llm_mock.specs.tools_server.ROOT_MARKERS", ("no-such-mark",))
     assert find_project_root(tmp_path / "a" / "login.yaml") == tmp_path / "a"
     assert find_project_root(tmp_path / "tests" / "llm" / "users" / "login.yaml") == tmp_path
 
@@ -46,15 +46,15 @@ def test_plugins_are_the_python_files_of_their_folder(plugins: Path) -> None:
         (plugins / name).touch()
     (plugins / "folder.py").mkdir()
     root = plugins.parents[2]
-    assert plugin_files(root) == [plugins / "a.py", plugins / "b.py"]
-    assert plugin_files(root.parent) == []
+    assert find_plugin_files(root) == [plugins / "a.py", plugins / "b.py"]
+    assert find_plugin_files(root.parent) == []
 
 
 def test_a_link_within_the_project_is_followed(plugins: Path) -> None:
     root = plugins.parents[2]
     (root / "shared.py").touch()
     (plugins / "chart.py").symlink_to(root / "shared.py")
-    assert plugin_files(root) == [plugins / "chart.py"]
+    assert find_plugin_files(root) == [plugins / "chart.py"]
 
 
 def test_a_plugin_outside_the_project_is_refused(plugins: Path, tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_plugin_outside_the_project_is_refused(plugins: Path, tmp_path: Path) 
     target.touch()
     (plugins / "chart.py").symlink_to(target)
     with pytest.raises(InvalidFile) as caught:
-        plugin_files(plugins.parents[2])
+        find_plugin_files(plugins.parents[2])
     assert str(caught.value).startswith(f"{plugins / 'chart.py'}: this plugin lies outside the project: it leads to")
     assert str(target) in str(caught.value)
 
@@ -73,4 +73,4 @@ def test_a_folder_of_plugins_outside_the_project_is_refused(plugins: Path, tmp_p
     plugins.rmdir()
     plugins.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(InvalidFile, match="lies outside the project"):
-        plugin_files(plugins.parents[2])
+        find_plugin_files(plugins.parents[2])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from llm_mock.errors import UnknownReference
-from llm_mock.specs.references import resolved
+from llm_mock.specs.references import resolve_references
 
 SAVED = {
     "login": {"status_code": 200, "body": '{"token": "abc", "ids": [7, 8]}'},
@@ -42,11 +42,11 @@ SAVED = {
     ],
 )
 def test_references_become_what_was_saved(value: Any, expected: Any) -> None:
-    assert resolved(value, SAVED) == expected
+    assert resolve_references(value, SAVED) == expected
 
 
 def test_what_was_saved_is_not_read_for_references_again() -> None:
-    assert resolved("<${a}>", {"a": "${b}", "b": 1}) == "<${b}>"
+    assert resolve_references("<${a}>", {"a": "${b}", "b": 1}) == "<${b}>"
 
 
 @pytest.mark.parametrize(
@@ -66,5 +66,5 @@ def test_what_was_saved_is_not_read_for_references_again() -> None:
 )
 def test_a_reference_that_leads_nowhere_names_what_is_there(value: str, expected: str) -> None:
     with pytest.raises(UnknownReference) as raised:
-        resolved({"a": [value]}, SAVED)
+        resolve_references({"a": [value]}, SAVED)
     assert expected in str(raised.value)

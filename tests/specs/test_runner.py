@@ -16,7 +16,7 @@ from llm_mock.errors import DriverError, LLMMockError, MissingExtra, ServerError
 from llm_mock.specs import StepResult, Verdict, load_spec, runner
 from llm_mock.specs.allowed_hosts import AllowedHosts
 from llm_mock.specs.drivers import Driver, DryRun, Task
-from llm_mock.specs.prompt import render
+from llm_mock.specs.prompt import render_prompt
 
 from .projects import Project, statuses
 from .projects import project as project
@@ -181,7 +181,7 @@ def test_a_broken_plugin_is_an_error_that_names_it(project: Project) -> None:
 def test_a_missing_jinja2_is_told_with_the_extra_to_install(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingExtra, match=r"pip install 'pytest-llm-mock\[specs\]'"):
-        render(load_spec(project.write(PARTS)), [], {})
+        render_prompt(load_spec(project.write(PARTS)), [], {})
 
 
 def test_the_drivers_are_drivers() -> None:
