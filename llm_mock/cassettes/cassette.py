@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from llm_mock.core.request import Request
 
 
+_NewOrKept = schema.RecordedCall | str
+"""A call to write: a new one, or the text of one in the file."""
+
+
 class Cassette:
     """The recorded calls of one test.
 
@@ -341,13 +345,13 @@ class Cassette:
             response=schema.RecordedResponse.model_validate(response),
         )
 
-    def _merge(self, recorded: Sequence[schema.RecordedCall]) -> list[schema.RecordedCall | str]:
+    def _merge(self, recorded: Sequence[schema.RecordedCall]) -> list[_NewOrKept]:
         """Return the calls for the file: those that it keeps as text, and the new ones."""
-        kept: list[schema.RecordedCall | str] = list(self._content.calls.texts)
+        kept: list[_NewOrKept] = list(self._content.calls.texts)
         if self.is_replaying:
             return [*kept, *recorded]
         lookup = CallLookup(self._content.keys)
-        renewed: list[schema.RecordedCall | str] = []
+        renewed: list[_NewOrKept] = []
         for call in recorded:
             key = self.config.get_key(call.request)
             position = lookup.take(key)

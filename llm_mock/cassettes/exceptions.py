@@ -196,8 +196,9 @@ def _get_arguments(error: BaseException) -> tuple[Any, ...]:
     give them to pickle.
     """
     reduced = error.__reduce__()
-    is_call_of_class = isinstance(reduced, tuple) and reduced[0] is type(error)
-    arguments: Any = reduced[1] if is_call_of_class else error.args
+    arguments: Any = error.args
+    if isinstance(reduced, tuple) and reduced[0] is type(error):
+        arguments = reduced[1]
     return _replace_exceptions(arguments)
 
 
@@ -304,7 +305,8 @@ def _make_exception(error_class: Any, description: Mapping[str, Any]) -> Any:
         # Its `__init__` takes other arguments than `args`, so it is not called, as in unpickling.
         arguments = description["args"]
         error = error_class.__new__(error_class, *arguments)
-        builtin: Any = next(base for base in error_class.__mro__ if base.__module__ == "builtins")
+        bases = error_class.__mro__
+        builtin: Any = next(base for base in bases if base.__module__ == "builtins")
         builtin.__init__(error, *arguments)
     if attributes:
         vars(error).update(copy.deepcopy(attributes))

@@ -178,8 +178,11 @@ def _find_nearest(key: str, recorded_keys: Sequence[str], config: CassetteConfig
 
     def count_equal_parts(position: int) -> int:
         recorded_parts = config.parse_key(recorded_keys[position])
-        equal = [name for name, part in parts.items() if recorded_parts[name] == part]
-        return len(equal)
+        count = 0
+        for name, part in parts.items():
+            if recorded_parts[name] == part:
+                count += 1
+        return count
 
     def get_similarity(position: int) -> float:
         recorded_parts = config.parse_key(recorded_keys[position])

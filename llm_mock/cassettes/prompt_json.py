@@ -71,7 +71,8 @@ def shorten_prompt_json(
             if count:
                 repeats[name] = count
                 sent[name] = items[count:]
-    return _replace_texts(sent, {content: name for name, content in encoded.items()}), repeats
+    placeholders = {content: name for name, content in encoded.items()}
+    return _replace_texts(sent, placeholders), repeats
 
 
 def restore_prompt_json(recorded: RecordedResponse, before: Any, encoded: Mapping[str, str]) -> Any:

@@ -32,6 +32,10 @@ EventFields = dict[str, Any]
 """The fields of a stream event, without its text."""
 
 
+_Chunk = tuple[Any, EventFields, str]
+"""A chunk or event of a response, with its fields and its text as they came."""
+
+
 class Recording:
     """A real call that is being recorded; implements `core.protocols.PassthroughCall`.
 
@@ -65,7 +69,7 @@ class Recording:
         self._record = record
         self._encoded = encoded
         self._on_end = on_end
-        self._chunks: list[tuple[Any, EventFields, str]] = []
+        self._chunks: list[_Chunk] = []
         self._get_outcome: Callable[[], AnswerMetadata] | None = None
         self._has_ended = False
 
@@ -202,8 +206,10 @@ class Recording:
         events = []
         for fields, run in groupby(chunks, itemgetter(0)):
             texts = [text for _, text in run]
-            lengths = [len(text) for text in texts] if len(texts) > 1 else []
-            events.append(schema.RecordedEvent(**fields, text="".join(texts), chunks=lengths))
+            event = schema.RecordedEvent(**fields, text="".join(texts))
+            if len(texts) > 1:
+                event.chunks = [len(text) for text in texts]
+            events.append(event)
         return events
 
 

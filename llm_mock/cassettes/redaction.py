@@ -19,7 +19,7 @@ def redact_response(response: dict[str, Any], redactor: Redactor) -> dict[str, A
     recorded_events = response.get("events", ())
     events = [dict(event) for event in recorded_events]
     # The texts of one kind are parts of one text, though other events come between them.
-    groups: dict[tuple[str | None, str | None], list[dict[str, Any]]] = {}
+    groups: dict[Any, list[Any]] = {}
     for event in events:
         kind = event.get("type")
         tool_call_id = event.get("tool_call_id")
@@ -55,4 +55,7 @@ def _split_into_chunks(event: dict[str, Any]) -> list[str]:
     if not lengths or sum(lengths) != len(text):
         return [text]
     positions = [0, *accumulate(lengths)]
-    return [text[start:end] for start, end in pairwise(positions)]
+    chunks = []
+    for start, end in pairwise(positions):
+        chunks.append(text[start:end])
+    return chunks

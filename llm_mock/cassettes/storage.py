@@ -176,7 +176,9 @@ def _read_call_by_call(path: Path, text: str, get_key: GetKey) -> CassetteConten
     start, indent = first_call.start(), first_call[1]
     next_key = _NEXT_KEY.search(text, first_call.end())
     end = next_key.start() if next_key else len(text)
-    head, list_of_calls, tail = text[:start], text[start:end], text[end:]
+    head = text[:start]
+    list_of_calls = text[start:end]
+    tail = text[end:]
     # The split begins with an empty text before the first call.
     _, *texts = re.split(rf"^(?={indent}- )", list_of_calls, flags=re.MULTILINE)
     document = parse(path, f"{head}{texts[0]}\n{tail}")
@@ -292,7 +294,8 @@ def write_cassette(
                 call = _dump_call(_place_attachments(call, path, contents, attachments))
             texts.append(call)
         count = f"count: {len(texts)}\n"
-        text = "".join([_dump_head(incomplete), *texts, count]).encode()
+        parts = [_dump_head(incomplete), *texts, count]
+        text = "".join(parts).encode()
     except UnicodeEncodeError as error:
         raise _build_write_error(path, error) from None
     try:
