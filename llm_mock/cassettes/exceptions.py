@@ -203,7 +203,8 @@ def _get_arguments(error: BaseException) -> tuple[Any, ...]:
 
 
 def _replace_exceptions(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return arguments with the text of each that is an exception, as those of httpcore are."""
+    """Return arguments with each exception among them replaced by its text."""
+    # httpcore raises its exceptions with those of the socket as arguments.
     return tuple(
         str(argument) if isinstance(argument, BaseException) else argument for argument in arguments
     )

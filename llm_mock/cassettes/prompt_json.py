@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def encode_attachments(request: Request) -> dict[str, str]:
-    """Return the attachments of a call in base64, by the placeholder that a cassette has for each.
+    """Return the attachments of a call in base64, by their placeholders in a cassette.
 
     Attachments of tool results and of earlier messages are among them.
     """

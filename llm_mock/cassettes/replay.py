@@ -161,13 +161,14 @@ def _split_event(event: schema.RecordedEvent) -> Iterator[str | Event]:
         lengths = [len(event.text)]
     for length, end in zip(lengths, accumulate(lengths), strict=True):
         chunk = event.text[end - length : end]
+        if event.later is None and not fields:
+            yield chunk
+            continue
         # Each has copies of its own, which the application may change.
         own_fields = {"type": "text", **copy.deepcopy(fields)}
-        if event.later is not None:
+        if event.later is None:
+            yield Event(**own_fields, chunk=chunk)
+        else:
             completed = CompletedEvent(**own_fields, chunk=chunk)
             completed.later = event.later
             yield completed
-        elif fields:
-            yield Event(**own_fields, chunk=chunk)
-        else:
-            yield chunk

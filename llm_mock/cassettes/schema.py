@@ -48,7 +48,7 @@ class RecordedTool(_StrictModel):
 
     @classmethod
     def from_tool(cls, tool: Any) -> RecordedTool:
-        """Convert a tool of a request."""
+        """Return the record of a tool."""
         fields = described_tool(tool)
         # The defaults stand for what is None.
         given = {name: value for name, value in fields.items() if value is not None}
@@ -64,7 +64,7 @@ class RecordedToolResult(_StrictModel):
 
     @classmethod
     def from_result(cls, result: Any) -> RecordedToolResult:
-        """Convert a tool result of a request."""
+        """Return the record of a tool result."""
         # Tool results have attachments in newer versions of `llm` alone.
         attachments = getattr(result, "attachments", None) or ()
         return cls(
@@ -89,7 +89,7 @@ class RecordedAttachment(_StrictModel):
 
     @classmethod
     def from_sent(cls, attachment: Any) -> RecordedAttachment:
-        """Convert an attachment that the application sent."""
+        """Return the record of an attachment that the application sent."""
         if attachment.url:
             return cls(type=attachment.type, url=attachment.url)
         content = attachment.content_bytes()
@@ -101,7 +101,7 @@ class RecordedAttachment(_StrictModel):
 
     @classmethod
     def from_received(cls, attachment: Any) -> RecordedAttachment:
-        """Convert an attachment of a response, without its content."""
+        """Return the record of an attachment of a response, without its content."""
         content = attachment.content
         if not content:
             return cls(type=attachment.type, url=attachment.url)
@@ -130,7 +130,7 @@ class RecordedRequest(_StrictModel):
 
     @classmethod
     def from_request(cls, request: Request) -> RecordedRequest:
-        """Convert a request, without the history that calls before it have recorded."""
+        """Return the record of a request, without the history that earlier calls recorded."""
         options = request.common_options()
         return cls(
             model=request.model_id,

@@ -177,10 +177,11 @@ def _read_call_by_call(path: Path, text: str, get_key: GetKey) -> CassetteConten
     next_key = _NEXT_KEY.search(text, first_call.end())
     end = next_key.start() if next_key else len(text)
     head = text[:start]
-    list_of_calls = text[start:end]
     tail = text[end:]
-    # The split begins with an empty text before the first call.
-    _, *texts = re.split(rf"^(?={indent}- )", list_of_calls, flags=re.MULTILINE)
+    next_call = re.compile(rf"^(?={indent}- )", re.MULTILINE)
+    # The split begins with an empty text before the first call. The slice has no name, so that
+    # its memory is free when the calls are parsed.
+    _, *texts = next_call.split(text[start:end])
     document = parse(path, f"{head}{texts[0]}\n{tail}")
     if indent:
         texts = [re.sub(f"^{indent}", "", call, flags=re.MULTILINE) for call in texts]

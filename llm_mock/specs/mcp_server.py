@@ -81,7 +81,7 @@ def collect_tools(
 
 
 async def clean_up_plugins(plugins: Sequence[LoadedPlugin]) -> None:
-    """Make all plugins clean up at the same time, and write failures to stderr."""
+    """Run the cleanup of all plugins at the same time, and write failures to stderr."""
     if not plugins:
         return
     tasks = {}

@@ -155,7 +155,7 @@ def _resolve_type_hints(function: Callable[..., Any]) -> Any:
     async def call(**arguments: Any) -> Any:
         return await function(**arguments)
 
-    call.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    vars(call)["__signature__"] = inspect.signature(function)
     hints = dict(function.__annotations__)
     # The type of the result is not validated, and may be one that is imported for types only.
     hints.pop("return", None)
