@@ -1,4 +1,4 @@
-"""What an answer is made of while it comes."""
+"""The events of an answer."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from typing import Any
 
 
 class Event:
-    """A piece of an answer that is more than text; a piece of its text is a `str`.
+    """A chunk of an answer that is more than text; a chunk of text is a `str`.
 
     The fields are those of `llm.parts.StreamEvent`, which may stand wherever an `Event` does.
 
     Args:
         type: `text`, `reasoning`, `tool_call_name`, `tool_call_args` or `tool_result`.
         chunk: the text of the piece.
-        tool_call_id: to which tool call it belongs.
+        tool_call_id: the id of its tool call.
         tool_name: the name of the tool, where the provider itself ran it.
         server_executed: whether the provider itself ran the tool.
         redacted: whether the provider withheld the reasoning.
-        part_index: to which part of the message it belongs; None for the one that is being made.
-        message_index: to which message of the answer it belongs.
-        provider_metadata: what the provider wants to get back in the next call.
+        part_index: the index of its part of the message; None for the current one.
+        message_index: the index of its message of the answer.
+        provider_metadata: data that the provider expects back in the next call.
     """
 
     tool_call_id: str | None = None
@@ -63,11 +63,11 @@ class Event:
 
 
 class CompletedEvent(Event):
-    """An event that was given, and that its plugin completed when the answer had ended."""
+    """An event whose plugin completed it at the end of the answer."""
 
     __slots__ = ("later",)
     later: dict[str, Any]
-    """The fields as they were then."""
+    """The fields at the end of the answer."""
 
 
 class MadeToolCall:
@@ -89,37 +89,36 @@ class MadeToolCall:
 
 
 class Wait(float):
-    """Seconds that pass before the next event, on the virtual clock."""
+    """The seconds before the next event, on the virtual clock."""
 
     __slots__ = ()
     real = False
-    """Whether they are really waited for."""
+    """Whether to really wait."""
     served = False
-    """Whether a server waits for them, whose clients have no virtual clock."""
+    """Whether a server really waits, because its clients have no virtual clock."""
 
 
 class RealWait(Wait):
-    """Seconds that are really waited for."""
+    """Seconds of real waiting."""
 
     __slots__ = ()
     real = served = True
 
 
 class Silence(Wait):
-    """Seconds in which a provider is at fault: on the virtual clock in this process, really where
-    it is served."""
+    """The seconds of a fault: on the virtual clock here, but real for clients of a server."""
 
     __slots__ = ()
     served = True
 
 
 def is_event(value: Any) -> bool:
-    """Whether a value is an `Event`, or an event of a library."""
+    """Return whether a value is an `Event`, or an event of a library."""
     return hasattr(value, "type") and hasattr(value, "chunk")
 
 
 def text_of(event: Any) -> str:
-    """What an event adds to the text of an answer."""
+    """Return the text that an event adds to the answer."""
     if isinstance(event, str):
         return event
     return str(event.chunk) if event.type == "text" else ""

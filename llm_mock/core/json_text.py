@@ -1,4 +1,4 @@
-"""The JSON of structured replies."""
+"""Serialization of structured replies."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from llm_mock.support.text import described
 
 
 def json_text(value: Any) -> str:
-    """The JSON of a structured reply; pydantic instances, also inside it, are written as their
-    schema has them."""
+    """Return the JSON of a structured reply, also of pydantic instances inside it.
+
+    Raises:
+        InvalidReply: a value has no JSON form.
+    """
     __tracebackhide__ = True
     try:
         return json.dumps(value, ensure_ascii=False, default=_dump, allow_nan=False)
@@ -21,7 +24,7 @@ def json_text(value: Any) -> str:
 
 
 def is_json(value: Any) -> bool:
-    """Whether a value is one of JSON as it stands."""
+    """Return whether a value survives a round trip through JSON."""
     try:
         return bool(json.loads(json.dumps(value, allow_nan=False)) == value)
     except (TypeError, ValueError, RecursionError):
@@ -35,6 +38,7 @@ def _dump(value: Any) -> Any:
 
 
 def _not_json(value: Any, error: Exception) -> str:
+    """Return a message that names the first part without JSON form."""
     for path, item in _leaves(value, "reply", 0):
         if not (item is None or isinstance(item, (str, int, float)) or hasattr(item, "model_dump")):
             return (
@@ -46,6 +50,8 @@ def _not_json(value: Any, error: Exception) -> str:
 
 
 def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
+    """Yield the path and value of each invalid key and of each part that is no container."""
+    # A value may contain itself.
     if depth > 50:
         return
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The key of a call: recorded so that it can be compared, and never shown."""
+"""API keys of calls: comparable, but never shown."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from llm_mock.support.redaction import REDACTED
 
 
 class PassedKey(str):
-    """A key that reads `[redacted]` wherever it is shown or written, and is equal to the key that
-    it stands for.
+    """A key that reads `[redacted]`, but is equal to the real key.
 
     It holds a hash of the key, not the key.
     """
@@ -20,12 +19,12 @@ class PassedKey(str):
 
     @classmethod
     def of(cls, key: str) -> PassedKey:
-        """What is recorded for a key."""
+        """Return the recorded form of a key."""
         return _passed(key)
 
     @classmethod
     def of_digest(cls, digest: str) -> PassedKey:
-        """The same from the hash of a key, as it comes from another process."""
+        """Return the recorded form of a key from its hash, as another process sends it."""
         passed = cls(REDACTED)
         passed.digest = digest
         return passed

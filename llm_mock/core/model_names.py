@@ -1,4 +1,4 @@
-"""The names by which replies are for models: an id, a glob of ids, or any model."""
+"""Model names in a configuration: an id, a glob of ids, or `"*"` for any model."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ Value = TypeVar("Value")
 
 
 def is_glob(name: str) -> bool:
-    """Whether a name stands for more than one id. An id may have brackets, as `sonnet[1m]`."""
+    """Return whether a name is a glob."""
+    # Brackets make no glob, because ids have them, such as `sonnet[1m]`.
     return "*" in name or "?" in name
 
 
 def fits(name: str, model_id: str) -> bool:
-    """Whether a name is one for a model."""
+    """Return whether a name matches a model id."""
     return name == model_id or (is_glob(name) and fnmatch.fnmatchcase(model_id, name))
 
 
 def is_named(model_id: str, names: Iterable[str]) -> bool:
-    """Whether one of some names is for a model; `"*"` names none."""
+    """Return whether one of some names other than `"*"` matches a model id."""
     return any(name != ANY_MODEL and fits(name, model_id) for name in names)
 
 
 class ByModel(dict[str, Value]):
-    """What is said of models, by name: an id goes before globs, of which the one set last goes
-    before others."""
+    """A dictionary by model name: an id goes before globs, and a later glob before earlier ones."""
 
     globs: tuple[str, ...] = ()
 
@@ -39,14 +39,15 @@ class ByModel(dict[str, Value]):
     def __copy__(self) -> ByModel[Value]:
         copied: ByModel[Value] = ByModel()
         copied.globs = self.globs
-        dict.update(copied, self)  # at once, as other threads may set more
+        # One call of C code, because other threads may set more meanwhile.
+        dict.update(copied, self)
         return copied
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ByModel, (), {"globs": self.globs}, None, iter(list(self.items()))
 
     def of(self, model_id: str) -> Value | None:
-        """What is said of a model, by its id, a glob or any."""
+        """Return the value of the id, else of a glob that matches it, else of `"*"`."""
         found = self.get(model_id)
         for glob in self.globs if found is None else ():
             if found is None and fnmatch.fnmatchcase(model_id, glob):

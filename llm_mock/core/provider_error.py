@@ -1,16 +1,15 @@
-"""An error of whichever provider is asked."""
+"""Errors in replies that become the error of the called provider."""
 
 from __future__ import annotations
 
 
 class ProviderError(Exception):
-    """Stands in a reply for the error of the provider that is asked, as its own SDK raises it.
+    """A placeholder in a reply for the error that the SDK of the called provider raises.
 
     Args:
         kind: `rate_limit`, `overloaded`, `context_overflow`, `invalid_key`, `timeout`,
             `no_connection` or `broken_stream`.
-        retry_after: seconds after which to try again; None says nothing of it, or what the
-            provider says.
+        retry_after: the seconds to wait before the next attempt; None for the provider's default.
     """
 
     def __init__(self, kind: str, retry_after: float | None = None) -> None:
@@ -31,11 +30,11 @@ TEMPLATES = {
     "APITimeoutError": "timeout",
     "APIConnectionError": "no_connection",
 }
-"""The functions of `llm_mock.templates` for what the SDKs call their errors."""
+"""The functions of `llm_mock.templates` by the names of the errors of SDKs."""
 
 
 def alternative_to(error: type[BaseException]) -> str:
-    """How a message goes on about an exception of an SDK that cannot be made without arguments."""
+    """Return the end of a message that suggests a template for an exception of an SDK."""
     name = next(
         (TEMPLATES[base.__name__] for base in error.__mro__ if base.__name__ in TEMPLATES), None
     )

@@ -1,4 +1,4 @@
-"""Functions that reply: asked at each call, sync or async."""
+"""Reply functions: sync or async functions that are called for each reply."""
 
 from __future__ import annotations
 
@@ -16,27 +16,25 @@ _NOT_OF_THE_FUNCTION = (
     os.path.dirname(__file__) + os.sep,
     os.path.join(os.path.dirname(os.__file__), "asyncio") + os.sep,
 )
-"""The folders of this module and of Python's asyncio, whose frames stand between those of a
-function."""
+"""The folders of this module and of asyncio, whose frames are not those of the function."""
 
 
 def ask(function: ReplyFunction, native: Any) -> Reply:
-    """What a function replies; the coroutine of an async one is run to its end."""
+    """Call a reply function, running the coroutine of an async one, and return its reply."""
     __tracebackhide__ = True
     result = function(native)
     return _as_reply(function, _run(result) if inspect.iscoroutine(result) else result)
 
 
 async def ask_async(function: ReplyFunction, native: Any) -> Reply:
-    """The asynchronous twin of `ask`."""
+    """Call a reply function, awaiting the coroutine of an async one, and return its reply."""
     __tracebackhide__ = True
     result = function(native)
     return _as_reply(function, await result if inspect.isawaitable(result) else result)
 
 
 def explain_bug(error: BaseException) -> str | None:
-    """Explain an exception that was raised within a reply function: its line and its traceback;
-    None for others."""
+    """Return the line and traceback of an exception from a reply function; None for others."""
     inside = None
     traceback = error.__traceback__
     while traceback is not None:
@@ -52,15 +50,18 @@ def explain_bug(error: BaseException) -> str | None:
     ]
     if not frames:
         return None
-    first, last = (
-        format_location((frame.filename, frame.lineno or 0)) for frame in (frames[0], frames[-1])
-    )
-    where = f" at {first}" + ("" if first == last or not last else f", by {last}") if first else ""
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return f"A reply function raised{where}: {said}\n{''.join(format_list(frames)).rstrip()}"
+    first = format_location((frames[0].filename, frames[0].lineno or 0))
+    last = format_location((frames[-1].filename, frames[-1].lineno or 0))
+    where = f" at {first}" if first else ""
+    if first and last and last != first:
+        where += f", by {last}"
+    name = type(error).__name__
+    message = f"{name}: {error}" if str(error) else name
+    return f"A reply function raised{where}: {message}\n{''.join(format_list(frames)).rstrip()}"
 
 
 def _as_reply(function: ReplyFunction, result: Any) -> Reply:
+    """Return the result of a reply function as a reply, or raise an InvalidReply."""
     __tracebackhide__ = True
     try:
         answer = to_reply(result)
@@ -77,12 +78,14 @@ def _as_reply(function: ReplyFunction, result: Any) -> Reply:
 
 
 def _run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Run a coroutine in a new event loop; raise an InvalidReply inside of a running loop."""
     import asyncio
 
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(coroutine)
+    # Else Python warns that the coroutine was never awaited.
     coroutine.close()
     raise InvalidReply(
         f"The reply function {compact(coroutine)} is async, but the model was called synchronously "

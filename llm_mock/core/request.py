@@ -1,4 +1,4 @@
-"""What a model is asked: described once, for all that looks at a call."""
+"""Requests to a model, in one form for every boundary."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 DEEPEST = 50
-"""How deep an argument is described; one that contains itself has no end."""
+"""The maximum depth of a described argument, because one may contain itself."""
 LARGEST_FILE = 20_000_000
-"""Attached files of more bytes are described without their hash."""
+"""The maximum size of an attached file that is read for its hash, in bytes."""
 
 
 class Request:
-    """One call, as the boundary that it came through understood it. A boundary fills the fields
-    in."""
+    """The request of one call; the boundary that receives it sets the fields."""
 
     __slots__ = (
         "attachments",
@@ -35,43 +34,42 @@ class Request:
     )
 
     model_id: str
-    """Which model is asked."""
+    """The id of the called model."""
     prompt: str
     """The text of the prompt with its fragments; with messages alone, that of the last user
     message."""
     system: str
     """The system prompt, empty without one."""
     schema: dict[str, Any] | None
-    """The JSON schema that is asked for."""
+    """The requested JSON schema."""
     tools: Sequence[Any]
     """The tools on offer, each with `name`, `description` and `input_schema`."""
     tool_results: Sequence[Any]
-    """What tools gave, each with `name`, `output` and `tool_call_id`, perhaps `exception` and
+    """The results of tools, each with `name`, `output` and `tool_call_id`, perhaps `exception` and
     `attachments`."""
     attachments: Sequence[Any]
-    """What is attached, each with `type`, `path`, `url` and `content`."""
+    """The attachments, each with `type`, `path`, `url` and `content`."""
     options: dict[str, Any]
-    """The options that were given, as JSON values; the record of the call has this very object."""
+    """The options as JSON values; the record of the call shares this object."""
     passed: bool
-    """Whether the call came through our `prompt()`, whose first specification has defaults of its
-    own."""
+    """Whether the call came through `MockLLMModel.prompt`, which has defaults of its own."""
     turn: int
-    """Which answer of its conversation it asks for, from 1."""
+    """The position of the requested answer in its conversation, from 1."""
     conversation_id: str | None
     """The id of the conversation, if the call is part of one."""
     key: str | None = None
     """The key that was passed with the call, or assigned to the model."""
     provider: str | None = None
-    """Over HTTP, whose API is called: `openai`, `anthropic`, `google` or `mistral`."""
+    """Over HTTP, the provider of the API: `openai`, `anthropic`, `google` or `mistral`."""
     stream: bool | None = None
     """Over HTTP, whether the answer is to be streamed."""
     schema_is_a_tool = False
     """Whether the schema is asked for by a tool that must be called, which is one of `tools`."""
     native: Any
-    """What the library made of the call, for functions that reply: an `llm.Prompt`."""
+    """The library's own object of the call, for reply functions: an `llm.Prompt`."""
 
     def messages(self) -> list[dict[str, Any]]:
-        """All that the model sees, from the first message of the conversation on: `{"role",
+        """Return all messages of the conversation: `{"role",
         "parts"}`.
 
         A part is `{"type": "text" | "reasoning", "text"}`, `{"type": "tool_call", "name",
@@ -81,40 +79,36 @@ class Request:
         raise NotImplementedError
 
     def characters(self) -> int:
-        """How many characters the messages have, the system prompt and attachments among them, to
-        count tokens."""
+        """Return the number of characters of all messages, to estimate tokens."""
         raise NotImplementedError
 
     def given_messages(self) -> list[dict[str, Any]]:
-        """The messages that the application gave as the history itself, as they are, without the
-        system prompt."""
+        """Return the messages that the application passed as history, without the system prompt."""
         raise NotImplementedError
 
     def system_message(self) -> str:
-        """The system prompt, also where an earlier message of the conversation says it."""
+        """Return the system prompt, which may be set by an earlier message."""
         return self.system
 
     def common_options(self) -> dict[str, Any]:
-        """The options under the names that `llm` has for them, so that calls of every library can
-        be compared."""
+        """Return the options under the names of `llm`, which makes all libraries comparable."""
         return self.options
 
     def on_the_wire(self) -> dict[str, Any]:
-        """What the record says of a call that came over HTTP: `api`, `provider`, `sdk`, `stream`
-        and `tool_choice`."""
+        """Return `api`, `provider`, `sdk`, `stream` and `tool_choice` of a call over HTTP."""
         return {}
 
     def failed(self, error: BaseException, begun: bool) -> dict[str, Any]:
-        """What the record says of an error over HTTP: `status`, `retry_after` and `cut_off`.
+        """Return `status`, `retry_after` and `cut_off` of an error over HTTP.
 
         Args:
-            error: why the call failed.
-            begun: whether a part of the answer was configured before it.
+            error: the error of the call.
+            begun: whether a part of the answer comes before it.
         """
         return {}
 
     def describe(self) -> dict[str, Any]:
-        """All of it as JSON values: `conversation`, `messages`, `schema` and `tools`."""
+        """Return the request as JSON values: `conversation`, `messages`, `schema` and `tools`."""
         return {
             "conversation": self.conversation_id,
             "messages": self.messages(),
@@ -124,24 +118,26 @@ class Request:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """A copy of a value in which everything is a JSON value; what has no JSON form is shown by its
-    repr."""
+    """Return a copy of a value as JSON values; other objects become their `repr`."""
     if value is None or isinstance(value, (str, int, float)):
         return value
     if depth > DEEPEST:
         return "…"
-    if type(value) is dict or isinstance(value, Mapping):  # to ask for the type is the fastest
+    # The test for the exact type is first, because it is the fastest, and dicts are frequent.
+    if type(value) is dict or isinstance(value, Mapping):
         return {str(key): plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(item, depth + 1) for item in value]
     if hasattr(type(value), "model_dump"):
         return plain(value.model_dump(mode="json", by_alias=True), depth + 1)
-    shown = value.__qualname__ if isinstance(value, type) else repr(value)
-    return f"<{type(value).__qualname__}>" if f"object at {id(value):#x}" in shown else shown
+    text = value.__qualname__ if isinstance(value, type) else repr(value)
+    # An address differs in each run, and would make equal calls differ.
+    has_address = f"object at {id(value):#x}" in text
+    return f"<{type(value).__qualname__}>" if has_address else text
 
 
 def described_tool(tool: Any) -> dict[str, Any]:
-    """A tool on offer: `name`, `description` and `input_schema`."""
+    """Return `name`, `description` and `input_schema` of an offered tool."""
     return {
         "name": tool.name,
         "description": getattr(tool, "description", None),
@@ -150,7 +146,7 @@ def described_tool(tool: Any) -> dict[str, Any]:
 
 
 def described_tool_call(call: Any, tool_call_id: str | None = None) -> dict[str, Any]:
-    """A tool call: `name`, `arguments` and `tool_call_id`."""
+    """Return `name`, `arguments` and `tool_call_id` of a tool call."""
     return {
         "name": call.name,
         "arguments": plain(call.arguments),
@@ -159,8 +155,7 @@ def described_tool_call(call: Any, tool_call_id: str | None = None) -> dict[str,
 
 
 def described_result(result: Any) -> dict[str, Any]:
-    """What a tool gave: `type`, `name`, `output`, `tool_call_id`, and where they are `exception`
-    and `attachments`."""
+    """Return a tool result as JSON values, with `exception` and `attachments` if it has them."""
     described: dict[str, Any] = {
         "type": "tool_result",
         "name": result.name,
@@ -178,12 +173,11 @@ def described_result(result: Any) -> dict[str, Any]:
 
 
 def described_attachments(attachments: Iterable[Any], hashed: bool = True) -> list[dict[str, Any]]:
-    """Attachments without their content: what there is of `type`, `path`, `url`, `bytes` and
-    `sha256`.
+    """Return attachments without content: the `type`, `path`, `url`, `bytes` and `sha256` of each.
 
     Args:
-        attachments: the attachments; a URL is not asked for its type.
-        hashed: whether to read files, for their hash.
+        attachments: the attachments; no URL is requested.
+        hashed: whether to read files to compute their hash.
     """
     return [_described_attachment(attachment, hashed) for attachment in attachments]
 
@@ -196,16 +190,17 @@ def _described_attachment(attachment: Any, hashed: bool) -> dict[str, Any]:
     }
     content = attachment.content
     if hashed and content is None and attachment.path:
+        # A missing file fails when the provider is called, not in a description.
         with contextlib.suppress(OSError):
             described["bytes"] = os.path.getsize(attachment.path)
-            content = (
-                Path(attachment.path).read_bytes() if described["bytes"] <= LARGEST_FILE else None
-            )
+            if described["bytes"] <= LARGEST_FILE:
+                content = Path(attachment.path).read_bytes()
     if content is not None:
         described["bytes"] = len(content)
         if hashed:
             described["sha256"] = hashlib.sha256(content).hexdigest()
-    if attachment.type is None and attachment.url is None:  # a URL would be asked for its type
+    # `resolve_type` of `llm` would request a URL.
+    if attachment.type is None and attachment.url is None:
         with contextlib.suppress(OSError, ValueError):
             described["type"] = attachment.resolve_type()
     return {name: value for name, value in described.items() if value is not None}

@@ -1,5 +1,4 @@
-"""How many tokens a call takes, where its reply does not say so: an estimate of what is really
-sent."""
+"""Estimates of tokens, for replies without scripted usage."""
 
 from __future__ import annotations
 
@@ -12,46 +11,44 @@ if TYPE_CHECKING:
 
 CHARACTERS_PER_TOKEN = 4
 CHARACTERS_PER_ATTACHMENT = 765 * CHARACTERS_PER_TOKEN
-"""For one that is no text: as many tokens as OpenAI counts for a picture of 1024 x 1024 pixels."""
+"""The length of an attachment that is not text: OpenAI counts as many tokens for a picture of
+1024 x 1024 pixels."""
 TEXTS = ("text/", "application/json")
 
 
 def estimate_tokens(characters: int) -> int:
-    """A plausible, deterministic number of tokens for a text of that many characters; at least
-    1."""
+    """Return the number of tokens, at least 1, for a number of characters."""
     return -(-characters // CHARACTERS_PER_TOKEN) or 1
 
 
 def input_tokens(request: Request) -> int:
-    """The tokens of all that is sent: the conversation with its tool calls and results,
-    attachments, schema, tools."""
+    """Return the tokens of a request: conversation, attachments, schema and tools."""
     characters = request.characters()
+    # A schema that is a tool is counted with the tools.
     if request.schema and not request.schema_is_a_tool:
         characters += length_of(request.schema)
     for tool in request.tools:
-        characters += len(getattr(tool, "name", None) or "") + len(
-            getattr(tool, "description", None) or ""
-        )
+        characters += len(getattr(tool, "name", None) or "")
+        characters += len(getattr(tool, "description", None) or "")
         characters += length_of(getattr(tool, "input_schema", None))
     return estimate_tokens(characters)
 
 
 def length_of(value: Any) -> int:
-    """About how long a JSON value is as JSON; a text counts as it is. Nothing is serialised for
-    it."""
+    """Return the approximate length of a JSON value; a text counts without quotes."""
     if isinstance(value, str):
         return len(value)
+    # `repr` is about as long as the JSON, and much faster.
     return 0 if value is None else len(repr(value))
 
 
 def length_of_call(call: Any) -> int:
-    """How long a tool call is: its `name` and `arguments`."""
+    """Return the length of the `name` and `arguments` of a tool call."""
     return len(call.name or "") + length_of(call.arguments)
 
 
 def length_of_attachments(attachments: Iterable[Any]) -> int:
-    """How many characters attachments count for: those of a text, and for any other a fixed
-    number."""
+    """Return the length of attachments: that of a text, else a fixed number for each."""
     return sum(map(_length_of_attachment, attachments))
 
 

@@ -1,4 +1,4 @@
-"""Tool calls that a model makes."""
+"""Tool calls in the replies of a model."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class BrokenToolCall(ToolCall):
 
 
 def further_attributes(call: Any) -> dict[str, Any]:
-    """What a provider's plugin put on a tool call for the next turn, such as gemini's
-    `thought_signature`."""
+    """Return the attributes that a plugin added to a tool call, such as a `thought_signature`."""
     own = ("name", "arguments", "tool_call_id", "text")
     return {name: copy.deepcopy(value) for name, value in vars(call).items() if name not in own}
 
 
 def _object_or_raw(text: str) -> dict[str, Any]:
+    """Return the JSON object in a text, or the text under `_raw`, as `llm` does."""
     try:
         arguments = json.loads(text)
     except json.JSONDecodeError:
@@ -66,23 +66,32 @@ def _object_or_raw(text: str) -> dict[str, Any]:
 
 
 def checked_tool_calls(tool_calls: Any) -> tuple[Any, ...]:
-    """A copy of what was given as the tool calls of a reply."""
+    """Return a copy of the tool calls of a reply.
+
+    Raises:
+        InvalidReply: one of them is not a tool call that a provider can send.
+    """
     __tracebackhide__ = True
-    frozen = tuple(tool_calls) if isinstance(tool_calls, Iterable) else None
-    for call in (tool_calls,) if frozen is None else frozen:
-        if frozen is None or not (
-            hasattr(call, "name") and isinstance(getattr(call, "arguments", None), dict)
-        ):
-            raise InvalidReply(
-                f"This is not a tool call: {described(call)}. Give ToolCall or BrokenToolCall "
-                "objects, in a list."
-            )
+    if not isinstance(tool_calls, Iterable):
+        raise _not_a_call(tool_calls)
+    calls = tuple(tool_calls)
+    for call in calls:
+        # By attributes, because calls of `llm` are welcome, and `llm` is not imported here.
+        if not (hasattr(call, "name") and isinstance(getattr(call, "arguments", None), dict)):
+            raise _not_a_call(call)
         _check_call(call)
-    return copy.deepcopy(frozen or ())
+    return copy.deepcopy(calls)
+
+
+def _not_a_call(value: Any) -> InvalidReply:
+    return InvalidReply(
+        f"This is not a tool call: {described(value)}. Give ToolCall or BrokenToolCall "
+        "objects, in a list."
+    )
 
 
 def _check_call(call: Any) -> None:
-    """Refuse a tool call that no provider can send."""
+    """Raise an InvalidReply for a tool call that no provider can send."""
     __tracebackhide__ = True
     if not isinstance(call.name, str) or not call.name:
         raise InvalidReply(

@@ -1,4 +1,4 @@
-"""Which vector an item has: the one that was set, or one made from its text or bytes alone."""
+"""Embedding vectors: configured ones, and ones computed from the item alone."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from llm_mock.core.keys import PassedKey
 from llm_mock.core.reply import exception_from
 
 WORD_WEIGHT = 2
-"""What a word counts against three neighbouring characters, which count 1."""
+"""The weight of a word; three neighbouring characters have weight 1."""
 SEEN_BYTES = 4096
-"""How much of binary data is compared piece by piece; the rest only makes a difference."""
+"""The number of bytes of binary data that make vectors similar."""
 
 
 class EmbeddingRecord(TypedDict):
@@ -32,22 +32,20 @@ class EmbeddingRecord(TypedDict):
 
 
 class EmbeddingState:
-    """What a mock knows of one embedding model id. What it does not know is looked up in that of
-    its parent."""
+    """The state of one embedding model id, which falls back to that of the parent mock."""
 
     def __init__(self, parent: EmbeddingState | None = None) -> None:
         self.calls: list[EmbeddingRecord] = []
         self.vectors: dict[str | bytes, list[float]] = {}
         self.error: BaseException | type[BaseException] | None = None
         self.makes_vectors: bool = parent.makes_vectors if parent else False
-        """Whether the application under test is known to embed texts that no vector is set for."""
+        """Whether texts without a configured vector are expected."""
         self._dimensions: int = parent.dimensions if parent else 64
         self._parent = parent
 
     @property
     def dimensions(self) -> int:
-        """How many numbers a vector has. Assigning configures the model: vectors are made of what
-        it embeds."""
+        """The length of vectors. Assigning it makes the model compute missing vectors."""
         return self._dimensions
 
     @dimensions.setter
@@ -62,11 +60,11 @@ class EmbeddingState:
         return known or (self._parent is not None and self._parent.is_configured(item, dimensions))
 
     def embed(self, item: str | bytes, dimensions: int | None = None) -> list[float]:
-        """The vector for one item, a new list; raises the configured error.
+        """Return a new list with the vector of an item, or raise the configured error.
 
         Args:
-            item: what is embedded.
-            dimensions: how many numbers the call asks for, by default those of the model.
+            item: the text or bytes.
+            dimensions: the requested length, by default that of the model.
         """
         size = dimensions or self.dimensions
         state: EmbeddingState | None = self
@@ -81,9 +79,10 @@ class EmbeddingState:
 
 
 def made_vector(item: str | bytes, dimensions: int) -> list[float]:
-    """The vector of length 1 that an item has where none was set; the same in every process.
+    """Return a vector of norm 1 for an item without a configured one, the same in every process.
 
-    Each feature of the item adds its weight to one of the numbers, or takes it off.
+    Each feature of the item adds its weight to one number, or subtracts it, so that items with
+    common features have similar vectors.
     """
     sums = [0] * dimensions
     for feature, weight in (
