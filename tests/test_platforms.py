@@ -80,10 +80,10 @@ assert not folder.exists()
 """,
     "a case has a time limit": """
 import time
-from llm_mock.suites.time_limit import CaseTimedOut, limited
-assert limited(5, lambda: 1) == 1
+from llm_mock.suites.time_limit import CaseTimedOut, run_with_limit
+assert run_with_limit(5, lambda: 1) == 1
 try:
-    limited(0.01, lambda: [time.sleep(0.001) for _ in range(5000)])
+    run_with_limit(0.01, lambda: [time.sleep(0.001) for _ in range(5000)])
 except CaseTimedOut:
     pass
 else:

@@ -15,7 +15,7 @@ from llm_mock.boundaries.llm.log import is_logging, log_path, log_responses, log
 from llm_mock.commands.errors import tell
 from llm_mock.commands.role import prepared_role
 from llm_mock.errors import InvalidSession
-from llm_mock.suites.case import dry_run_model
+from llm_mock.suites.case import create_dry_run_model
 from llm_mock.suites.dry_run_hosts import refuse_remote_servers
 from llm_mock.suites.role import Role
 from llm_mock.support.text import escaped, shorten_name
@@ -75,7 +75,7 @@ class _Chat:
         self._color = False if no_color else None
 
     def _model(self) -> Any:
-        return dry_run_model(self._agent) if self._dry_run else llm.get_model(self._agent.asks.model)
+        return create_dry_run_model(self._agent) if self._dry_run else llm.get_model(self._agent.asks.model)
 
     def _last_conversation(self, role: str) -> Any:
         name = shorten_name(role)

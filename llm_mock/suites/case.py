@@ -1,4 +1,4 @@
-"""Runs one case with one agent."""
+"""Execution of a case with an agent."""
 
 from __future__ import annotations
 
@@ -33,21 +33,29 @@ if TYPE_CHECKING:
 
 
 DRY_RUN_OUTPUT = "[dry-run] Simulated response."
-"""What the model of a dry run answers where a case does not say what is expected."""
+"""The answer of the model in a dry run, for a case without an expected output."""
 
 
-def dry_run_model(agent: Agent) -> MockLLMModel:
-    """A model that answers instead of the agent's: no network, no key, nothing of the user's `llm`."""
-    return create_mock_get_model({agent.asks.model: DRY_RUN_OUTPUT})(agent.asks.model)
+def create_dry_run_model(agent: Agent) -> MockLLMModel:
+    """Return a model that replaces the agent's, without network, keys or the user's `llm`."""
+    model_id = agent.asks.model
+    return create_mock_get_model({model_id: DRY_RUN_OUTPUT})(model_id)
 
 
-ERRORS_OF_AGENTS = (InvalidAgent, MissingExtra, ServerError, llm.NeedsKeyException, llm.UnknownModelError)
-"""What no case can change."""
+# The user must fix these; other cases would fail of them, too.
+AGENT_ERRORS = (
+    InvalidAgent,
+    MissingExtra,
+    ServerError,
+    llm.NeedsKeyException,
+    llm.UnknownModelError,
+)
+"""Errors of the agent itself, independent of the case."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CaseRunner(RepeatingRunner):
-    """Runs cases with one agent."""
+    """A runner of cases with one agent."""
 
     agent: Agent
     model_override: Any
@@ -55,94 +63,146 @@ class CaseRunner(RepeatingRunner):
 
     @property
     def label(self) -> str:
-        """What reports call the agent."""
+        """Return the name of the agent in reports."""
         return self.agent.label
 
     @property
     def model_id(self) -> str:
-        """The id of the model that is asked."""
-        return self.agent.asks.model if self.model_override is None else str(self.model_override.model_id)
+        """Return the id of the model under test."""
+        if self.model_override is not None:
+            return str(self.model_override.model_id)
+        return self.agent.asks.model
 
-    def _unprepared(self) -> Attempt | None:
+    def _prepare(self) -> Attempt | None:
+        # Servers may need long to start, and serve all runs.
         try:
             if self.dry_run:
                 refuse_remote_servers(self.agent.servers)
             pool_of_process().tools(self.agent.servers)
-        except Exception as problem:
-            return Attempt((), (), str(redacted(_reason(problem))), agent_fails=isinstance(problem, ERRORS_OF_AGENTS))
+        except Exception as error:
+            message = str(redacted(_describe_error(error)))
+            return Attempt((), (), message, agent_fails=isinstance(error, AGENT_ERRORS))
         return None
 
-    def _conversation(self, case: TestCase) -> Conversation:
-        session, error, agent_fails = self._session(), None, False
+    def _run_turns(self, case: TestCase) -> Conversation:
+        session = self._create_session()
+        message: str | None = None
+        agent_fails = False
         turns: list[TurnResult] = []
         assertions: list[AssertionResult] = []
         try:
             if self.dry_run:
                 refuse_remote_servers(self.agent.servers)
-            model = self._model(case)
+            model = self._choose_model(case)
             for number, turn in enumerate(case.all_turns):
-                result = aitest_run_sync(session, cast("str", turn.prompt), model_override=model)
-                turns.append(self._turn_result(result))
+                prompt = cast("str", turn.prompt)
+                result = aitest_run_sync(session, prompt, model_override=model)
+                turns.append(self._convert_result(result))
                 if not result.success:
+                    # A timeout may look like an error of the model.
                     check_time()
-                    error, agent_fails = result.error, _is_refused(result.exception)
+                    message = result.error
+                    agent_fails = _is_key_refused(result.exception)
                     break
-                turns[-1], found = check_turn(turn, number, turns[-1], self._context(case, turn, result))
-                assertions += found
-        except CaseTimedOut as problem:
-            error = self._not_ended(case, problem)
-        except Exception as problem:
-            error, agent_fails = _reason(problem), isinstance(problem, ERRORS_OF_AGENTS)
-        turns += map(self._turn_result, session.results[len(turns) :])  # one that raised
-        # a dry run that succeeded needs no transcript: its turns say all, and a transcript takes long
-        transcript = "" if self.dry_run and error is None else "\n\n".join(map(str, session.results))
-        return Conversation(turns, assertions, error, agent_fails, transcript)
+                context = self._make_context(case, turn, result)
+                turns[-1], checked = check_turn(turn, number, turns[-1], context)
+                assertions += checked
+        except CaseTimedOut as error:
+            message = self._describe_timeout(case, error)
+        except Exception as error:
+            message = _describe_error(error)
+            agent_fails = isinstance(error, AGENT_ERRORS)
+        # A turn that raised has a result in the session.
+        turns += map(self._convert_result, session.results[len(turns) :])
+        transcript = ""
+        # The turns of a successful dry run say all, and a transcript takes long.
+        if not self.dry_run or message is not None:
+            transcript = "\n\n".join(map(str, session.results))
+        return Conversation(turns, assertions, message, agent_fails, transcript)
 
-    def _session(self) -> AgentSession:
-        """A session of the agent, whose calls of tools end with the time of the run, in any thread."""
-        left = seconds_left(math.inf)
-        if left == math.inf:
+    def _create_session(self) -> AgentSession:
+        """Return a session whose tool calls end with the time of the run, in any thread."""
+        remaining = seconds_left(math.inf)
+        if remaining == math.inf:
             return AgentSession(self.agent)
-        return AgentSession(replace(self.agent, timeout=max(min(left, self.agent.timeout or left), 0.001)))
+        timeout = min(remaining, self.agent.timeout or remaining)
+        # 0 would be invalid; the run is about to end.
+        return AgentSession(replace(self.agent, timeout=max(timeout, 0.001)))
 
-    def _model(self, case: TestCase) -> Any:
-        """The model that is asked; None for that of the agent."""
+    def _choose_model(self, case: TestCase) -> Any:
+        """Return the model to use; None for that of the agent."""
         if self.model_override is not None or not self.dry_run:
             return self.model_override
-        model = self.get_model(self.model_id) if self.get_model else dry_run_model(self.agent)
-        if (mock := model.mock()) is not None:
-            for turn in case.all_turns:
-                answer = DRY_RUN_OUTPUT if turn.expected_output is None else turn.expected_output
-                mock.responses.add(model.model_id, answer, optional=True)
+        if self.get_model is None:
+            return self._script(create_dry_run_model(self.agent), case)
+        return self._script(self.get_model(self.model_id), case)
+
+    def _script(self, model: MockLLMModel, case: TestCase) -> MockLLMModel:
+        """Add the expected outputs to a model, as its replies."""
+        mock = model.mock()
+        if mock is None:
+            return model
+        for turn in case.all_turns:
+            reply = turn.expected_output
+            if reply is None:
+                reply = DRY_RUN_OUTPUT
+            # Optional: a turn that fails leaves the replies of later ones unused.
+            mock.responses.add(model.model_id, reply, optional=True)
         return model
 
-    def _context(self, case: TestCase, turn: CaseTurn, result: AgentResult) -> RunContext:
+    def _make_context(self, case: TestCase, turn: CaseTurn, result: AgentResult) -> RunContext:
         offered = None
+        # Only these assertions need the tools, which take time to list.
         if any(isinstance(assertion, ToolCallsAssertion) for assertion in turn.assertions):
             servers = self.agent.servers
-            tools = with_skill_tools(pool_of_process().tools(servers) if servers else [], self.agent.skill)
-            offered = tuple(tool.name for tool in tools)
-        asked = turn.prompt, self.agent.system or "", self.cassette_state
-        return RunContext(result, self.dry_run, offered, self.model_id, self.folder, self.judge, case, *asked)
+            tools = pool_of_process().tools(servers) if servers else []
+            offered = tuple(tool.name for tool in with_skill_tools(tools, self.agent.skill))
+        return RunContext(
+            result,
+            dry_run=self.dry_run,
+            offered=offered,
+            judge=self.model_id,
+            folder=self.folder,
+            only_judge=self.judge,
+            case=case,
+            prompt=turn.prompt,
+            system=self.agent.system or "",
+            cassette=self.cassette_state,
+        )
 
-    def _turn_result(self, result: AgentResult) -> TurnResult:
-        used: tuple[int, int, Decimal | None] = (0, 0, Decimal(0))
+    def _convert_result(self, result: AgentResult) -> TurnResult:
+        # The mock of a dry run reports tokens, too, but nothing was spent.
+        input_tokens, output_tokens = 0, 0
+        cost: Decimal | None = Decimal(0)
         if not self.dry_run:
-            used = result.usage.input or 0, result.usage.output or 0, result.cost
-        said = result.prompt, result.final_response, tuple(result.all_tool_calls)
-        return TurnResult(*said, *used, result.duration, len(result.turns))
+            input_tokens = result.usage.input or 0
+            output_tokens = result.usage.output or 0
+            cost = result.cost
+        return TurnResult(
+            result.prompt,
+            result.final_response,
+            tuple(result.all_tool_calls),
+            input_tokens,
+            output_tokens,
+            cost,
+            result.duration,
+            len(result.turns),
+        )
 
 
-def _is_refused(error: BaseException | None) -> bool:
-    """Whether the provider refuses the key, whatever is asked."""
-    return getattr(error, "status_code", None) in (401, 403)
+def _is_key_refused(error: BaseException | None) -> bool:
+    """Return True if the provider refuses the key, so that no prompt can succeed."""
+    # The attribute is that of the SDKs of OpenAI and Anthropic.
+    status = getattr(error, "status_code", None)
+    return status in (401, 403)
 
 
-def _reason(error: Exception) -> str:
-    """Why a case could not be run."""
+def _describe_error(error: Exception) -> str:
     if isinstance(error, llm.UnknownModelError):
-        advice = "`llm models` lists those that llm knows; `llm install` adds the models of a plugin."
-        return f"{error.args[0] if error.args else error}. {advice}"
-    if isinstance(error, (LLMMockError, llm.NeedsKeyException)):  # they say what to do
+        message = error.args[0] if error.args else error
+        known = "`llm models` lists those that llm knows"
+        return f"{message}. {known}; `llm install` adds the models of a plugin."
+    # Their messages say what to do; the type adds nothing.
+    if isinstance(error, (LLMMockError, llm.NeedsKeyException)):
         return str(error)
     return error_text(error)

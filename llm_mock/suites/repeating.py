@@ -1,11 +1,11 @@
-"""Runs a case as often as is wanted."""
+"""Repeated runs of a case, with retries, a time limit and cassettes."""
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from llm_mock.suites.assertion_types.base import CassetteState
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, TurnResult, total_cost
 from llm_mock.suites.schema import TestCase
-from llm_mock.suites.time_limit import CaseTimedOut, limited
+from llm_mock.suites.time_limit import CaseTimedOut, run_with_limit
 from llm_mock.support.redaction import redacted
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class Conversation(NamedTuple):
-    """What came of the turns of a case; see `Attempt`."""
+    """The results of the turns of a case; see `Attempt`."""
 
     turns: Sequence[TurnResult]
     assertions: Sequence[AssertionResult]
-    """Those of the turns before an error, too."""
+    """The results of assertions, including those before an error."""
     error: str | None
     agent_fails: bool
     transcript: str = ""
@@ -34,59 +34,68 @@ class Conversation(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class RepeatingRunner(ABC):
-    """Runs cases, each as often as is wanted."""
+    """A runner of cases that repeats each of them."""
 
     folder: Path | None
     """The folder of the suite."""
     dry_run: bool
     repeat: int | None
-    """How often a case is run; None is as the case says itself, else once."""
+    """The number of runs; None for that of the case, else 1."""
     threshold: float | None
-    """The share of these runs that must pass; None is as the case says itself, else all."""
+    """The share of runs that must pass; None for that of the case, else all."""
     retry: int
     judge: str | None = None
-    """The id of the model that judges, whatever an assertion says; None is the one of the assertion."""
+    """The id of the judge model for all assertions; None for those of the assertions."""
     timeout: float | None = None
-    """Seconds that a run of a case may take; None is as the case says itself, else without end."""
+    """The time limit of a run in seconds; None for that of the case, else no limit."""
     cassettes: SuiteCassettes | None = None
-    """Where what models answer is recorded; None for nowhere."""
+    """The cassettes for replies of models; None to record nothing."""
 
     @property
-    def one_by_one(self) -> bool:
-        """Whether cases cannot run at once."""
+    def is_sequential(self) -> bool:
+        """Return True if cases cannot run at once."""
         return False
 
     @property
     @abstractmethod
     def label(self) -> str:
-        """What reports call what is run."""
+        """Return the name of the agent or target in reports."""
 
     @property
     @abstractmethod
     def model_id(self) -> str | None:
-        """The id of the model that is asked; None where that is not known."""
+        """Return the id of the model under test; None if unknown."""
 
     @property
     def cassette_state(self) -> CassetteState | None:
-        """Whether the run of the case that runs here is recorded, or was replayed so far; None without a cassette."""
-        return None if self.cassettes is None else self.cassettes.state
+        """Return the state of the current run's cassette; None without a cassette."""
+        if self.cassettes is None:
+            return None
+        return self.cassettes.state
 
-    def _unprepared(self) -> Attempt | None:
-        """Get what must be there before the time of a run begins; a run that failed where that is not to be had."""
+    def _prepare(self) -> Attempt | None:
+        """Prepare a run before its time begins.
+
+        Returns:
+            A failed attempt if that is not possible, else None.
+        """
         return None
 
     @abstractmethod
-    def _conversation(self, case: TestCase) -> Conversation:
-        """Go through the turns of a case."""
+    def _run_turns(self, case: TestCase) -> Conversation:
+        """Run the turns of a case."""
 
-    def _attempt(self, case: TestCase) -> Attempt:
-        """Run a case once."""
+    def _run_once(self, case: TestCase) -> Attempt:
         start = time.perf_counter()
-        turns, assertions, error, agent_fails, transcript = self._conversation(case)
+        turns, assertions, error, agent_fails, transcript = self._run_turns(case)
+        if error is not None:
+            error = str(redacted(error))
+            # Those of earlier turns would look as if the others had passed.
+            assertions = ()
         return Attempt(
             tuple(turns),
-            () if error is not None else tuple(assertions),
-            None if error is None else str(redacted(error)),
+            tuple(assertions),
+            error,
             transcript,
             time.perf_counter() - start,
             agent_fails,
@@ -94,43 +103,65 @@ class RepeatingRunner(ABC):
         )
 
     def run(self, case: TestCase) -> CaseResult:
-        """Run a case as often as is wanted."""
+        """Run a case as often as required, and return its result."""
         threshold = case.threshold if self.threshold is None else self.threshold
-        attempts, again = [], []
-        for number in range(1, 1 + (self.repeat or case.repeat or 1)):
-            *failed, attempt = self._attempts(case, number)
-            again += failed
+        if threshold is None:
+            threshold = 1.0
+        # The order of precedence: command line, case, default.
+        runs = self.repeat or case.repeat or 1
+        attempts: list[Attempt] = []
+        retried: list[Attempt] = []
+        for number in range(1, 1 + runs):
+            *failed, attempt = self._run_with_retries(case, number)
+            retried += failed
             attempts.append(attempt)
-        retried_cost = total_cost([attempt.spent for attempt in again])
-        return CaseResult(case, tuple(attempts), 1.0 if threshold is None else threshold, len(again), retried_cost)
+        # Failed attempts that were retried do not count, but they cost money.
+        retried_cost = total_cost([attempt.spent for attempt in retried])
+        return CaseResult(case, tuple(attempts), threshold, len(retried), retried_cost)
 
-    def _attempts(self, case: TestCase, number: int) -> list[Attempt]:
-        """Run a case for the first, second, … time, and again where it failed: only the last of these counts."""
-        recorded = self.cassettes and self.cassettes.open_run(case, number, self._limited)
-        with recorded or nullcontext(self._limited) as attempt:
-            attempts = [attempt(case)]
+    def _run_with_retries(self, case: TestCase, number: int) -> list[Attempt]:
+        """Return the attempts of one run; only the last counts.
+
+        Args:
+            case: the case.
+            number: the number of the run, from 1; each run has a cassette of its own.
+        """
+        recording: AbstractContextManager[Callable[[TestCase], Attempt]]
+        recording = nullcontext(self._run_limited)
+        if self.cassettes is not None:
+            recording = self.cassettes.open_run(case, number, self._run_limited)
+        with recording as run:
+            attempts = [run(case)]
             while attempts[-1].status == "failed" and len(attempts) <= self.retry:
-                attempts.append(attempt(case))
+                attempts.append(run(case))
         return attempts
 
-    def _limited(self, case: TestCase) -> Attempt:
+    def _run_limited(self, case: TestCase) -> Attempt:
         """Run a case once, and end it when its time is up."""
-        seconds = self._seconds(case)
+        seconds = self._get_limit(case)
         if seconds is None:
-            return self._attempt(case)
-        if (unprepared := self._unprepared()) is not None:
-            return unprepared
+            return self._run_once(case)
+        failure = self._prepare()
+        if failure is not None:
+            return failure
         start = time.perf_counter()
         try:
-            return limited(seconds, lambda: self._attempt(case))
-        except CaseTimedOut as problem:  # it was somewhere where it could not tell more
-            turn = TurnResult(case.all_turns[0].prompt or "", "", cost=Decimal(0) if self.dry_run else None)
-            return Attempt((turn,), (), self._not_ended(case, problem), duration=time.perf_counter() - start)
+            return run_with_limit(seconds, lambda: self._run_once(case))
+        except CaseTimedOut as error:
+            # Raised outside of the turns, so their results are unknown.
+            prompt = case.all_turns[0].prompt or ""
+            cost = Decimal(0) if self.dry_run else None
+            turn = TurnResult(prompt, "", cost=cost)
+            message = self._describe_timeout(case, error)
+            return Attempt((turn,), (), message, duration=time.perf_counter() - start)
 
-    def _not_ended(self, case: TestCase, problem: CaseTimedOut) -> str:
-        """The error of a run that was ended."""
-        during = f", in {problem.during}" if problem.during else ""
-        return f"Timed out: the run was ended after {self._seconds(case):g} s{during}"
+    def _describe_timeout(self, case: TestCase, error: CaseTimedOut) -> str:
+        seconds = self._get_limit(case)
+        during = f", in {error.during}" if error.during else ""
+        return f"Timed out: the run was ended after {seconds:g} s{during}"
 
-    def _seconds(self, case: TestCase) -> float | None:
-        return case.timeout if self.timeout is None else self.timeout
+    def _get_limit(self, case: TestCase) -> float | None:
+        # The command line overrides the suite.
+        if self.timeout is not None:
+            return self.timeout
+        return case.timeout

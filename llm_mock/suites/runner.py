@@ -23,9 +23,9 @@ from llm_mock.suites.repeating import RepeatingRunner
 from llm_mock.suites.results import CaseResult as CaseResult
 from llm_mock.suites.results import SuiteResult as SuiteResult
 from llm_mock.suites.role import Role, resolve_model
-from llm_mock.suites.scheduling import Events, run_of
+from llm_mock.suites.scheduling import CaseEvents, run_cases
 from llm_mock.suites.schema import Target, TestCase, TestSuiteDefinition
-from llm_mock.suites.stopping import Budget, Stop, until_stopped
+from llm_mock.suites.stopping import CostLimit, StopCondition, iterate_until_stopped
 from llm_mock.suites.target_runner import TargetRunner
 from llm_mock.support.numbers import LONGEST, MOST_REPETITIONS, MOST_RETRIES, is_number, is_whole
 from llm_mock.support.text import shorten
@@ -169,8 +169,8 @@ def run_suite(
         "timeout": timeout,
     }
     runner = _create_runner(get_agent_or_target(agent, suite), model_override, options)
-    stop = Stop(None if max_cost is None else _create_budget(max_cost, runner))
-    events = run_of(runner, suite.cases, until_stopped(len(suite.cases), stop), jobs)
+    stop = StopCondition(None if max_cost is None else _create_budget(max_cost, runner))
+    events = run_cases(runner, suite.cases, iterate_until_stopped(len(suite.cases), stop), jobs)
     with _activate_cassettes(runner):
         results = _collect_results(events, suite.cases, stop, on_start, on_result)
     not_run = tuple(case for position, case in enumerate(suite.cases) if position not in results)
@@ -192,9 +192,9 @@ def run_suite(
 
 
 def _collect_results(
-    events: Events,
+    events: CaseEvents,
     cases: Sequence[TestCase],
-    stop: Stop,
+    stop: StopCondition,
     on_start: Callable[[TestCase], None] | None,
     on_result: Callable[[CaseResult], None] | None,
 ) -> dict[int, CaseResult]:
@@ -207,21 +207,21 @@ def _collect_results(
                 on_start(cases[position])
             continue
         # Before the next event is taken: it may be the start of another case.
-        stop.see(result)
+        stop.add(result)
         if on_result is not None:
             on_result(result)
         results[position] = result
     return results
 
 
-def _create_budget(max_cost: Decimal | float, runner: RepeatingRunner) -> Budget:
+def _create_budget(max_cost: Decimal | float, runner: RepeatingRunner) -> CostLimit:
     __tracebackhide__ = True
     if runner.dry_run:
-        return Budget(max_cost, None)
+        return CostLimit(max_cost, None)
     if runner.model_id is None:
         problem = "max_cost cannot be checked: what a target spends is not known."
         raise InvalidBudget(f"{problem} Leave the limit out.")
-    return Budget(max_cost, runner.model_id)
+    return CostLimit(max_cost, runner.model_id)
 
 
 def _activate_cassettes(runner: RepeatingRunner) -> AbstractContextManager[None]:

@@ -1,4 +1,4 @@
-"""Runs the cases of a suite one after the other, or several at once."""
+"""Execution of the cases of a suite, one after the other or several at once."""
 
 from __future__ import annotations
 
@@ -6,64 +6,86 @@ import contextlib
 import queue
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from llm_mock.suites.repeating import RepeatingRunner
 from llm_mock.suites.results import CaseResult
 from llm_mock.suites.schema import TestCase
 
+# On Windows and before some versions of Python a blocking get cannot be interrupted.
 INTERRUPT_SECONDS = 0.2
-"""How long an interrupt may go unseen while cases run in threads."""
-Events = Iterator[tuple[int, CaseResult | None]]
-"""The position of a case with None when it starts, and with its result when it is done."""
+"""The longest delay of an interrupt while cases run in threads."""
+CaseEvents = Iterator[tuple[int, CaseResult | None]]
+"""The position of a case, with None when it starts and with its result when it is done."""
+_Done = tuple[int, CaseResult | BaseException]
 
 
-def run_of(runner: RepeatingRunner, cases: Sequence[TestCase], waiting: Iterator[int], jobs: int) -> Events:
-    """Run cases, so many at once; one after the other where the runner can do no more.
+def run_cases(
+    runner: RepeatingRunner,
+    cases: Sequence[TestCase],
+    positions: Iterator[int],
+    jobs: int,
+) -> CaseEvents:
+    """Run cases and yield their events.
 
     Args:
-        runner: what runs a case.
-        cases: all of them.
-        waiting: the positions of those that are to be run, as long as there are any.
-        jobs: how many run at once, at most.
+        runner: the runner of a case.
+        cases: all cases.
+        positions: the positions of the cases to run, read one by one as cases can start.
+        jobs: the most cases to run at once; a runner may be limited to one.
     """
-    alone = jobs == 1 or runner.one_by_one
-    return _one_by_one(runner, cases, waiting) if alone else _at_once(runner, cases, waiting, jobs)
+    if jobs == 1 or runner.is_sequential:
+        return _run_sequentially(runner, cases, positions)
+    return _run_concurrently(runner, cases, positions, jobs)
 
 
-def _one_by_one(runner: RepeatingRunner, cases: Sequence[TestCase], waiting: Iterator[int]) -> Events:
-    for position in waiting:
+def _run_sequentially(
+    runner: RepeatingRunner,
+    cases: Sequence[TestCase],
+    positions: Iterator[int],
+) -> CaseEvents:
+    for position in positions:
         yield position, None
         yield position, runner.run(cases[position])
 
 
-def _at_once(runner: RepeatingRunner, cases: Sequence[TestCase], waiting: Iterator[int], jobs: int) -> Events:
-    """In threads that end with the process: an interrupt need not wait for the cases under way."""
-    done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+def _run_concurrently(
+    runner: RepeatingRunner,
+    cases: Sequence[TestCase],
+    positions: Iterator[int],
+    jobs: int,
+) -> CaseEvents:
+    done: queue.SimpleQueue[_Done] = queue.SimpleQueue()
     running = 0
 
     def run(position: int) -> None:
         try:
             done.put((position, runner.run(cases[position])))
-        except BaseException as error:  # such as pytest's own: the thread that waits must learn of it
+        except BaseException as error:
+            # Such as pytest's own: the waiting thread raises it again.
             done.put((position, error))
 
     while True:
-        while running < jobs and (started := next(waiting, None)) is not None:
-            yield started, None
-            threading.Thread(target=run, args=(started,), daemon=True).start()
+        while running < jobs:
+            position = next(positions, None)
+            if position is None:
+                break
+            yield position, None
+            # Daemon threads: an interrupt need not wait for the cases under way.
+            thread = threading.Thread(target=run, args=(position,), daemon=True)
+            thread.start()
             running += 1
         if not running:
             return
-        position, result = _next_of(done)
+        finished, result = _get_next(done)
         running -= 1
         if isinstance(result, BaseException):
             raise result
-        yield position, result
+        yield finished, result
 
 
-def _next_of(done: queue.SimpleQueue[Any]) -> Any:
-    """The next item. An interrupt that comes just as Python begins to wait would be seen only when the wait is over."""
+def _get_next(done: queue.SimpleQueue[_Done]) -> _Done:
+    """Return the next item of a queue."""
     while True:
+        # A timeout, as an interrupt just before a wait without one is seen only at its end.
         with contextlib.suppress(queue.Empty):
             return done.get(timeout=INTERRUPT_SECONDS)

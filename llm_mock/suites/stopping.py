@@ -1,4 +1,4 @@
-"""Whether further cases of a suite may start: what they may cost, and whether the agent can run at all."""
+"""Conditions that stop a suite: its cost, and an agent that cannot run at all."""
 
 from __future__ import annotations
 
@@ -13,61 +13,88 @@ from llm_mock.suites.results import CaseResult
 from llm_mock.support.text import dollars, shorten, shorten_name
 
 
-class Budget:
-    """What the cases may cost; the price of the model must be known, unless it is None, as it costs nothing."""
+class CostLimit:
+    """The limit of the cost of all cases.
+
+    Args:
+        limit: US dollars.
+        model_id: the model, whose price must be known; None if calls cost nothing.
+
+    Raises:
+        InvalidBudget: the limit is invalid, or the price of the model is unknown.
+    """
 
     def __init__(self, limit: Decimal | float, model_id: str | None) -> None:
         __tracebackhide__ = True
-        self.stopped: str | None = None
-        """Why no further case may start; None while one may."""
+        self.stop_reason: str | None = None
+        """The reason to start no further case; None while one may start."""
         self._limit = amount(limit, "max_cost")
         self._spent = Decimal(0)
-        tokens: Any = {"model_id": model_id, "timestamp": now(), "input_tokens": 1, "output_tokens": 1}
-        if model_id is not None and cost_of(tokens) is None:
-            raise InvalidBudget(
-                f"max_cost cannot be checked: the price of the model {shorten_name(model_id)!r} is not known. "
-                "Leave the limit out, or choose a model whose price is known."
-            )
-        self._stop_at_limit()
+        if model_id is not None:
+            _require_price(model_id)
+        self._compare()
 
-    def spend(self, result: CaseResult) -> None:
-        """A case was run."""
+    def add(self, result: CaseResult) -> None:
+        """Add the cost of a case."""
         if result.spent is None:
             case = shorten(result.case.name)
-            self.stopped = f"what the case {case} cost is not known, so max_cost cannot be checked"
+            unknown = f"the cost of the case {case} is not known"
+            self.stop_reason = f"{unknown}, so max_cost cannot be checked"
             return
         self._spent += result.spent
-        self._stop_at_limit()
+        self._compare()
 
-    def _stop_at_limit(self) -> None:
-        if self._spent >= self._limit and self.stopped is None:
-            self.stopped = f"the cases cost {dollars(self._spent)}, and max_cost is {dollars(self._limit)}"
+    def _compare(self) -> None:
+        # The first reason counts: an unknown cost stays one.
+        if self._spent >= self._limit and self.stop_reason is None:
+            spent = dollars(self._spent)
+            self.stop_reason = f"the cases cost {spent}, and max_cost is {dollars(self._limit)}"
 
 
-class Stop:
-    """Whether a further case may start."""
+def _require_price(model_id: str) -> None:
+    """Raise InvalidBudget if the price of a model is unknown."""
+    call: Any = {
+        "model_id": model_id,
+        "timestamp": now(),
+        "input_tokens": 1,
+        "output_tokens": 1,
+    }
+    if cost_of(call) is None:
+        model = shorten_name(model_id)
+        raise InvalidBudget(
+            f"max_cost cannot be checked: the price of the model {model!r} is not known. "
+            "Leave the limit out, or choose a model whose price is known."
+        )
 
-    def __init__(self, budget: Budget | None) -> None:
-        self._budget = budget
+
+class StopCondition:
+    """The decision to start a further case."""
+
+    def __init__(self, cost_limit: CostLimit | None) -> None:
+        self._cost_limit = cost_limit
         self._failing_agent: str | None = None
 
-    def see(self, result: CaseResult) -> None:
-        """A case was run."""
+    def add(self, result: CaseResult) -> None:
+        """Add the result of a case."""
+        # No other case can pass, for instance without a key.
         if result.attempts[-1].agent_fails and self._failing_agent is None:
-            self._failing_agent = f"the case {shorten_name(result.case.name)!r} failed of what every case needs"
-        if self._budget is not None:
-            self._budget.spend(result)
+            case = shorten_name(result.case.name)
+            self._failing_agent = f"the case {case!r} failed for a reason that affects every case"
+        if self._cost_limit is not None:
+            self._cost_limit.add(result)
 
     @property
     def reason(self) -> str | None:
-        """Why no further case may start; None while one may."""
-        spent = None if self._budget is None else self._budget.stopped
-        return self._failing_agent or spent
+        """Return the reason to start no further case; None while one may start."""
+        if self._failing_agent is not None or self._cost_limit is None:
+            return self._failing_agent
+        return self._cost_limit.stop_reason
 
 
-def until_stopped(number: int, stop: Stop) -> Iterator[int]:
-    """The positions of the cases to start."""
+def iterate_until_stopped(number: int, condition: StopCondition) -> Iterator[int]:
+    """Yield the positions of the cases to start, until the condition stops them."""
     for position in range(number):
-        if stop.reason is not None:
+        # Checked when the next case would start, as results arrive in the meantime.
+        if condition.reason is not None:
             return
         yield position

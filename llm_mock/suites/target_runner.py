@@ -55,7 +55,7 @@ class TargetRunner(RepeatingRunner):
         return self.target.label
 
     @property
-    def one_by_one(self) -> bool:
+    def is_sequential(self) -> bool:
         """Whether cases cannot run at once."""
         # Functions share this process, and so its active mock.
         return self.dry_run and self.target.function is not None
@@ -65,7 +65,7 @@ class TargetRunner(RepeatingRunner):
         """None: the models of an application are not known."""
         return None
 
-    def _conversation(self, case: TestCase) -> Conversation:
+    def _run_turns(self, case: TestCase) -> Conversation:
         turns: list[TurnResult] = []
         assertions: list[AssertionResult] = []
         error, is_unavailable = None, False
@@ -186,7 +186,7 @@ class TargetRunner(RepeatingRunner):
     def _explain(self, case: TestCase, problem: BaseException) -> str:
         """Return the message of a run that failed."""
         if isinstance(problem, CaseTimedOut):
-            return self._not_ended(case, problem)
+            return self._describe_timeout(case, problem)
         if isinstance(problem, (TargetError, TransformFailed)):
             return str(problem)
         return error_text(problem)

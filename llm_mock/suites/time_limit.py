@@ -1,9 +1,10 @@
-"""The time that a run of a case may take, and how it is ended.
+"""Time limit of a run of a case.
 
-On the main thread a timer of the system ends it, wherever Python checks for signals: in Python code, while it sleeps or
-waits, and in a regular expression. In another thread, and on Windows, an exception is raised in it between two steps of
-Python code; what waits in C then is left behind until it comes back, and what never lets Python go on cannot be ended,
-so a regular expression of an assertion runs in a process of its own there.
+On the main thread a timer of the system ends the run wherever Python checks for signals: in Python
+code, during sleeps and waits, and in a regular expression. In another thread, and on Windows, an
+exception is raised in the thread between two steps of Python code. Code that waits in C is
+abandoned there until it returns, and code that never returns to Python cannot be ended; so regular
+expressions of assertions run in a process of their own there.
 """
 
 from __future__ import annotations
@@ -23,119 +24,170 @@ from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
-AGAIN = 5.0
-"""Seconds until a run is ended once more that was not, as its code kept the exception for itself."""
-GRACE = 2.0
-"""Seconds that a thread is waited for in which a run was ended."""
-_SEARCH = "import json, re, sys; pattern, text = json.load(sys.stdin); sys.exit(0 if re.search(pattern, text) else 3)"
+# The code of a project may catch the exception, for instance by a bare `except`.
+RETRY_SECONDS = 5.0
+"""The seconds until a run that goes on is ended again."""
+GRACE_SECONDS = 2.0
+"""The seconds to wait for the thread of a run that was ended."""
+_SEARCH = """
+import json, re, sys
+
+pattern, text = json.load(sys.stdin)
+sys.exit(0 if re.search(pattern, text) else 3)
+"""
+"""The program that searches for a pattern in a process of its own."""
 
 
 class CaseTimedOut(BaseException):
-    """The time of a case is up. It is no `Exception`, as the code of a project catches those."""
+    """The time of a case is up.
+
+    It is not an `Exception`, because the code of a project catches those.
+    """
 
     during: str | None = None
-    """What it was that did not end, as far as that is known."""
+    """The part of the run that did not end, if known."""
 
 
-class _Limit:
-    """The time that a run has."""
+class _Deadline:
+    """The time limit of the current run."""
 
     def __init__(self, seconds: float, in_thread: bool) -> None:
         self.in_thread = in_thread
         self._end = time.monotonic() + seconds
 
     @property
-    def left(self) -> float:
-        """Seconds, 0 once it has passed."""
+    def remaining(self) -> float:
+        """Return the remaining seconds, at least 0."""
         return max(self._end - time.monotonic(), 0.0)
 
 
-_limit: contextvars.ContextVar[_Limit | None] = contextvars.ContextVar("limit", default=None)
+# A context variable, as several cases run in threads of their own.
+_deadline: contextvars.ContextVar[_Deadline | None] = contextvars.ContextVar(
+    "deadline",
+    default=None,
+)
 
 
-def limited(seconds: float, action: Callable[[], Result]) -> Result:
-    """What an action gives that may take so many seconds.
+def run_with_limit(seconds: float, action: Callable[[], Result]) -> Result:
+    """Run an action and return its result.
+
+    Args:
+        seconds: the time limit.
+        action: the function to call.
 
     Raises:
-        CaseTimedOut: it took longer, and was ended.
+        CaseTimedOut: the action took longer, and was ended.
     """
-    if hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread():
-        return _ended_by_signal(seconds, action)
-    return _ended_in_thread(seconds, action)
+    is_main_thread = threading.current_thread() is threading.main_thread()
+    # Windows has no timers that send signals.
+    if is_main_thread and hasattr(signal, "setitimer"):
+        return _run_with_signal(seconds, action)
+    return _run_in_thread(seconds, action)
 
 
 def seconds_left(most: float) -> float:
-    """The seconds that something may take which may take `most`: what the run has left, where that is less."""
-    limit = _limit.get()
-    return most if limit is None else min(most, limit.left)
+    """Return a time limit in seconds, reduced to the remaining time of the run."""
+    deadline = _deadline.get()
+    if deadline is None:
+        return most
+    return min(most, deadline.remaining)
 
 
 def check_time() -> None:
-    """Raise CaseTimedOut where the time of the run is up."""
-    limit = _limit.get()
-    if limit is not None and not limit.left:
+    """Raise CaseTimedOut if the time of the run is up."""
+    deadline = _deadline.get()
+    if deadline is not None and not deadline.remaining:
         raise CaseTimedOut
 
 
 def search_pattern(pattern: str, text: str) -> bool:
-    """Whether a regular expression is found in a text; CaseTimedOut where that takes too long."""
-    limit = _limit.get()
-    if limit is None or not limit.in_thread:
+    """Return True if a regular expression matches anywhere in a text.
+
+    Raises:
+        CaseTimedOut: the search took longer than the run may take.
+    """
+    deadline = _deadline.get()
+    if deadline is None or not deadline.in_thread:
         return re.search(pattern, text) is not None
-    command, question = [sys.executable, "-I", "-S", "-c", _SEARCH], json.dumps([pattern, text])
+    # A regular expression never returns to Python while it searches.
+    # -I and -S: neither the environment nor packages of the project slow the start.
+    command = [sys.executable, "-I", "-S", "-c", _SEARCH]
+    question = json.dumps([pattern, text])
     try:
-        ended = subprocess.run(command, input=question.encode(), timeout=limit.left, capture_output=True, check=False)
+        process = subprocess.run(
+            command,
+            input=question.encode(),
+            timeout=deadline.remaining,
+            capture_output=True,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         raise CaseTimedOut from None
-    return ended.returncode == 0
+    return process.returncode == 0
 
 
-def _ended_by_signal(seconds: float, action: Callable[[], Result]) -> Result:
-    others, interval = signal.getitimer(signal.ITIMER_REAL)
-    if 0 < others <= seconds:  # somebody else, such as pytest-timeout, ends this sooner
+def _run_with_signal(seconds: float, action: Callable[[], Result]) -> Result:
+    other_timer, other_interval = signal.getitimer(signal.ITIMER_REAL)
+    # Another tool, such as pytest-timeout, ends this sooner.
+    if 0 < other_timer <= seconds:
         return action()
-    over = False
+    is_done = False
 
     def end(number: int, frame: Any) -> None:
-        if not over:
+        # The signal may arrive between the end of the action and the removal of the timer.
+        if not is_done:
             raise CaseTimedOut
 
-    started = time.monotonic()
-    handler = signal.signal(signal.SIGALRM, end)
-    token = _limit.set(_Limit(seconds, in_thread=False))
+    start = time.monotonic()
+    previous_handler = signal.signal(signal.SIGALRM, end)
+    token = _deadline.set(_Deadline(seconds, in_thread=False))
     try:
-        signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
+        signal.setitimer(signal.ITIMER_REAL, seconds, RETRY_SECONDS)
         result = action()
-        over = True
+        is_done = True
         return result
     finally:
-        over = True
+        # Before all else, so that no signal interrupts the cleanup.
+        is_done = True
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, handler or signal.SIG_DFL)
-        _limit.reset(token)
-        if others:
-            signal.setitimer(signal.ITIMER_REAL, max(others - (time.monotonic() - started), 0.001), interval)
+        # None stands for a handler that was not installed by Python.
+        signal.signal(signal.SIGALRM, previous_handler or signal.SIG_DFL)
+        _deadline.reset(token)
+        if other_timer:
+            elapsed = time.monotonic() - start
+            # 0 would turn the timer off.
+            remaining = max(other_timer - elapsed, 0.001)
+            signal.setitimer(signal.ITIMER_REAL, remaining, other_interval)
 
 
-def _ended_in_thread(seconds: float, action: Callable[[], Result]) -> Result:
-    given: list[Result] = []
-    raised: list[BaseException] = []
+def _run_in_thread(seconds: float, action: Callable[[], Result]) -> Result:
+    results: list[Result] = []
+    errors: list[BaseException] = []
     done = threading.Event()
 
     def run() -> None:
-        _limit.set(_Limit(seconds, in_thread=True))
-        with contextlib.suppress(CaseTimedOut):  # which may come when the action is over
+        _deadline.set(_Deadline(seconds, in_thread=True))
+        # It may be raised here after the action has returned.
+        with contextlib.suppress(CaseTimedOut):
             try:
-                given.append(action())
-            except BaseException as error:  # whoever waits must learn of it
-                raised.append(error)
+                results.append(action())
+            except BaseException as error:
+                # Raised again in the waiting thread.
+                errors.append(error)
         done.set()
 
-    thread = threading.Thread(target=contextvars.copy_context().run, args=(run,), daemon=True)
+    # The mock of the test is found by context variables, so the thread needs a copy of them.
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(run,), daemon=True)
     thread.start()
     if not done.wait(seconds):
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(CaseTimedOut))
-        done.wait(GRACE)
-    if given:
-        return given[0]
-    raise raised[0] if raised else CaseTimedOut
+        # The only way to raise an exception in another thread; Python has no public function.
+        identifier = ctypes.c_ulong(thread.ident or 0)
+        exception = ctypes.py_object(CaseTimedOut)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(identifier, exception)
+        done.wait(GRACE_SECONDS)
+    if results:
+        return results[0]
+    if errors:
+        raise errors[0]
+    raise CaseTimedOut

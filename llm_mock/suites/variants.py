@@ -1,4 +1,4 @@
-"""The variants that the cases of a suite are run in, side by side: every combination of what its matrix lists."""
+"""Variants of a suite: every combination of the entries of its matrix."""
 
 from __future__ import annotations
 
@@ -19,121 +19,187 @@ from llm_mock.suites.schema import Target, TestSuiteDefinition
 from llm_mock.support.text import shorten
 
 AnyAgent = TypeVar("AnyAgent", Agent, Role)
-GIVEN = "--model"
-"""What messages call the models that a run names."""
+MODEL_OPTION = "--model"
+"""The name in messages of the models that a run names."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """What the cases of a suite are run with."""
+    """An agent or target to run the cases of a suite with."""
 
     agent: Agent | Role | None
-    """The agent, or the role that says what it is; None where a target answers."""
+    """The agent or its role; None if a target answers."""
     suite: TestSuiteDefinition
     """The suite without a matrix; all variants share its cases."""
     parts: Mapping[str, str] = field(default_factory=dict)
-    """What tells it from the others: names by `role`, `target`, `model` and `system_prompt`. Empty of the only one."""
+    """The names of its entries by `role`, `target`, `model` and `system_prompt`; empty without a
+    matrix."""
     model: MatrixModel | None = None
-    """The model that is asked instead of the role's."""
+    """The model that replaces that of the role."""
 
     @property
     def name(self) -> str:
-        """What reports call it; empty of the only one."""
+        """Return its name in reports; empty without a matrix."""
         return format_variant_name(self.parts)
 
     @property
     def answering(self) -> Agent | Role | Target:
-        """What answers the prompts."""
+        """Return the agent, role or target that answers the prompts."""
         return get_agent_or_target(self.agent, self.suite)
 
     def resolved(self) -> Variant:
-        """The variant with the id under which `llm` knows its model, as a live run needs it.
+        """Return the variant with the model id of `llm`, which a live run needs.
 
         Raises:
-            InvalidFile: `llm` does not know it, or it has no such options; the message names the line that asks for it.
+            InvalidFile: `llm` does not know the model, or the model has no such option; the message
+                names the line of the model.
         """
         __tracebackhide__ = True
         if not isinstance(self.agent, Role):
             return self
-        place = None if self.model is None else f"{self.suite.path}:{self.model.line}" if self.model.line else GIVEN
-        role = resolved_role(self.agent, place)
+        model = self.model
+        if model is None:
+            return replace(self, agent=resolve_role(self.agent, None))
+        place = MODEL_OPTION
+        if model.line:
+            place = f"{self.suite.path}:{model.line}"
+        role = resolve_role(self.agent, place)
+        # Options that the model does not have were left out.
         known = role.agent.asks.options
-        if self.model and (lacking := next((name for name in self.model.options if name not in known), None)):
-            raise InvalidFile(f"{place}: the model {shorten(self.model.model)} has no option {shorten(lacking)}")
+        for name in model.options:
+            if name not in known:
+                label = shorten(model.model)
+                raise InvalidFile(f"{place}: the model {label} has no option {shorten(name)}")
         return replace(self, agent=role)
 
     def run(self, **how: Any) -> SuiteResult:
-        """Run the cases; the arguments, and what is raised, are those of `run_suite`."""
+        """Run the cases. Arguments and exceptions are those of `run_suite`."""
         __tracebackhide__ = True
         return run_suite(self.agent, self.suite, variant=self.parts, **how)
 
 
 def variants_of(
-    agent: Agent | Role | None, suite: TestSuiteDefinition, models: Sequence[str] = ()
+    agent: Agent | Role | None,
+    suite: TestSuiteDefinition,
+    models: Sequence[str] = (),
 ) -> tuple[Variant, ...]:
-    """The variants of a suite: a single one where it has no matrix, and at most one model is given.
+    """Return the variants of a suite; a single one without a matrix and with at most one model.
 
     Args:
-        agent: the agent, or the role that says what it is; None where the suite names its target or roles, or where
-            models are asked without a role.
+        agent: the agent or its role; None if the suite names its target or roles, or for models
+            without a role.
         suite: the suite, read from a file or made in Python.
-        models: ids of the models to ask, instead of those that the role or the matrix names.
+        models: ids of models that replace those of the role or the matrix.
 
     Raises:
-        InvalidFile: nothing answers the prompts, or more than can; or a file that a matrix names is wrong.
+        InvalidFile: no agent or target answers the prompts, or several do; or a file of the matrix
+            is invalid.
     """
     __tracebackhide__ = True
-    suite = suite if suite.matrix is None else expand_suite(suite)
-    axes: dict[str, Sequence[Any]] = dict(suite.matrix.axes) if suite.matrix else {}
+    if suite.matrix is not None:
+        suite = expand_suite(suite)
+    axes = _get_axes(agent, suite, has_models=bool(models))
+    single_model = None
+    entries = [MatrixModel(model=model) for model in models]
+    if len(entries) > 1 or (entries and "models" in axes):
+        axes["models"] = entries
+    elif entries:
+        # One model is no choice, so it does not appear in the names of variants.
+        single_model = entries[0]
+    ordered = {name: axes[name] for name in AXES if name in axes}
+    variants = []
+    for combination in product(*ordered.values()):
+        choice = dict(zip(ordered, combination, strict=True))
+        variants.append(_make_variant(agent, suite, choice, single_model))
+    # Raises if no agent or target answers, or several do.
+    _ = variants[0].answering
+    return tuple(variants)
+
+
+def _get_axes(
+    agent: Agent | Role | None,
+    suite: TestSuiteDefinition,
+    has_models: bool,
+) -> dict[str, Sequence[Any]]:
+    """Return the lists of the matrix.
+
+    Raises:
+        InvalidFile: the run names a role or models that contradict the suite.
+    """
+    __tracebackhide__ = True
+    axes: dict[str, Sequence[Any]] = {}
+    if suite.matrix is not None:
+        axes.update(suite.matrix.axes)
     if agent is not None and "roles" in axes:
-        raise InvalidFile(
-            f"{get_suite_label(suite)}: its matrix names the roles: leave the role out, or 'roles' of the matrix"
-        )
-    if models and (suite.target is not None or "targets" in axes):
-        raise InvalidFile(f"{get_suite_label(suite)}: its targets ask models of their own: leave {GIVEN} out")
-    given = tuple(MatrixModel(model=model) for model in models)
-    if len(given) > 1 or (given and "models" in axes):
-        axes["models"], given = given, ()
-    axes = {name: axes[name] for name in AXES if name in axes}
-    chosen = [dict(zip(axes, combined, strict=True)) for combined in product(*axes.values())]
-    variants = tuple(_variant(agent, suite, one, *given) for one in chosen)
-    _ = variants[0].answering  # raises where there is nothing, or too much
-    return variants
+        fix = "leave the role out, or 'roles' of the matrix"
+        raise InvalidFile(f"{get_suite_label(suite)}: its matrix names the roles: {fix}")
+    if has_models and (suite.target is not None or "targets" in axes):
+        problem = f"its targets ask models of their own: leave {MODEL_OPTION} out"
+        raise InvalidFile(f"{get_suite_label(suite)}: {problem}")
+    return axes
 
 
-def _variant(
-    agent: Agent | Role | None, suite: TestSuiteDefinition, chosen: Mapping[str, Any], model: MatrixModel | None = None
+def _make_variant(
+    agent: Agent | Role | None,
+    suite: TestSuiteDefinition,
+    choice: Mapping[str, Any],
+    model: MatrixModel | None,
 ) -> Variant:
-    """The variant of one combination of entries of the matrix."""
-    parts = {AXES[axis]: entry.display_name for axis, entry in chosen.items()}
-    changed: Any = chosen["roles"]._role if "roles" in chosen else agent
-    model = chosen.get("models", model)
+    """Return the variant of one entry of each axis."""
+    parts = {}
+    for axis, entry in choice.items():
+        parts[AXES[axis]] = entry.display_name
+    # Any: a type variable of two classes does not accept their union.
+    answering: Any = agent
+    if "roles" in choice:
+        answering = choice["roles"]._role
+    model = choice.get("models", model)
     if model is not None:
-        changed = asking(model, changed or Role("no role", Agent(NO_MODEL), suite.path or Path()))
-    if changed is not None and "system_prompts" in chosen:
-        changed = _changed(changed, system_prompt=chosen["system_prompts"].text)
-    target = chosen.get("targets", suite.target)
-    return Variant(changed, suite.model_copy(update={"matrix": None, "target": target}), parts, model)
+        if answering is None:
+            answering = Role("no role", Agent(NO_MODEL), suite.path or Path())
+        answering = set_model(answering, model)
+    if answering is not None and "system_prompts" in choice:
+        text = choice["system_prompts"].text
+        answering = _update_agent(answering, system_prompt=text)
+    target = choice.get("targets", suite.target)
+    suite = suite.model_copy(update={"matrix": None, "target": target})
+    return Variant(answering, suite, parts, model)
 
 
-def resolved_role(role: Role, place: str | None) -> Role:
-    """What `resolve_model` gives; a model that is asked for elsewhere than in the role is named with that place."""
+def resolve_role(role: Role, place: str | None) -> Role:
+    """Return the role with the model id of `llm`.
+
+    Args:
+        role: the role.
+        place: the place that names the model, for messages; None if the role does.
+
+    Raises:
+        InvalidFile: `llm` does not know the model.
+    """
     __tracebackhide__ = True
     try:
         return resolve_model(role)
     except InvalidFile as error:
         if place is None:
             raise
-        raise InvalidFile(f"{place}: {str(error).split(': ', 1)[-1]}") from None
+        # The message begins with the line of the role, which does not name the model.
+        problem = str(error).split(": ", 1)[-1]
+        raise InvalidFile(f"{place}: {problem}") from None
 
 
-def asking(model: MatrixModel, agent: AnyAgent) -> AnyAgent:
-    """The agent with another model, and with the options of that one before its own."""
-    asks = (agent.agent if isinstance(agent, Role) else agent).asks
+def set_model(agent: AnyAgent, model: MatrixModel) -> AnyAgent:
+    """Return the agent with another model, whose options override those of the agent."""
+    asks = agent.agent.asks if isinstance(agent, Role) else agent.asks
     options = {**asks.all_options, **model.options}
-    changed = _changed(agent, provider=replace(asks, model=model.model, options=options, temperature=None))
-    return replace(changed, model_ids=(model.model,), provider=None) if isinstance(changed, Role) else changed
+    # `all_options` has the temperature, too.
+    provider = replace(asks, model=model.model, options=options, temperature=None)
+    updated = _update_agent(agent, provider=provider)
+    if isinstance(updated, Role):
+        return replace(updated, model_ids=(model.model,), provider=None)
+    return updated
 
 
-def _changed(agent: AnyAgent, **fields: Any) -> AnyAgent:
-    return replace(agent, agent=replace(agent.agent, **fields)) if isinstance(agent, Role) else replace(agent, **fields)
+def _update_agent(agent: AnyAgent, **fields: Any) -> AnyAgent:
+    if isinstance(agent, Role):
+        return replace(agent, agent=replace(agent.agent, **fields))
+    return replace(agent, **fields)

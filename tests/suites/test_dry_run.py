@@ -12,7 +12,7 @@ pytest.importorskip("mcp")
 from llm_mock import LLMMock, MockLLMModel, ResponseConfigurator
 from llm_mock.agents import Agent, MCPServer
 from llm_mock.suites import run_suite
-from llm_mock.suites.case import DRY_RUN_OUTPUT, dry_run_model
+from llm_mock.suites.case import DRY_RUN_OUTPUT, create_dry_run_model
 from llm_mock.suites.runner import run_case
 from tests.conftest import RunPython
 from tests.suites.cases import BANK, case, suite
@@ -95,7 +95,7 @@ def test_a_server_that_does_not_start_is_told_once_and_ends_the_run() -> None:
     assert [found.status for found in result.case_results] == ["failed"]
     assert "'no-such-command' was not found" in (result.case_results[0].error or "")
     assert [each.name for each in result.not_run] == ["b", "c"]
-    assert result.stopped == "the case 'a' failed of what every case needs"
+    assert result.stopped == "the case 'a' failed for a reason that affects every case"
 
 
 def test_the_mock_of_a_test_sees_the_calls_of_a_dry_run(
@@ -117,6 +117,6 @@ def test_the_model_of_a_dry_run_answers_in_order_and_then_as_always() -> None:
     turns = [{"prompt": "?", "expected_output": "one"}, {"prompt": "?"}, {"prompt": "?", "expected_output": ""}]
     result = run_case(AGENT, case(turns=turns), dry_run=True)
     assert [turn.output for turn in result.decisive_attempt.turns] == ["one", DRY_RUN_OUTPUT, ""]
-    model = dry_run_model(AGENT)
+    model = create_dry_run_model(AGENT)
     assert [str(model.prompt("?").text()) for _ in range(2)] == [DRY_RUN_OUTPUT, DRY_RUN_OUTPUT]
     assert model.model_id == "m"

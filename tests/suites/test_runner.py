@@ -343,7 +343,7 @@ def test_a_limit_that_can_no_longer_be_checked_stops_the_run(mock_llm_responses:
     judged = case("judged", assertions=[{"type": "llm_judge", "criteria": "It greets.", "model": "judge"}])
     result = run_suite(AGENT, suite(judged, case("b")), max_cost=2)
     assert [found.case.name for found in result.case_results] == ["judged"]
-    assert result.stopped == "what the case 'judged' cost is not known, so max_cost cannot be checked"
+    assert result.stopped == "the cost of the case 'judged' is not known, so max_cost cannot be checked"
 
 
 def test_a_limit_that_cannot_be_checked_is_refused() -> None:

@@ -19,7 +19,7 @@ from llm_mock import Reply, ResponseConfigurator, ToolCall
 from llm_mock.agents import Agent, CLIServer
 from llm_mock.suites import load_suite, run_suite
 from llm_mock.suites.results import SuiteResult
-from llm_mock.suites.time_limit import CaseTimedOut, limited
+from llm_mock.suites.time_limit import CaseTimedOut, run_with_limit
 from tests.suites.cases import case, suite
 from tests.suites.conftest import Project, statuses
 
@@ -152,11 +152,11 @@ def test_the_timer_of_somebody_else_goes_on(request: pytest.FixtureRequest) -> N
     request.addfinalizer(lambda: signal.setitimer(signal.ITIMER_REAL, 0))
     signal.setitimer(signal.ITIMER_REAL, 50)
     with pytest.raises(CaseTimedOut):
-        limited(0.01, lambda: time.sleep(40))
+        run_with_limit(0.01, lambda: time.sleep(40))
     assert 40 < signal.getitimer(signal.ITIMER_REAL)[0] < 50
     signal.setitimer(signal.ITIMER_REAL, 0.01)
     with pytest.raises(InterruptedError):
-        limited(30, lambda: time.sleep(40))
+        run_with_limit(30, lambda: time.sleep(40))
 
 
 @pytest.mark.parametrize("timeout", ["0", "-1", "true", ".inf", "100000"])
