@@ -18,6 +18,7 @@ from llm_mock.plugin.legacy import LegacyMockDetector
 from llm_mock.plugin.marker_checks import WRONG_MARKERS
 from llm_mock.plugin.run import RUN
 from llm_mock.plugin.stash import CASSETTE
+from llm_mock.support.exceptions import exception_text
 
 if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
@@ -75,15 +76,19 @@ def _refusal_in(error: Exception, item: pytest.Item) -> str | None:
     mock: Any = current_mock_if_created()
     if mock is None or isinstance(error, LLMMockError):
         return None
-    said = str(error)
     noted = [*mock.problems, *mock.refusals]
-    problem = next((problem for problem in noted if problem.splitlines()[0] in said), None)
+    if not noted:
+        return None
+    said = exception_text(error)
+    problem: str | None = next((problem for problem in noted if problem.splitlines()[0] in said), None)
     if problem is None:
         return None
     frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     own = [frame for frame in frames if _is_of_project(frame[0], item)]
-    where = f"\nThe call: {os.path.relpath(own[-1][0], item.config.rootpath)}:{own[-1][1]}" if own else ""
-    return f"{problem}{where}"
+    if not own:
+        return problem
+    place = f"{os.path.relpath(own[-1][0], item.config.rootpath)}:{own[-1][1]}"
+    return problem if place in problem else f"{problem}\nThe call: {place}"
 
 
 def _is_of_project(file: str, item: pytest.Item) -> bool:
@@ -173,7 +178,7 @@ def _calls_text(item: pytest.Item, call: pytest.CallInfo[None]) -> str:
     from llm_mock.core.records import call_list
     from llm_mock.plugin.failures import payload_text
 
-    said = str(call.excinfo and call.excinfo.value)
+    said = exception_text(call.excinfo and call.excinfo.value)
     unused = None if call.when == "setup" else mock.unused_replies()
     told = any(message.partition("\n")[0] in said for message in [*mock.problems, *filter(None, [unused])])
     replies = "" if told or mock is item.config.stash[RUN].mock_if_made else explain_replies(mock, calls)

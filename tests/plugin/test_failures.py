@@ -570,3 +570,45 @@ def test_a_failure_names_a_fixture_of_the_project_that_hides_ours(pytester: pyte
     assert [line for line in result.outlines if "which hides" in line] == [
         "mock_llm_calls is the fixture of conftest.py:3, which hides that of pytest-llm-mock: rename it for ours."
     ]
+
+
+def test_an_exception_without_a_text_is_reported_as_it_is(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import httpx
+
+        class Broken(Exception):
+            def __str__(self):
+                raise RuntimeError("no text")
+
+        def test_it():
+            httpx.post("https://api.openai.com/v1/images/generations", json={})
+            raise Broken
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "E  *Broken: <exception str() failed>",
+            "*- LLM calls -*",
+            "POST /v1/images/generations of api.openai.com was asked for*",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*HookFailureWarning*")
+
+
+def test_a_refusal_names_its_line_once(pytester: pytest.Pytester) -> None:
+    path = pytester.makepyfile(
+        """
+        import openai
+
+        def test_it():
+            openai.OpenAI(api_key="any").images.generate(prompt="A cat", model="dall-e-3")
+        """
+    )
+    result = pytester.runpytest("--tb=line")
+    result.assert_outcomes(failed=1)
+    failure = result.stdout.str().partition("site-packages")[0].partition("FAILED")[0]
+    assert "The call: " not in failure
+    assert f"{path.name}:4" in failure
