@@ -1,37 +1,44 @@
-"""What `llm-mock test --baseline` shows: what changed against an earlier result."""
+"""Terminal output of `llm-mock test --baseline`: the changes against an earlier result."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from llm_mock.commands.table import STYLES
+from llm_mock.commands.table import VERDICT_STYLES
 from llm_mock.commands.terminal import Terminal, Text
 from llm_mock.report.suite_baseline import is_worse
 from llm_mock.report.suite_changes import KINDS, Change, list_changes, summarize_changes
 
-SHOWN = 50
-"""How many cases of a kind are named."""
-STYLES_OF_KINDS = {"broke": "red", "mended": "green", "new": "yellow", "gone": "dim"}
+MAX_CASES = 50
+"""The number of cases that are named for each kind of change."""
+KIND_STYLES = {"broke": "red", "mended": "green", "new": "yellow", "gone": "dim"}
 
 
 def show_changes(terminal: Terminal, document: dict[str, Any]) -> None:
-    """Show what changed in the suites of a document that was compared, and whether anything is worse."""
+    """Show the changes in each suite of a compared document, and whether anything is worse."""
     file = terminal.line(document["baseline"])
     terminal.print(f"\nAgainst {file}:", "bold")
     for suite in document["suites"]:
         terminal.print(terminal.line(summarize_changes(suite)))
-        for kind, line in _lines(list(list_changes(suite))):
-            terminal.print(f"  {terminal.line(line)}", STYLES_OF_KINDS[kind])
-    fine = not is_worse(document)
-    verdict = f"{'Nothing is' if fine else 'Some cases are'} worse than in {file}"
-    terminal.print(Text(f"{terminal.signs[fine]} {verdict}", STYLES[fine]))
+        for kind, line in _format_changes(list(list_changes(suite))):
+            terminal.print(f"  {terminal.line(line)}", KIND_STYLES[kind])
+    # New and mended cases are no reason to fail.
+    succeeded = not is_worse(document)
+    subject = "Nothing is" if succeeded else "Some cases are"
+    sign = terminal.signs[succeeded]
+    style = VERDICT_STYLES[succeeded]
+    terminal.print(Text(f"{sign} {subject} worse than in {file}", style))
 
 
-def _lines(found: Sequence[Change]) -> Iterator[tuple[str, str]]:
+def _format_changes(changes: Sequence[Change]) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the text of each change, ordered by kind."""
+    # What broke comes first.
     for kind in KINDS:
-        of_kind = [change for change in found if change.kind == kind]
-        for change in of_kind[:SHOWN]:
-            yield kind, f"{kind}: {change.name}{f' ({change.remark})' if change.remark else ''}"
-        if len(of_kind) > SHOWN:
-            yield kind, f"{kind}: {len(of_kind) - SHOWN} more"
+        changes_of_kind = [change for change in changes if change.kind == kind]
+        for change in changes_of_kind[:MAX_CASES]:
+            remark = f" ({change.remark})" if change.remark else ""
+            yield kind, f"{kind}: {change.name}{remark}"
+        left = len(changes_of_kind) - MAX_CASES
+        if left > 0:
+            yield kind, f"{kind}: {left} more"

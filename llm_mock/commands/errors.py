@@ -1,4 +1,4 @@
-"""Errors of the commands: each becomes one message, and an exit code."""
+"""Errors of the commands: one message on standard error, and an exit code."""
 
 from __future__ import annotations
 
@@ -15,35 +15,44 @@ from llm_mock.support.redaction import redacted
 from llm_mock.support.text import escaped, shorten
 
 INTERRUPTED = 130
-"""The exit code after Ctrl-C, as shells have it."""
+"""The exit code after Ctrl-C, as in shells: 128 and the number of SIGINT."""
 
 
 @contextmanager
-def errors_told() -> Iterator[None]:
-    """Have what is wrong with files, servers, keys and models end the command with one message, and exit code 1."""
+def report_errors() -> Iterator[None]:
+    """Print an error that occurs within the context, and end the command with exit code 1."""
     try:
         yield
     except LLMMockError as error:
-        tell("Error", str(error))
+        print_message("Error", str(error))
         raise SystemExit(1) from None
-    except BrokenPipeError:  # a reader that wants no more, such as `head`, is left to `click`
+    except BrokenPipeError:
+        # `click` handles a reader that has enough, such as `head`.
         raise
-    except OSError as error:  # the command can show nothing more: the disk of standard output is full, for example
-        with open(os.devnull, "wb") as nowhere:  # what waits to be written could not be written at the end either
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
-        tell("Error", not_writable(error.filename or "standard output", error))
+    except OSError as error:
+        # Output that is still buffered cannot be written at the end either, so drop it.
+        with open(os.devnull, "wb") as null_file:
+            os.dup2(null_file.fileno(), sys.stdout.fileno())
+        print_message("Error", describe_write_error(error.filename or "standard output", error))
         raise SystemExit(1) from None
     except KeyboardInterrupt:
+        # Ends the line on which the terminal shows ^C.
         click.echo("", err=True)
         raise SystemExit(INTERRUPTED) from None
 
 
-def not_writable(path: str | Path, error: OSError) -> str:
-    """What to say of an output that cannot be written."""
+def describe_write_error(path: str | Path, error: OSError) -> str:
+    """Return the message for an output that cannot be written."""
     return f"{shorten(str(path))} cannot be written: {error.strerror or error}."
 
 
-def tell(kind: str, message: str) -> None:
-    """Tell of an `Error` or a `Warning` on standard error; nothing in the message acts on a terminal."""
+def print_message(kind: str, message: str) -> None:
+    """Print a message to standard error, without secrets and terminal control characters.
+
+    Args:
+        kind: the first word, such as `Error` or `Warning`.
+        message: the message, of one or several lines.
+    """
     lines = redacted(message).splitlines() or [""]
-    click.echo(f"{kind}: " + "\n".join(map(escaped, lines)), err=True)
+    text = "\n".join(escaped(line) for line in lines)
+    click.echo(f"{kind}: {text}", err=True)

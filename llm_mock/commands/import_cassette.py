@@ -1,4 +1,4 @@
-"""Makes a cassette of one of VCR's."""
+"""Import of cassettes that VCR or pytest-recording made."""
 
 from __future__ import annotations
 
@@ -23,77 +23,104 @@ from llm_mock.errors import LLMMockError
 from llm_mock.support.redaction import redacted
 from llm_mock.support.text import count, escaped, shorten, shorten_name, shown_path
 
+PROMPT_LENGTH = 80
+"""Characters of a prompt that are shown."""
+
 
 def import_cassette(source: Path, output: Path | None, hosts: tuple[str, ...]) -> None:
-    """Import the calls of models, and say line by line what became of each interaction.
+    """Import the calls of models, and print a line for each interaction.
 
     Args:
-        source: the cassette of VCR.
-        output: the cassette to write; by default beside it, as a test that has both finds it.
-        hosts: further hosts that are providers.
+        source: the VCR cassette.
+        output: the cassette to write; by default beside `source`, where its test finds it.
+        hosts: further hosts of providers.
 
     Raises:
-        LLMMockError: one cannot be read, the other is there or cannot be written, or nothing is imported.
+        LLMMockError: `source` cannot be read, `output` exists already or cannot be written, or
+            there is nothing to import.
     """
     target = output or source.with_suffix(".llm.yaml")
     if target.exists():
-        raise LLMMockError(f"{shown_path(target)} exists already: remove it, or name another file by --output.")
+        path = shown_path(target)
+        raise LLMMockError(f"{path} exists already: remove it, or name another file by --output.")
     found = read_interactions(source)
     mock = Mock(ModelBehaviour())
     cassette = mock.cassette = Cassette(target, "all")
     imported = 0
+    # Reading a request looks up the settings of the active mock.
     previous = activate(mock)
     try:
         for interaction in found:
             try:
-                what = f"imported  {_take(interaction, mock, hosts)}"
+                outcome = f"imported  {_import_interaction(interaction, mock, hosts)}"
                 imported += 1
-            except _Skipped as reason:
-                asked = f"{interaction.sent.method} {interaction.sent.host}{interaction.sent.path}"
-                what = f"skipped   {shorten_name(asked)}: {reason}"
-            click.echo(escaped(redacted(f"{shown_path(source)}:{interaction.line}: {what}")))
+            except _SkippedError as reason:
+                outcome = f"skipped   {_format_request(interaction)}: {reason}"
+            line = f"{shown_path(source)}:{interaction.line}: {outcome}"
+            click.echo(escaped(redacted(line)))
     finally:
         activate(previous)
     if not imported:
-        raise LLMMockError(f"{shown_path(source)} holds no call that can be imported, so nothing was written.")
+        path = shown_path(source)
+        raise LLMMockError(f"{path} holds no call that can be imported, so nothing was written.")
     cassette.save(passed=True)
     skipped = len(found) - imported
-    click.echo(f"{shown_path(target)}: {count(imported, 'call')}" + (f", {skipped} skipped" if skipped else ""))
+    summary = f"{shown_path(target)}: {count(imported, 'call')}"
+    click.echo(f"{summary}, {skipped} skipped" if skipped else summary)
 
 
-class _Skipped(Exception):
-    """Why an interaction is not imported."""
+class _SkippedError(Exception):
+    """An interaction that is not imported; the message says why."""
 
 
-def _take(interaction: Interaction, mock: Mock, hosts: tuple[str, ...]) -> str:
-    """Record one interaction; what was asked."""
+def _format_request(interaction: Interaction) -> str:
+    request = interaction.sent
+    return shorten_name(f"{request.method} {request.host}{request.path}")
+
+
+def _import_interaction(interaction: Interaction, mock: Mock, hosts: tuple[str, ...]) -> str:
+    """Record one interaction, and return its model and prompt for display.
+
+    Raises:
+        _SkippedError: it is not a call of a model, or not a complete one.
+    """
     sent = interaction.sent
     provider = provider_of(sent.host, interaction.port, hosts) or identify_provider(sent)
     if provider is None:
-        raise _Skipped("this host is no provider that is known; --host names it as one")
+        raise _SkippedError("this host is no provider that is known; --host names it as one")
     protocol = find_protocol(sent, provider)
     if protocol is None:
-        raise _Skipped("this asks no model for an answer that a cassette records")
+        raise _SkippedError("this asks no model for an answer that a cassette records")
     try:
         request = protocol.parse_request(sent)
     except WireError as error:
-        raise _Skipped(f"its request is not one of this API: {error}") from None
-    kind = dict(interaction.headers).get("content-type", "")
-    if interaction.status < 400 and not kind.startswith("text/event-stream") and not _is_json(interaction):
-        raise _Skipped("its response is no JSON, and no stream of events")
-    problems = len(mock.problems)
-    recording = WireRecording(cast("PassthroughCall", mock.answer(request)), request, sent)
+        raise _SkippedError(f"its request is not one of this API: {error}") from None
+    # Errors of a provider may be of any type, such as HTML from a proxy.
+    succeeded = interaction.status < 400
+    if succeeded and not _is_stream(interaction) and not _is_json(interaction):
+        raise _SkippedError("its response is no JSON, and no stream of events")
+    problem_count = len(mock.problems)
+    # The cassette is empty and in mode `all`, so every answer is a call to record.
+    call = cast("PassthroughCall", mock.answer(request))
+    recording = WireRecording(call, request, sent)
     recording.begin(interaction.status, interaction.headers)
     recording.take(interaction.body)
     recording.end()
-    if len(mock.problems) > problems:
-        raise _Skipped(mock.problems[-1])
-    return f"{request.model_id}  {shorten(request.prompt, 80)}"
+    if len(mock.problems) > problem_count:
+        raise _SkippedError(mock.problems[-1])
+    return f"{request.model_id}  {shorten(request.prompt, PROMPT_LENGTH)}"
+
+
+def _is_stream(interaction: Interaction) -> bool:
+    content_type = dict(interaction.headers).get("content-type", "")
+    return content_type.startswith("text/event-stream")
 
 
 def _is_json(interaction: Interaction) -> bool:
-    if any(name == "content-encoding" for name, _ in interaction.headers):
-        return True  # which is read later
+    header_names = {name for name, _ in interaction.headers}
+    if "content-encoding" in header_names:
+        # The recording decodes the body, and reports what is not JSON.
+        return True
     try:
         json.loads(interaction.body)
     except ValueError:

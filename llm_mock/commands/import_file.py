@@ -1,4 +1,4 @@
-"""Takes over files of other tools; what a file is, its content says."""
+"""Import of files from other tools, which are told apart by their content."""
 
 from __future__ import annotations
 
@@ -8,21 +8,25 @@ from pathlib import Path
 from llm_mock.boundaries.http.vcr import MAX_BYTES
 from llm_mock.support.yaml_files import read
 
-_OF_VCR = re.compile(r"""^interactions\s*:|\A\s*\{.*"interactions"\s*:""", re.MULTILINE | re.DOTALL)
+# The key of a VCR cassette: at the start of a line in YAML, anywhere in JSON.
+_VCR_KEY = re.compile(
+    r"""^interactions\s*:|\A\s*\{.*"interactions"\s*:""", re.MULTILINE | re.DOTALL
+)
 
 
-def import_any(source: Path, output: Path | None, hosts: tuple[str, ...]) -> None:
-    """Make a cassette of one of VCR's, and a suite of any other file.
+def import_file(source: Path, output: Path | None, hosts: tuple[str, ...]) -> None:
+    """Convert a VCR cassette to a cassette, or any other file to a suite.
 
     Args:
         source: the file.
-        output: what to write; by default beside it.
+        output: the file to write; by default beside `source`.
         hosts: further hosts of providers, for a cassette.
 
     Raises:
-        LLMMockError: nothing could be made of it.
+        LLMMockError: the file cannot be converted.
     """
-    if _OF_VCR.search(read(source, MAX_BYTES)):
+    # Each converter imports packages that the other does not need.
+    if _VCR_KEY.search(read(source, MAX_BYTES)):
         from llm_mock.commands.import_cassette import import_cassette
 
         import_cassette(source, output, hosts)

@@ -1,4 +1,4 @@
-"""Makes a suite of a configuration of promptfoo's, and the role that it asks."""
+"""Import of promptfoo configurations as a suite and a role."""
 
 from __future__ import annotations
 
@@ -16,28 +16,38 @@ from llm_mock.support.text import count, escaped, shown_path
 
 
 def import_promptfoo(source: Path, output: Path | None) -> None:
-    """Write the suite and its role, and say line by line what has no counterpart.
+    """Write the suite and its role, and print a line for each key that is not supported.
 
     Args:
-        source: the configuration.
-        output: the suite to write; by default `….suite.yaml`.
+        source: the promptfoo configuration.
+        output: the suite to write; by default `….suite.yaml` beside `source`.
 
     Raises:
-        LLMMockError: it cannot be read, nothing is left of it, or what is to be written is there.
+        LLMMockError: the configuration cannot be read or has no test, or an output exists already.
     """
     suite = output or source.with_suffix(".suite.yaml")
-    role = suite.with_name(f"{suite.name.removesuffix(suite.suffix).removesuffix('.suite')}.role.yaml")
+    base_name = suite.name.removesuffix(suite.suffix).removesuffix(".suite")
+    role = suite.with_name(f"{base_name}.role.yaml")
     for path in (suite, role):
         if path.exists():
-            raise LLMMockError(f"{shown_path(path)} exists already: remove it, or name another file by --output.")
+            name = shown_path(path)
+            raise LLMMockError(
+                f"{name} exists already: remove it, or name another file by --output."
+            )
+    # Paths in the configuration are relative to its folder.
     if suite.parent.resolve() != source.parent.resolve():
-        raise LLMMockError("Write the suite beside the configuration, as it may name files there: --output.")
+        raise LLMMockError(
+            "Write the suite beside the configuration, as it may name files there: --output."
+        )
     made = import_configuration(source)
     write_atomically(suite, yaml_files.dump(made.suite))
     write_atomically(role, yaml_files.dump(made.role))
     for line in made.findings:
         click.echo(redacted(escaped(line)))
+    # Loading also checks that the suite is valid.
     cases = len(load_suite(suite).cases)
-    lost = f", {count(len(made.findings), 'line')} above without the same" if made.findings else ""
-    click.echo(f"{shown_path(suite)}: {count(cases, 'case')}{lost}")
+    summary = f"{shown_path(suite)}: {count(cases, 'case')}"
+    if made.findings:
+        summary += f", {count(len(made.findings), 'line')} above without the same"
+    click.echo(summary)
     click.echo(f"Run them: llm-mock test {shown_path(role)} -s {shown_path(suite)}")

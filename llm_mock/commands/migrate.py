@@ -1,4 +1,4 @@
-"""Rewrites old tests, or shows what would be rewritten and what is left to a person."""
+"""The command `llm-mock migrate`: rewrite old tests, or show what it would change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from llm_mock.commands.errors import not_writable, tell
+from llm_mock.commands.errors import describe_write_error, print_message
 from llm_mock.errors import InvalidFile, MissingExtra
 from llm_mock.support.files import read_file, write_atomically
 from llm_mock.support.redaction import redacted
@@ -26,11 +26,13 @@ except ModuleNotFoundError as missing:
     raise MissingExtra(f"Rewriting tests needs libcst, which is not installed. {advice}") from None
 from llm_mock.migrate.model_discovery import DiscoveredModels, discover_models
 
-SKIPPED = ("node_modules", "__pycache__", "site-packages")
+SKIPPED_FOLDERS = ("node_modules", "__pycache__", "site-packages")
 
 
 @dataclass
-class _Sums:
+class _Totals:
+    """The numbers of tests and files that a run rewrote or left."""
+
     rewritten: int = 0
     files: int = 0
     by_hand: int = 0
@@ -38,99 +40,126 @@ class _Sums:
 
     def __str__(self) -> str:
         text = f"{count(self.rewritten, 'test')} in {count(self.files, 'file')}"
-        return f"{text}, {self.by_hand} left to you" if self.by_hand else text
+        if self.by_hand:
+            text += f", {self.by_hand} left to you"
+        return text
 
 
 def migrate(paths: Sequence[Path], *, check: bool, write: bool, learning: bool) -> int:
-    """Rewrite the tests of files and folders; the exit code.
+    """Rewrite the tests of files and folders, and return the exit code.
 
     Args:
-        paths: files, and folders whose Python files are looked at.
-        check: only say what is to do, and give 1 where something is.
-        write: write the files. Without either the changes are shown.
-        learning: run the old tests once, to see which models they ask for.
+        paths: Python files, and folders that contain some.
+        check: only print which tests can be rewritten; the exit code is 1 if there are any.
+        write: write the files. Without `check` and `write`, the changes are printed.
+        learning: run the old tests once, to learn which models they request.
     """
-    sums, files = _Sums(), []
-    for path in paths:
-        if path.exists():
-            files += [path] if path.is_file() else sorted(_python_files(path))
-        else:
-            tell("Error", f"{shown_path(path)} does not exist.")
-            sums.errors += 1
-    files = list(dict.fromkeys(path.resolve() for path in files))
-    learned = discover_models(files) if learning and files else DiscoveredModels()
-    if learned.problem is not None:
-        tell("Warning", f"Which models are asked for was not learned everywhere. {learned.problem}")
+    totals = _Totals()
+    # All files first: the old tests are run once for all of them.
+    files = _find_files(paths, totals)
+    models = discover_models(files) if learning and files else DiscoveredModels()
+    if models.problem is not None:
+        warning = f"Which models are asked for was not learned everywhere. {models.problem}"
+        print_message("Warning", warning)
     for path in files:
-        result = _result(path, learned, sums)
+        result = _rewrite(path, models, totals)
         if result is not None:
-            _show(result, check, write, sums)
-    _conclude(sums, check, write)
-    return int(bool(sums.errors or (check and (sums.rewritten or sums.by_hand))))
+            _report_result(result, check, write, totals)
+    _print_summary(totals, check, write)
+    has_work = totals.rewritten or totals.by_hand
+    has_failed = totals.errors or (check and has_work)
+    return 1 if has_failed else 0
 
 
-def _python_files(folder: Path) -> Iterator[Path]:
+def _find_files(paths: Sequence[Path], totals: _Totals) -> list[Path]:
+    """Return the Python files of paths, each once."""
+    files: list[Path] = []
+    for path in paths:
+        if not path.exists():
+            print_message("Error", f"{shown_path(path)} does not exist.")
+            totals.errors += 1
+        elif path.is_file():
+            files.append(path)
+        else:
+            files += sorted(_walk_folder(path))
+    return list(dict.fromkeys(path.resolve() for path in files))
+
+
+def _walk_folder(folder: Path) -> Iterator[Path]:
     for root, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in SKIPPED)
-        yield from (Path(root, name) for name in names if name.endswith(".py"))
+        # `os.walk` descends into what is left in this list.
+        folders[:] = [
+            name for name in folders if not name.startswith(".") and name not in SKIPPED_FOLDERS
+        ]
+        for name in names:
+            if name.endswith(".py"):
+                yield Path(root, name)
 
 
-def _result(path: Path, learned: DiscoveredModels, sums: _Sums) -> FileResult | None:
+def _rewrite(path: Path, models: DiscoveredModels, totals: _Totals) -> FileResult | None:
+    """Rewrite a file in memory; None if it cannot be read."""
     try:
-        get_requested_models = partial(learned.get_requested_models, path)
-        return rewrite_file(path, read_file(path), get_requested_models, _id_of)
+        get_requested_models = partial(models.get_requested_models, path)
+        return rewrite_file(path, read_file(path), get_requested_models, _get_model_id)
     except OSError as error:
-        tell("Error", f"{shown_path(path)} cannot be read: {error.strerror or error}.")
+        problem = f"{shown_path(path)} cannot be read: {error.strerror or error}."
+        print_message("Error", problem)
     except InvalidFile as error:
-        tell("Error", str(error))
-    sums.errors += 1
+        print_message("Error", str(error))
+    totals.errors += 1
     return None
 
 
-def _id_of(name: str) -> str:
-    """The id of a model, where an alias is named; only then is `llm` needed."""
+def _get_model_id(name: str) -> str:
+    """Return the id of a model, given its id or alias."""
+    # Imported here: files without an alias do not need `llm`.
     from llm_mock.boundaries.llm.names import LLMNames
 
     return LLMNames().model_id(name)
 
 
-def _show(result: FileResult, check: bool, write: bool, sums: _Sums) -> None:
+def _report_result(result: FileResult, check: bool, write: bool, totals: _Totals) -> None:
     if result.changed:
-        sums.rewritten += len(result.changed)
-        sums.files += 1
+        totals.rewritten += len(result.changed)
+        totals.files += 1
         if write:
-            _write(result, sums)
+            _write(result, totals)
         elif check:
-            click.echo(f"{shown_path(result.path)}: {', '.join(result.changed)} can be rewritten.")
+            tests = ", ".join(result.changed)
+            click.echo(f"{shown_path(result.path)}: {tests} can be rewritten.")
         else:
-            _show_difference(result)
-    for finding in result.manual_changes:
-        sums.by_hand += 1
-        click.echo(escaped(redacted(str(finding))))
+            _print_diff(result)
+    # Also in files without a change that can be made.
+    for change in result.manual_changes:
+        totals.by_hand += 1
+        click.echo(escaped(redacted(str(change))))
 
 
-def _write(result: FileResult, sums: _Sums) -> None:
+def _write(result: FileResult, totals: _Totals) -> None:
     try:
-        write_atomically(result.path, result.encoded, mode=result.path.stat().st_mode & 0o777)
+        # The new file replaces the old one, and must have its permissions.
+        permissions = result.path.stat().st_mode & 0o777
+        write_atomically(result.path, result.encoded, mode=permissions)
         click.echo(f"{shown_path(result.path)}: {', '.join(result.changed)} rewritten.")
     except OSError as error:
-        tell("Error", not_writable(result.path, error))
-        sums.errors += 1
+        print_message("Error", describe_write_error(result.path, error))
+        totals.errors += 1
 
 
-def _show_difference(result: FileResult) -> None:
+def _print_diff(result: FileResult) -> None:
     name = shown_path(result.path)
-    before, after = (text.splitlines(keepends=True) for text in (result.before, result.after))
+    before = result.before.splitlines(keepends=True)
+    after = result.after.splitlines(keepends=True)
     for line in difflib.unified_diff(before, after, name, name):
         click.echo(line.rstrip("\r\n"))
 
 
-def _conclude(sums: _Sums, check: bool, write: bool) -> None:
-    if not sums.rewritten and not sums.by_hand:
+def _print_summary(totals: _Totals, check: bool, write: bool) -> None:
+    if not totals.rewritten and not totals.by_hand:
         click.echo("No mocks of llm were found.")
     elif write:
-        click.echo(f"Rewritten: {sums}. Run the tests, then look at the changes.")
+        click.echo(f"Rewritten: {totals}. Run the tests, then look at the changes.")
     elif check:
-        click.echo(f"To rewrite: {sums}.")
+        click.echo(f"To rewrite: {totals}.")
     else:
-        click.echo(f"To rewrite: {sums}. Nothing was written: --write does.")
+        click.echo(f"To rewrite: {totals}. Nothing was written: --write does.")

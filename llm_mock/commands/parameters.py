@@ -1,4 +1,4 @@
-"""What several commands take, and how the values of options are checked."""
+"""Options that several commands share, and the validation of option values."""
 
 from __future__ import annotations
 
@@ -9,58 +9,87 @@ from typing import Any, TypeVar
 
 import click
 
-from llm_mock.commands.errors import not_writable
+from llm_mock.commands.errors import describe_write_error
 from llm_mock.support.text import shorten
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class Finite(click.FloatRange):
-    """A number of a range, and no `nan` or `inf`."""
+class FiniteNumber(click.FloatRange):
+    """A number in a range that is neither `nan` nor `inf`."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Return the number, or fail with a message for the user."""
         number = super().convert(value, param, ctx)
+        # Every comparison with `nan` is false, so the range accepts it.
         if not math.isfinite(number):
             self.fail(f"{number} is no finite number.", param, ctx)
         return number
 
 
-def checked_models(ctx: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Models that stand side by side, each once."""
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise click.BadParameter(f"{shorten(twice)} is given twice.")
+def parse_models(
+    ctx: click.Context,
+    parameter: click.Parameter,
+    names: tuple[str, ...],
+) -> tuple[str, ...]:
+    """Return the models that are compared, if each is given once."""
+    for name in names:
+        if names.count(name) > 1:
+            raise click.BadParameter(f"{shorten(name)} is given twice.")
     return names
 
 
-def one_model(ctx: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> str | None:
-    """The one model that is asked."""
+def parse_model(
+    ctx: click.Context,
+    parameter: click.Parameter,
+    names: tuple[str, ...],
+) -> str | None:
+    """Return the single model to use, if one is given."""
+    # The option is repeatable because click would silently use the last one.
     if len(names) > 1:
-        raise click.BadParameter(f"one model is asked in a run, and {len(names)} are given: {', '.join(names)}.")
+        raise click.BadParameter(
+            f"one model is asked in a run, and {len(names)} are given: {', '.join(names)}."
+        )
     return names[0] if names else None
 
 
 def role_options(command: Command) -> Command:
-    """The options that say how the agent of a role is run."""
-    for add in (
-        click.option("--no-color", is_flag=True, help="No colors; NO_COLOR in the environment does the same."),
-        click.option("--dry-run", is_flag=True, help="Simulate the model: no key, no network, no cost."),
-    ):
-        command = add(command)
-    return command
+    """Add the options of commands that run the agent of a role."""
+    dry_run = click.option(
+        "--dry-run",
+        is_flag=True,
+        help="Simulate the model: no key, no network, no cost.",
+    )
+    no_color = click.option(
+        "--no-color",
+        is_flag=True,
+        help="Print no colors, as with NO_COLOR in the environment.",
+    )
+    # Decorators apply from the last to the first, so help lists --dry-run first.
+    return dry_run(no_color(command))
 
 
 files_in = click.option(
     "--files-in",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Where the files that cases name may lie; by default in the folder of their suite.",
+    help="Allow cases to name files in this folder; by default the folder of their suite.",
 )
-"""The option of the commands that read suites."""
+"""The option of commands that read suites."""
 
 
-def checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> tuple[Path, ...]:
-    """Files for results, which can be written."""
+def parse_outputs(
+    ctx: click.Context,
+    parameter: click.Parameter,
+    names: tuple[str, ...],
+) -> tuple[Path, ...]:
+    """Return the files for results, if they can be written."""
+    # Imported here: most commands have no such option.
     from llm_mock.report.suite_outputs import FORMATS
     from llm_mock.support.files import check_writable
 
@@ -68,8 +97,9 @@ def checked_outputs(ctx: click.Context, parameter: click.Parameter, names: tuple
     for path in paths:
         if path.suffix.lower() not in FORMATS:
             raise click.BadParameter(f"{shorten(str(path))} should end in {', '.join(FORMATS)}.")
+        # Checked before a run that may take long and cost money.
         try:
             check_writable(path)
         except OSError as error:
-            raise click.BadParameter(not_writable(path, error)) from None
+            raise click.BadParameter(describe_write_error(path, error)) from None
     return paths

@@ -1,4 +1,4 @@
-"""What `llm-mock test` shows while it runs."""
+"""The progress line of `llm-mock test`."""
 
 from __future__ import annotations
 
@@ -11,36 +11,41 @@ from llm_mock.suites.schema import TestCase
 
 
 class Progress:
-    """How far the run of a suite is, in all its variants."""
+    """The progress of a suite in all its variants."""
 
     show: Callable[[str], None]
+    """Shows the progress line; set while the terminal has a status."""
 
     def __init__(self, total: int, terminal: Terminal) -> None:
         self.total = total
         self.done = 0
         self.results: list[CaseResult] = []
-        """Of the variant that is run."""
+        """The results of the current variant, which are kept if the run is interrupted."""
         self._variant = ""
         self._terminal = terminal
         self._running: list[str] = []
 
     def begin(self, variant: str) -> None:
-        """The cases of a variant come now."""
-        self._variant, self.results = variant, []
+        """Begin the cases of a variant."""
+        self._variant = variant
+        self.results = []
 
     def start(self, case: TestCase) -> None:
-        """A case is started."""
+        """Add a case that was started."""
         self._running.append(format_case_name(case.name, self._variant))
         self._update()
 
     def finish(self, result: CaseResult) -> None:
-        """A case is done."""
+        """Add the result of a case that ended."""
         self.results.append(result)
         self.done += 1
+        # Cases that run at once end in any order.
         self._running.remove(format_case_name(result.case.name, self._variant))
         self._update()
 
     def _update(self) -> None:
-        others = f" and {len(self._running) - 1} more" if len(self._running) > 1 else ""
+        # One line has room for one name.
         first = self._terminal.line(self._running[0]) if self._running else ""
-        self.show(f"{self.done}/{self.total} {first}{others}")
+        others = len(self._running) - 1
+        suffix = f" and {others} more" if others > 0 else ""
+        self.show(f"{self.done}/{self.total} {first}{suffix}")

@@ -1,4 +1,4 @@
-"""What `llm-mock run` does: it runs the agent of a role, once or in a conversation."""
+"""The command `llm-mock run`: run the agent of a role, once or in a conversation."""
 
 from __future__ import annotations
 
@@ -12,118 +12,177 @@ import llm
 from llm_mock.agents.run import aitest_run_sync
 from llm_mock.agents.session import AgentSession
 from llm_mock.boundaries.llm.log import is_logging, log_path, log_responses, logged_conversation
-from llm_mock.commands.errors import tell
-from llm_mock.commands.role import prepared_role
+from llm_mock.commands.errors import print_message
+from llm_mock.commands.role import prepare_role
 from llm_mock.errors import InvalidSession
 from llm_mock.suites.case import create_dry_run_model
 from llm_mock.suites.dry_run_hosts import refuse_remote_servers
 from llm_mock.suites.role import Role
 from llm_mock.support.text import escaped, shorten_name
 
-ENDS = ("exit", "quit")
+EXIT_WORDS = ("exit", "quit")
 
 
 def run_agent(
-    role: str, prompt: str | None, *, interactive: bool, model: str | None, dry_run: bool, **settings: bool
+    role: str,
+    prompt: str | None,
+    *,
+    interactive: bool,
+    model: str | None,
+    dry_run: bool,
+    **settings: bool,
 ) -> bool:
-    """Run the agent of a role file and print its answers; whether all its runs came to an end."""
+    """Run the agent of a role file, print its answers, and return whether all runs succeeded.
+
+    Args:
+        role: the role file.
+        prompt: the first prompt; None to read it from standard input.
+        interactive: whether to ask for further prompts.
+        model: the model to use instead of the role's.
+        dry_run: whether to simulate the model.
+        settings: the other options of the command: see `_Chat`.
+    """
     if prompt is None and not interactive:
-        prompt = _from_standard_input()
-    chat = _Chat(prepared_role(role, model, dry_run), dry_run, **settings)
-    succeeded = [chat.say(text) for text in _prompts(prompt, interactive)]
-    return all(succeeded)
+        prompt = _read_standard_input()
+    chat = _Chat(prepare_role(role, model, dry_run), dry_run, **settings)
+    has_succeeded = True
+    for text in _read_prompts(prompt, interactive):
+        # An error ends one run, not the conversation.
+        has_succeeded = chat.run(text) and has_succeeded
+    return has_succeeded
 
 
-def _from_standard_input() -> str:
+def _read_standard_input() -> str:
     try:
         text = "" if sys.stdin.isatty() else sys.stdin.read()
     except (OSError, UnicodeDecodeError) as error:
         raise click.UsageError(f"Standard input cannot be read: {error}.") from None
     if not text.strip():
-        raise click.UsageError("Give a prompt with -p PROMPT, by standard input, or with -i at the keyboard.")
+        raise click.UsageError(
+            "Give a prompt with -p PROMPT, by standard input, or with -i at the keyboard."
+        )
     return text
 
 
-def _prompts(first: str | None, interactive: bool) -> Iterator[str]:
-    """What the user says, one after the other."""
+def _read_prompts(first: str | None, interactive: bool) -> Iterator[str]:
+    """Yield the user's prompts until the input ends or says so."""
     if first is not None:
         yield first
     while interactive:
+        # Without a terminal, the sign would be part of the output.
+        is_terminal = sys.stdin.isatty()
         try:
-            text = input("> " if sys.stdin.isatty() else "").strip()
+            text = input("> " if is_terminal else "").strip()
         except EOFError:
-            if sys.stdin.isatty():
+            if is_terminal:
                 click.echo()
             return
-        if text.lower() in ENDS:
+        if text.lower() in EXIT_WORDS:
             return
         if text:
             yield text
 
 
 class _Chat:
-    """A conversation with the agent of a role."""
+    """A conversation with the agent of a role.
 
-    def __init__(self, role: Role, dry_run: bool, resume: bool, no_audit: bool, verbose: bool, no_color: bool) -> None:
+    Args:
+        role: the role.
+        dry_run: whether to simulate the model.
+        resume: whether to continue the last conversation in the log of `llm`.
+        no_audit: whether to write nothing to that log.
+        verbose: whether to print the tool calls.
+        no_color: whether to print them without colors.
+    """
+
+    def __init__(
+        self,
+        role: Role,
+        dry_run: bool,
+        resume: bool,
+        no_audit: bool,
+        verbose: bool,
+        no_color: bool,
+    ) -> None:
         self._agent = role.agent
         self._dry_run = dry_run
-        self._name = f"llm-mock run {role.name}"
-        """What the conversations of the role are called in the log."""
-        self._session = AgentSession(role.agent, self._last_conversation(role.name) if resume else None)
-        self._log = not no_audit and is_logging()
+        # The name of the role's conversations in the log.
+        self._log_name = f"llm-mock run {role.name}"
+        conversation = self._load_conversation(role.name) if resume else None
+        self._session = AgentSession(role.agent, conversation)
+        self._is_logging = not no_audit and is_logging()
         self._verbose = verbose
+        # None lets click decide by the terminal.
         self._color = False if no_color else None
 
-    def _model(self) -> Any:
-        return create_dry_run_model(self._agent) if self._dry_run else llm.get_model(self._agent.asks.model)
+    def _create_model(self) -> Any:
+        if self._dry_run:
+            return create_dry_run_model(self._agent)
+        return llm.get_model(self._agent.asks.model)
 
-    def _last_conversation(self, role: str) -> Any:
-        name = shorten_name(role)
+    def _load_conversation(self, role_name: str) -> Any:
+        """Return the last logged conversation of the role.
+
+        Raises:
+            InvalidSession: there is none, or it cannot be read.
+        """
+        name = shorten_name(role_name)
         try:
-            conversation = logged_conversation(self._name, self._model())
-        except Exception as error:  # such as a file that is no database, or what another version wrote
-            problem = f"{type(error).__name__}: {error}"
-            raise InvalidSession(f"The last conversation of {name} cannot be continued: {problem}") from None
+            conversation = logged_conversation(self._log_name, self._create_model())
+        except Exception as error:
+            # Such as a file that is not a database, or one of another version of `llm`.
+            reason = f"{type(error).__name__}: {error}"
+            problem = f"The last conversation of {name} cannot be continued"
+            raise InvalidSession(f"{problem}: {reason}") from None
         if conversation is None:
             raise InvalidSession(
-                f"There is no logged conversation of {name} in {log_path()}. Run it once without --resume, and "
-                "without --no-audit. `llm logs status` tells whether llm logs."
+                f"There is no logged conversation of {name} in {log_path()}. Run it once without "
+                "--resume, and without --no-audit. `llm logs status` tells whether llm logs."
             )
         return conversation
 
-    def say(self, prompt: str) -> bool:
-        """Run the agent, and print its answer; whether it came to an end."""
-        known = len(self._session.responses)
+    def run(self, prompt: str) -> bool:
+        """Run the agent, print its answer, and return whether it succeeded."""
+        logged = len(self._session.responses)
         try:
             if self._dry_run:
                 refuse_remote_servers(self._agent.servers)
-            result = aitest_run_sync(self._session, prompt, model_override=self._model())
+            result = aitest_run_sync(self._session, prompt, model_override=self._create_model())
         except (llm.NeedsKeyException, llm.UnknownModelError) as error:
-            tell("Error", str(error.args[0] if error.args else error))
+            # Their text would be that of the tuple of arguments.
+            message = error.args[0] if error.args else error
+            print_message("Error", str(message))
             return False
-        self._log_new(self._session.responses[known:])
-        for call in result.all_tool_calls if self._verbose else ():
-            click.secho(str(call), err=True, dim=True, color=self._color)
+        # Also those of a run that failed: they were paid for.
+        self._log(self._session.responses[logged:])
+        if self._verbose:
+            for call in result.all_tool_calls:
+                click.secho(str(call), err=True, dim=True, color=self._color)
         if not result.success:
-            tell("Error", result.error or "")
+            print_message("Error", result.error or "")
             return False
-        _print(result.final_response)
+        _print_answer(result.final_response)
         return True
 
-    def _log_new(self, responses: list[Any]) -> None:
-        if not self._log or not responses:
+    def _log(self, responses: list[Any]) -> None:
+        if not self._is_logging or not responses:
             return
         try:
-            log_responses(responses, self._name)
-        except Exception as error:  # whatever the database is: the answer is there, and is shown
-            self._log = False
-            advice = "Leave the log out with --no-audit."
-            tell("Warning", f"The answer could not be logged in {log_path()}: {error}. {advice}")
+            log_responses(responses, self._log_name)
+        except Exception as error:
+            # The answer is there and must be shown, whatever is wrong with the database.
+            self._is_logging = False
+            problem = f"The answer could not be logged in {log_path()}: {error}."
+            print_message("Warning", f"{problem} Leave the log out with --no-audit.")
 
 
-def _print(answer: str) -> None:
-    """Print an answer: in a pipe as it is, on a terminal so that nothing in it acts on that."""
+def _print_answer(answer: str) -> None:
+    """Print an answer; on a terminal, without characters that control it."""
     if sys.stdout.isatty():
-        answer = "\n".join(escaped(line.expandtabs(8)) for line in answer.splitlines())
+        lines = [escaped(line.expandtabs(8)) for line in answer.splitlines()]
+        answer = "\n".join(lines)
+    # An encoding such as ASCII must not end the run with an error.
     encoding = sys.stdout.encoding or "utf-8"
-    click.echo(answer.encode(encoding, "backslashreplace").decode(encoding), color=True)
+    printable = answer.encode(encoding, "backslashreplace").decode(encoding)
+    # `color=True` keeps click from stripping what looks like a color.
+    click.echo(printable, color=True)

@@ -1,4 +1,4 @@
-"""Serves a script of replies to programs in any language."""
+"""The command `llm-mock serve`: serve a script of replies to programs in any language."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 
 from llm_mock.behaviour import ModelBehaviour
 from llm_mock.boundaries.http.server import MockServer
-from llm_mock.commands.errors import tell
+from llm_mock.commands.errors import print_message
 from llm_mock.core.context import activate
 from llm_mock.core.mock import Mock
 from llm_mock.core.settings import Settings
@@ -21,20 +21,21 @@ from llm_mock.support.redaction import redacted
 from llm_mock.support.text import count, escaped
 
 KEPT_CALLS = 1_000
-"""How many calls are kept, the last ones: a server may run for weeks."""
+"""The number of calls that are kept in memory, as a server may run for weeks."""
+MISSING_REPLY_ADVICE = "Write one into the script, or leave out --strict."
 
 
-class _TellingMock(Mock):
-    """Tells at once what was wrong with a call."""
+class _ReportingMock(Mock):
+    """A mock that prints problems at once, as there is no test to report them."""
 
     def note_problem(self, message: str) -> None:
-        tell("Problem", message)
+        print_message("Problem", message)
 
     def note_refusal(self, message: str) -> None:
-        tell("Problem", message)
+        print_message("Problem", message)
 
 
-class _CallLines(logging.Handler):
+class _CallPrinter(logging.Handler):
     """Prints a line for each call."""
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -42,32 +43,41 @@ class _CallLines(logging.Handler):
 
 
 def serve(
-    script: str | None, host: str | None, port: int, strict: bool, record: Path | None, keep: int = KEPT_CALLS
+    script: str | None,
+    host: str | None,
+    port: int,
+    strict: bool,
+    record: Path | None,
+    keep: int = KEPT_CALLS,
 ) -> None:
     """Serve until Ctrl-C.
 
     Args:
-        script: the replies.
-        host: where to listen; None for this machine alone, and then for requests whose `Host` names it.
-        port: the same.
-        strict: refuse calls that no reply is there for.
-        record: the cassette that answers these; what it does not hold is asked of the provider, and recorded in it.
-        keep: how many calls are kept in memory, the last ones.
+        script: the script of replies: see `configure`.
+        host: the address to listen on; None for this machine, and for requests whose `Host` names
+            it.
+        port: the port to listen on; 0 for a free one.
+        strict: whether to refuse calls without a reply.
+        record: the cassette that answers calls without a reply; new ones are sent to the provider
+            and recorded.
+        keep: the number of calls to keep in memory, the last ones.
 
     Raises:
         LLMMockError: the script or the cassette is wrong, or the port is not free.
     """
-    mock = _TellingMock(ModelBehaviour(), settings=Settings(strict=strict))
+    settings = Settings(strict=strict, missing_reply_advice=MISSING_REPLY_ADVICE)
+    mock = _ReportingMock(ModelBehaviour(), settings=settings)
     mock.history.limit = keep
     if record is not None:
         from llm_mock.cassettes import Cassette
 
+        # Saved after each call: a server may be killed.
         mock.cassette = Cassette(record, "new_episodes", at_once=True)
     if script is not None:
         from llm_mock.commands.serve_script import configure
 
         configure(mock.responses, script)
-    with _told(mock), _listening(mock, host, port) as server:
+    with _activate(mock), _listen(mock, host, port) as server:
         urls = (server.openai_url, server.anthropic_url, server.gemini_url, server.mistral_url)
         try:
             click.echo(f"Ready: {'  '.join(urls)}  (Ctrl-C ends it)")
@@ -75,39 +85,46 @@ def serve(
         except KeyboardInterrupt:
             pass
     if sys.stdout.isatty():
-        click.echo()  # ends the line on which the terminal shows ^C
-    click.echo(_end_of(mock))
+        # Ends the line on which the terminal shows ^C.
+        click.echo()
+    click.echo(_format_summary(mock))
 
 
 @contextmanager
-def _told(mock: Mock) -> Iterator[None]:
-    """Let a mock answer, and tell of its calls, for a while."""
-    logger, lines = logging.getLogger("llm_mock"), _CallLines()
-    previous, level, propagate = activate(mock), logger.level, logger.propagate
-    logger.addHandler(lines)
+def _activate(mock: Mock) -> Iterator[None]:
+    """Have a mock answer and print its calls within the context."""
+    logger = logging.getLogger("llm_mock")
+    printer = _CallPrinter()
+    previous_mock = activate(mock)
+    previous_level, previous_propagate = logger.level, logger.propagate
+    logger.addHandler(printer)
+    # Calls are logged at this level.
     logger.setLevel(logging.DEBUG)
     logger.propagate = False
     try:
         yield
     finally:
-        activate(previous)
-        logger.removeHandler(lines)
-        logger.setLevel(level)
-        logger.propagate = propagate
+        activate(previous_mock)
+        logger.removeHandler(printer)
+        logger.setLevel(previous_level)
+        logger.propagate = previous_propagate
 
 
-def _end_of(mock: Mock) -> str:
-    """Return the last line: how many calls there were."""
-    total, kept = mock.history.number_of_calls, len(mock.calls)
+def _format_summary(mock: Mock) -> str:
+    """Return the last line of the output, with the number of calls."""
+    total = mock.history.number_of_calls
+    kept = len(mock.calls)
     dropped = f"; the last {kept:,} were kept" if kept < total else ""
     return f"Ended after {count(total, 'call')}{dropped}."
 
 
-def _listening(mock: Mock, host: str | None, port: int) -> MockServer:
+def _listen(mock: Mock, host: str | None, port: int) -> MockServer:
+    address = host or "127.0.0.1"
+    # By default, reject other names in `Host`: a website may resolve its own to this machine.
+    any_host = host is not None
     try:
-        any_host = host is not None
-        host = host or "127.0.0.1"
-        return MockServer(lambda: mock, host, port, keep_alive=True, any_host=any_host)
+        return MockServer(lambda: mock, address, port, keep_alive=True, any_host=any_host)
     except OSError as error:
+        # asyncio adds "(while attempting to bind …)", which repeats the address.
         problem = (error.strerror or str(error)).partition(" (while")[0]
-        raise LLMMockError(f"Cannot listen on {host}, port {port}: {problem}.") from None
+        raise LLMMockError(f"Cannot listen on {address}, port {port}: {problem}.") from None

@@ -1,4 +1,4 @@
-"""The scripts of `llm-mock serve`: a YAML file of replies, or a function that configures the mock."""
+"""Scripts of `llm-mock serve`: a YAML file of replies, or a function that configures the mock."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from llm_mock.core.configurator import ResponseConfigurator
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.support import yaml_files
 from llm_mock.support.text import error_text, shorten, shown_path, suggestion
+from llm_mock.support.validation import Location
 
 UNLIMITED = sys.maxsize
 
 
 class ServeScript(pydantic.BaseModel):
-    """A script: the replies, of which the first that fits answers."""
+    """A script of replies; the first one that fits a call answers it."""
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
@@ -30,65 +31,77 @@ class ServeScript(pydantic.BaseModel):
 
 
 def configure(responses: ResponseConfigurator, script: str) -> None:
-    """Configure a mock.
+    """Configure the replies of a mock.
 
     Args:
-        responses: of the mock.
-        script: the path of a YAML file, or `package.module:function`; the function is called with `responses`.
+        responses: the configurator of the mock.
+        script: the path of a YAML file, or `package.module:function`, which is called with
+            `responses`.
 
     Raises:
         LLMMockError: the script is wrong.
     """
-    module, colon, function = script.rpartition(":")
-    if colon and function.isidentifier() and not Path(script).exists():
-        _call(_function(module, function), script, responses)
+    module, colon, function_name = script.rpartition(":")
+    is_function = colon and function_name.isidentifier() and not Path(script).exists()
+    if is_function:
+        function = _import_function(module, function_name)
+        _call(function, script, responses)
     else:
         _configure_from_file(responses, Path(script))
 
 
 def _configure_from_file(responses: ResponseConfigurator, path: Path) -> None:
     document = yaml_files.load(path)
-    standing: dict[tuple[str, str | None], tuple[int, Any]] = {}
-    for position, scripted in enumerate(document.as_model(ServeScript, _owner).replies):
-        here = ("replies", position)
+    script = document.as_model(ServeScript, _describe_location)
+    # Replies without a condition, by model and schema, each with its line.
+    unconditional: dict[tuple[str, str | None], tuple[int, Any]] = {}
+    for position, scripted in enumerate(script.replies):
+        location = ("replies", position)
         try:
-            answer = reply_of(scripted)
+            reply = reply_of(scripted)
         except LLMMockError as error:
-            raise document.error(f"reply {position + 1}: {error}", here) from None
-        schema = scripted.schema_name
+            raise document.error(f"reply {position + 1}: {error}", location) from None
         if scripted.is_conditional:
             times = scripted.times or UNLIMITED
-            responses.add(scripted.model, answer, times=times, optional=True, **matchers_of(scripted))
+            matchers = matchers_of(scripted)
+            # A server has no end at which all replies must have been used.
+            responses.add(scripted.model, reply, times=times, optional=True, **matchers)
             continue
-        key = scripted.model, schema
-        if key in standing:
+        key = scripted.model, scripted.schema_name
+        if key in unconditional:
+            line, _ = unconditional[key]
             raise document.error(
-                f"reply {position + 1}: is never given, as that on line {standing[key][0]} is for the same calls, and "
-                "they all. Give one of them a prompt, a system or times.",
-                here,
+                f"reply {position + 1}: is never given, as that on line {line} is for the same "
+                "calls, and they all. Give one of them a prompt, a system or times.",
+                location,
             )
-        standing[key] = document.line_of(here), answer
-    for (model, schema), (_, answer) in reversed(standing.items()):  # of two globs the one that was set last answers
-        responses.set(model, answer, schema=schema)
+        unconditional[key] = document.line_of(location), reply
+    # Reversed: if two globs match, the one that is set last answers.
+    for (model, schema), (_, reply) in reversed(unconditional.items()):
+        responses.set(model, reply, schema=schema)
 
 
-def _owner(location: Any) -> tuple[str, int]:
+def _describe_location(location: Location) -> tuple[str, int]:
+    """Return the name of the part that a location is in, and the number of its keys."""
     if len(location) > 1 and isinstance(location[1], int):
         return f"reply {location[1] + 1}", 2
     return "", 0
 
 
-def _function(module: str, name: str) -> Callable[..., Any]:
+def _import_function(module_name: str, name: str) -> Callable[..., Any]:
+    # Installed commands do not have the current folder on their path.
     sys.path.insert(0, os.getcwd())
     try:
-        found: Any = importlib.import_module(module)
+        module = importlib.import_module(module_name)
     except Exception as error:
-        raise InvalidFile(f"{module} cannot be imported: {error_text(error)}{_place(error)}") from None
-    function = getattr(found, name, None)
+        reason = f"{error_text(error)}{_format_location(error)}"
+        raise InvalidFile(f"{module_name} cannot be imported: {reason}") from None
+    function: object = getattr(module, name, None)
     if not callable(function):
-        there = [other for other, value in vars(found).items() if callable(value)]
-        raise InvalidFile(f"{module} has no function {shorten(name)}{suggestion(name, there)}")
-    return function  # type: ignore[no-any-return]
+        functions = [other for other, value in vars(module).items() if callable(value)]
+        problem = f"{module_name} has no function {shorten(name)}"
+        raise InvalidFile(f"{problem}{suggestion(name, functions)}")
+    return function
 
 
 def _call(function: Callable[..., Any], script: str, responses: ResponseConfigurator) -> None:
@@ -97,13 +110,18 @@ def _call(function: Callable[..., Any], script: str, responses: ResponseConfigur
     except LLMMockError:
         raise
     except Exception as error:
-        raise InvalidFile(f"{script} raised {error_text(error)}{_place(error)}") from None
+        reason = f"{error_text(error)}{_format_location(error)}"
+        raise InvalidFile(f"{script} raised {reason}") from None
 
 
-def _place(error: Exception) -> str:
-    """Where in the project's code an error was raised."""
+def _format_location(error: Exception) -> str:
+    """Return the file and line of the project's code that raised an error, in brackets."""
     if isinstance(error, SyntaxError) and error.filename:
         return f" ({shown_path(error.filename)}:{error.lineno})"
-    files = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
-    own = [place for place in files if place[0].startswith(os.getcwd()) and "site-packages" not in place[0]]
-    return f" ({shown_path(own[-1][0])}:{own[-1][1]})" if own else ""
+    folder = os.getcwd()
+    location = ""
+    # The last frame of the project is the closest to the error.
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename.startswith(folder) and "site-packages" not in frame.filename:
+            location = f" ({shown_path(frame.filename)}:{frame.lineno})"
+    return location

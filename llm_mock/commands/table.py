@@ -1,8 +1,8 @@
-"""What `llm-mock test` shows: the results of a suite as a table, and why cases failed."""
+"""Terminal output of a suite: a table of the results, the failures, and the totals."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from llm_mock.commands.terminal import Table, Terminal, Text
@@ -14,16 +14,32 @@ from llm_mock.suites.results import CaseResult, SuiteResult, total_cost
 from llm_mock.suites.scores import format_score_cell, format_scores
 from llm_mock.support.text import count, dollars, short_seconds
 
-STATUS = {"passed": ("PASS", "green"), "failed": ("FAIL", "red"), "skipped": ("SKIP", "yellow")}
-PRICES_OF_PROVIDERS = "for the prices of the providers: pip install 'pytest-llm-mock[cost]'"
-OTHER_JUDGE = "name another, --judge MODEL, or judge: in the defaults of the suite"
-STYLES = {True: "green", False: "red", None: "yellow"}
+STATUS_STYLES = {
+    "passed": ("PASS", "green"),
+    "failed": ("FAIL", "red"),
+    "skipped": ("SKIP", "yellow"),
+}
+VERDICT_STYLES = {True: "green", False: "red", None: "yellow"}
+PRICES_ADVICE = "for the prices of the providers: pip install 'pytest-llm-mock[cost]'"
+JUDGE_ADVICE = "name another, --judge MODEL, or judge: in the defaults of the suite"
 
 
-def show_result(terminal: Terminal, result: SuiteResult, path: Path | None, verbose: bool = False) -> None:
-    """Show what came of the suite of a file; where `verbose`, also what came of each assertion."""
+def show_result(
+    terminal: Terminal,
+    result: SuiteResult,
+    path: Path | None,
+    verbose: bool = False,
+) -> None:
+    """Show the result of a suite.
+
+    Args:
+        terminal: the terminal.
+        result: the result.
+        path: the file of the suite.
+        verbose: whether to show each assertion.
+    """
     if result.case_results:
-        terminal.print_table(_table(terminal, result.case_results, verbose))
+        terminal.print_table(_create_table(terminal, result.case_results, verbose))
     terminal.print()
     show_failures(terminal, result, path)
     show_footer(terminal, [result])
@@ -34,105 +50,195 @@ def show_failures(terminal: Terminal, result: SuiteResult, path: Path | None) ->
     variant = format_variant_name(result.variant)
     for case in result.case_results:
         if case.status == "failed":
-            first, *lines = map(terminal.text, format_failed_case(case, path, terminal.signs, variant).split("\n"))
-            terminal.print(first, "bold red")
+            text = format_failed_case(case, path, terminal.signs, variant)
+            title, *lines = [terminal.text(line) for line in text.split("\n")]
+            terminal.print(title, "bold red")
             terminal.print("\n".join([*lines, ""]))
     if result.stopped:
-        terminal.print(terminal.text(f"Stopped: {f'{variant}: ' if variant else ''}{result.stopped}"))
+        prefix = f"{variant}: " if variant else ""
+        terminal.print(terminal.text(f"Stopped: {prefix}{result.stopped}"))
 
 
-def _table(terminal: Terminal, results: Sequence[CaseResult], verbose: bool) -> Table:
-    repeated = any(len(result.attempts) > 1 for result in results)
-    skipped = not verbose and any(checked < there for checked, there in (result.checks for result in results))
-    scored = any(result.is_scored for result in results)
+Column = tuple[str, Callable[[CaseResult], str | Text]]
+"""The heading of a column, and the function that formats the cell of a case."""
+
+
+def _create_table(terminal: Terminal, results: Sequence[CaseResult], verbose: bool) -> Table:
+    columns = _select_columns(results, verbose)
     table = Table()
+    # In a pipe, each row is one line, so that `grep` finds the whole row.
     table.add_column("Case", overflow="fold", no_wrap=terminal.is_pipe)
-    table.add_column("Status", no_wrap=True)
-    table.add_column("Duration", no_wrap=True)
-    if skipped:
-        table.add_column("Checked", no_wrap=True)
-    if scored:
-        table.add_column("Score", no_wrap=True)
-    if repeated:
-        for heading in ("Pass rate", "95% interval", "pass@k"):
-            table.add_column(heading, no_wrap=True)
+    for heading, _ in columns:
+        table.add_column(heading, no_wrap=True)
     if verbose:
         table.add_column("Details", overflow="fold")
     for result in results:
-        name = Text(terminal.line(result.case.name))
-        checks = [Text("{} of {}".format(*result.checks))] if skipped else []
-        score = [Text(format_score_cell(result.score))] if scored else []
-        rate = list(map(Text, _pass_rate(result))) if repeated else []
-        details = [_details(terminal, result)] if verbose else []
-        took = short_seconds(result.duration)
-        table.add_row(name, Text(*STATUS[result.status]), took, *checks, *score, *rate, *details)
+        # As `Text`, a name in brackets is not parsed as markup.
+        cells: list[str | Text] = [Text(terminal.line(result.case.name))]
+        cells += [format_cell(result) for _, format_cell in columns]
+        if verbose:
+            cells.append(_format_details(terminal, result))
+        table.add_row(*cells)
     return table
 
 
-def _pass_rate(result: CaseResult) -> tuple[str, str, str]:
-    """How often a case passed, within which bounds that may be by chance, and how often at least one of k runs does."""
+def _select_columns(results: Sequence[CaseResult], verbose: bool) -> list[Column]:
+    """Return the columns that say something about these results."""
+    columns: list[Column] = [("Status", _format_status), ("Duration", _format_duration)]
+    # With `verbose` the details show which checks were skipped.
+    if not verbose and any(map(_has_skipped_checks, results)):
+        columns.append(("Checked", _format_checks))
+    if any(result.is_scored for result in results):
+        columns.append(("Score", _format_score))
+    if any(len(result.attempts) > 1 for result in results):
+        columns.append(("Pass rate", _format_pass_rate))
+        columns.append(("95% interval", _format_interval))
+        columns.append(("pass@k", _format_pass_at_k))
+    return columns
+
+
+def _format_status(result: CaseResult) -> Text:
+    return Text(*STATUS_STYLES[result.status])
+
+
+def _format_duration(result: CaseResult) -> str:
+    return short_seconds(result.duration)
+
+
+def _has_skipped_checks(result: CaseResult) -> bool:
+    checked, total = result.checks
+    return checked < total
+
+
+def _format_checks(result: CaseResult) -> str:
+    checked, total = result.checks
+    return f"{checked} of {total}"
+
+
+def _format_score(result: CaseResult) -> str:
+    return format_score_cell(result.score)
+
+
+def _format_pass_rate(result: CaseResult) -> str:
     rate = result.rate
-    interval = " to ".join(map(format_percent, rate.interval)) if rate.runs > 1 else ""
-    return (
-        f"{format_percent(rate.share)} ({rate.passed}/{rate.runs})",
-        interval,
-        "\n".join(format_pass_at_k(rate.pass_at_k)),
-    )
+    return f"{format_percent(rate.share)} ({rate.passed}/{rate.runs})"
 
 
-def _details(terminal: Terminal, result: CaseResult) -> Text:
-    """A line for each assertion of a case, or its error."""
-    lines = [(each.passed, format_assertion(each, result)) for each in result.assertion_results]
+def _format_interval(result: CaseResult) -> str:
+    rate = result.rate
+    # One run says nothing about further ones.
+    if rate.runs == 1:
+        return ""
+    return " to ".join(map(format_percent, rate.interval))
+
+
+def _format_pass_at_k(result: CaseResult) -> str:
+    return "\n".join(format_pass_at_k(result.rate.pass_at_k))
+
+
+def _format_details(terminal: Terminal, result: CaseResult) -> Text:
+    """Return a line for each assertion of a case, or its error."""
+    lines: list[tuple[bool | None, str]]
     if result.error is not None:
         lines = [(False, result.error)]
-    return Text("\n").join(Text(f"{terminal.signs[how]} {terminal.text(line)}", STYLES[how]) for how, line in lines)
+    else:
+        lines = [(each.passed, format_assertion(each, result)) for each in result.assertion_results]
+    texts: list[Text] = []
+    for passed, line in lines:
+        text = f"{terminal.signs[passed]} {terminal.text(line)}"
+        texts.append(Text(text, VERDICT_STYLES[passed]))
+    return Text("\n").join(texts)
 
 
-def _verdict(succeeded: bool, failed: int, not_run: int, min_score: float | None) -> str:
+def _format_verdict(
+    succeeded: bool,
+    failed: int,
+    not_run: int,
+    min_score: float | None,
+) -> str:
     if not_run and not failed:
         return "Some tests were not run"
+    # A score is only final once all cases were run.
     if min_score is not None and not not_run:
         return "The score is high enough" if succeeded else "The score is too low"
     return "All tests passed" if succeeded else "Some tests failed"
 
 
-def _show_scores(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
-    """Show the scores where they say more than which cases passed, and how many the model under test gave itself."""
-    for result in results:
-        name = f"{format_variant_name(result.variant)}: " if result.variant else ""
-        if result.is_scored and (result.min_score is not None or not name):
-            scores = format_scores(result.score, result.min_score, result.metrics)
-            terminal.print(terminal.line(f"{name}{scores}"), "dim")
-        if result.judged_itself:
-            judged = f"{name}{count(result.judged_itself, 'check')} judged by the model under test itself"
-            terminal.print(terminal.line(f"{judged}: {OTHER_JUDGE}"), "yellow")
-
-
 def show_footer(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
-    """Show the sums of a suite: of its one result, or of all its variants."""
-    passed, failed, skipped = (sum(getattr(each, name) for each in results) for name in ("passed", "failed", "skipped"))
+    """Show the totals of a suite: of its one result, or of all its variants."""
+    # Variants share the suite and the options of the run.
+    first = results[0]
+    _show_verdict(terminal, results)
+    _show_scores(terminal, results)
+    if first.cassette is not None:
+        calls = [result.calls for result in results]
+        totals = [sum(numbers) for numbers in zip(*calls, strict=True)]
+        terminal.print(format_cassette_usage(*totals), "dim")
+    pass_at_k = format_pass_at_k(first.pass_at_k)
+    if pass_at_k and len(results) == 1:
+        pass_rate = format_percent(first.pass_at_k[1])
+        mean = f"pass rate {pass_rate}, {', '.join(pass_at_k)}"
+        terminal.print(f"Mean of the repeated cases: {mean}", "dim")
+    # The tokens of a target are not known, and a dry run costs nothing.
+    if not first.dry_run and first.target is None:
+        _show_cost(terminal, results)
+
+
+def _show_verdict(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
+    first = results[0]
+    passed = sum(result.passed for result in results)
+    failed = sum(result.failed for result in results)
+    skipped = sum(result.skipped for result in results)
     not_run = sum(len(result.not_run) for result in results)
     counts = f"{passed}/{passed + failed} passed"
-    counts += f", {skipped} skipped" if skipped else ""
-    counts += f", {not_run} not run" if not_run else ""
-    checked, there = (sum(numbers) for numbers in zip(*(result.checks for result in results), strict=True))
-    how = "in a dry run" if results[0].dry_run else "with a cassette" if results[0].cassette else None
-    if how is not None and checked < there:
-        counts += f", {there - checked} of {count(there, 'check')} skipped {how}"
+    if skipped:
+        counts += f", {skipped} skipped"
+    if not_run:
+        counts += f", {not_run} not run"
+    counts += _format_skipped_checks(results)
     succeeded = all(result.all_passed for result in results)
-    verdict = _verdict(succeeded, failed, not_run, results[0].min_score)
-    terminal.print(Text.assemble(f"{counts} ", (f"{terminal.signs[succeeded]} {verdict}", STYLES[succeeded])))
-    _show_scores(terminal, results)
-    if results[0].cassette is not None:
-        calls = (sum(each) for each in zip(*(result.calls for result in results), strict=True))
-        terminal.print(format_cassette_usage(*calls), "dim")
-    texts = format_pass_at_k(results[0].pass_at_k)
-    if texts and len(results) == 1:
-        mean = f"pass rate {format_percent(results[0].pass_at_k[1])}, {', '.join(texts)}"
-        terminal.print(f"Mean of the repeated cases: {mean}", "dim")
-    if not results[0].dry_run and results[0].target is None:
-        cases = [case for result in results for case in result.case_results]
-        tokens = sum(attempt.tokens for case in cases for attempt in case.attempts)
-        cost = total_cost([case.cost for case in cases])
-        advice = f"; {PRICES_OF_PROVIDERS}" if cost is None and not has_provider_prices() else ""
-        terminal.print(f"{count(tokens, 'token')}, cost {dollars(cost)}{advice}", "dim")
+    verdict = _format_verdict(succeeded, failed, not_run, first.min_score)
+    signed_verdict = f"{terminal.signs[succeeded]} {verdict}"
+    terminal.print(Text.assemble(f"{counts} ", (signed_verdict, VERDICT_STYLES[succeeded])))
+
+
+def _format_skipped_checks(results: Sequence[SuiteResult]) -> str:
+    """Return the number of checks that a dry run or a cassette skipped; empty if none."""
+    if results[0].dry_run:
+        reason = "in a dry run"
+    elif results[0].cassette:
+        reason = "with a cassette"
+    else:
+        return ""
+    checked = sum(result.checks[0] for result in results)
+    total = sum(result.checks[1] for result in results)
+    if checked == total:
+        return ""
+    return f", {total - checked} of {count(total, 'check')} skipped {reason}"
+
+
+def _show_scores(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
+    """Show scores that say more than which cases passed, and how many judged themselves."""
+    for result in results:
+        prefix = f"{format_variant_name(result.variant)}: " if result.variant else ""
+        # The table of variants has the score of each, but not the score that it must reach.
+        is_in_table = bool(prefix) and result.min_score is None
+        if result.is_scored and not is_in_table:
+            scores = format_scores(result.score, result.min_score, result.metrics)
+            terminal.print(terminal.line(f"{prefix}{scores}"), "dim")
+        if result.judged_itself:
+            checks = count(result.judged_itself, "check")
+            problem = f"{prefix}{checks} judged by the model under test itself"
+            terminal.print(terminal.line(f"{problem}: {JUDGE_ADVICE}"), "yellow")
+
+
+def _show_cost(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
+    cases = [case for result in results for case in result.case_results]
+    attempts = [attempt for case in cases for attempt in case.attempts]
+    tokens = sum(attempt.tokens for attempt in attempts)
+    # The cost of a case includes runs that were retried.
+    cost = total_cost([case.cost for case in cases])
+    text = f"{count(tokens, 'token')}, cost {dollars(cost)}"
+    if cost is None and not has_provider_prices():
+        text += f"; {PRICES_ADVICE}"
+    terminal.print(text, "dim")

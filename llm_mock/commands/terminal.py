@@ -1,4 +1,4 @@
-"""The terminal that the results of suites are shown on: whatever it can show, and nothing in a text acts on it."""
+"""Output of results on a terminal, in a pipe or in a file."""
 
 from __future__ import annotations
 
@@ -18,68 +18,85 @@ try:
     from rich.table import Table as Table
     from rich.text import Text as Text
 except ModuleNotFoundError as missing:
+    problem = f"Running suites needs {missing.name}, which is not installed."
     advice = "Run: pip install 'pytest-llm-mock[suites]'"
-    raise MissingExtra(f"Running suites needs {missing.name}, which is not installed. {advice}") from None
+    raise MissingExtra(f"{problem} {advice}") from None
 
 PIPE_WIDTH = 80
+"""The least number of columns in a pipe, which has none of its own."""
 ASCII_SIGNS = {True: "+", False: "x", None: "-"}
+TAB_SIZE = 4
 
 
 class Terminal:
-    """Standard output: a terminal, a pipe or a file. NO_COLOR and a pipe refuse colors."""
+    """Standard output, with colors unless it is a pipe or NO_COLOR is set.
+
+    Args:
+        color: whether colors are allowed.
+    """
 
     def __init__(self, color: bool = True) -> None:
         self.is_pipe = not sys.stdout.isatty()
-        wanted = color and not os.environ.get("NO_COLOR") and not self.is_pipe
+        has_color = color and not os.environ.get("NO_COLOR") and not self.is_pipe
         self._console = Console(
-            color_system="auto" if wanted else None,
-            width=max(PIPE_WIDTH, _columns()) if self.is_pipe else None,
+            color_system="auto" if has_color else None,
+            width=max(PIPE_WIDTH, _get_columns()) if self.is_pipe else None,
+            # Texts of models and users must not be formatted.
             highlight=False,
             markup=False,
             emoji=False,
         )
         signs = "".join(SIGNS.values())
-        self.signs = SIGNS if self._shown(signs) == signs else ASCII_SIGNS
+        can_print_signs = self._escape_unprintable(signs) == signs
+        self.signs = SIGNS if can_print_signs else ASCII_SIGNS
 
-    def _shown(self, text: str) -> str:
-        """A text with what the encoding of the output lacks escaped."""
+    def _escape_unprintable(self, text: str) -> str:
+        """Return a text with characters escaped that the output cannot encode."""
         encoding = self._console.encoding
         return text.encode(encoding, "backslashreplace").decode(encoding)
 
     def text(self, value: str) -> str:
-        """A text without secrets, in which nothing acts on a terminal; its lines are kept."""
+        """Return a text without secrets and control characters, with the same lines."""
+        # Redact first: escaping could change a secret so that it is not found.
         lines = redacted(value).splitlines()
-        return self._shown("\n".join(escaped(line.expandtabs(4).rstrip()) for line in lines))
+        safe_lines = [escaped(line.expandtabs(TAB_SIZE).rstrip()) for line in lines]
+        return self._escape_unprintable("\n".join(safe_lines))
 
     def line(self, value: str) -> str:
-        """The same on one line."""
+        """Return a text without secrets and control characters, on one line."""
         return self.text(" ".join(value.split()))
 
     def print(self, text: str | Text = "", style: str = "") -> None:
-        """Show lines, which the terminal may wrap."""
-        self._console.print(Text(text, style=style) if isinstance(text, str) else text, soft_wrap=True)
+        """Print lines, which the terminal may wrap."""
+        styled_text = Text(text, style=style) if isinstance(text, str) else text
+        self._console.print(styled_text, soft_wrap=True)
 
     def print_table(self, table: Table) -> None:
-        """Show a table; in a pipe it is so wide that nothing of a column is cut off that may not be wrapped."""
+        """Print a table; in a pipe, wide enough for the columns that must not be wrapped."""
         if self.is_pipe:
-            for column in (each for each in table.columns if each.no_wrap):
-                cells = (str(cell) for cell in (column.header, *column.cells))
-                column.min_width = max(cell_len(line) for cell in cells for line in cell.split("\n"))
+            for column in table.columns:
+                if not column.no_wrap:
+                    continue
+                # rich cuts off such cells unless the column has this width.
+                text = "\n".join(str(cell) for cell in (column.header, *column.cells))
+                column.min_width = max(cell_len(line) for line in text.split("\n"))
             unlimited = self._console.options.update(max_width=sys.maxsize)
-            least = self._console.measure(table, options=unlimited).minimum
-            self._console.width = max(PIPE_WIDTH, _columns(), least)
+            min_width = self._console.measure(table, options=unlimited).minimum
+            self._console.width = max(PIPE_WIDTH, _get_columns(), min_width)
         self._console.print(table)
 
     @contextmanager
     def status(self) -> Iterator[Callable[[str], None]]:
-        """What to tell how far the work is; it shows nothing where there is no terminal."""
+        """Yield a function that shows the progress; without a terminal it shows nothing."""
         if self.is_pipe or not self._console.is_terminal:
             yield lambda text: None
             return
         with self._console.status("", spinner="line") as status:
-            yield lambda text: status.update(Text(text))  # a plain text would be taken for markup
+            # A plain string would be parsed as markup.
+            yield lambda text: status.update(Text(text))
 
 
-def _columns() -> int:
+def _get_columns() -> int:
+    """Return COLUMNS of the environment; 0 if it is no number."""
     columns = os.environ.get("COLUMNS", "")
     return int(columns) if columns.isdecimal() else 0

@@ -1,4 +1,4 @@
-"""What `llm-mock test` does: it runs suites against a role, and shows and writes what came of them."""
+"""The command `llm-mock test`: run suites, and show and write the results."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from llm_mock.agents.agent import Agent
 from llm_mock.agents.environment import hide_secrets_of
 from llm_mock.cassettes.record_modes import RecordMode, override_recording_command
 from llm_mock.commands.changes import show_changes
-from llm_mock.commands.errors import INTERRUPTED, not_writable, tell
+from llm_mock.commands.errors import INTERRUPTED, describe_write_error, print_message
 from llm_mock.commands.progress import Progress
-from llm_mock.commands.role import wrong_models_told
+from llm_mock.commands.role import report_unknown_models
 from llm_mock.commands.side_by_side import show_side_by_side
 from llm_mock.commands.table import show_result
 from llm_mock.commands.terminal import Terminal
@@ -35,12 +35,13 @@ from llm_mock.suites.variants import Variant, variants_of
 from llm_mock.support.redaction import redacted
 from llm_mock.support.text import count, shorten, shorten_name
 
-SHOWN_NAMES = 20
+MAX_NAMES = 20
+"""The number of cases that a message lists."""
 
 
 @dataclass(frozen=True)
-class Options:
-    """The options of `llm-mock test`, called as there."""
+class RunOptions:
+    """The options of `llm-mock test`, with the names that they have in `cli`."""
 
     role: str | None
     suite: tuple[str, ...]
@@ -66,25 +67,45 @@ class Options:
 
     @property
     def record_mode(self) -> RecordMode | None:
-        """What is recorded; None where there are no cassettes."""
-        return (self.record or "new_episodes") if self.cassette else None
+        """The record mode of the cassettes; None without cassettes."""
+        if not self.cassette:
+            return None
+        return self.record or "new_episodes"
+
+    @property
+    def selects_cases(self) -> bool:
+        """True if the options select cases by tag or name."""
+        return bool(self.tag) or self.text is not None
+
+    def matches(self, case: TestCase) -> bool:
+        """Return True for a case that the options select."""
+        text = self.text or ""
+        if text.casefold() not in case.name.casefold():
+            return False
+        return not self.tag or not set(self.tag).isdisjoint(case.tags)
 
 
-def run_suites(options: Options) -> int:
-    """Run suites, show and write what came of them.
+def run_suites(options: RunOptions) -> int:
+    """Run suites, show and write their results, and return the exit code.
 
-    The exit code is 0 where all cases passed, or where none is worse than in the baseline; else 1.
+    The exit code is 0 if all cases passed, or if none is worse than in the baseline; otherwise 1.
     """
+    # A wrong file must end the command before anything is run.
     role = None if options.role is None else load_role(options.role)
     baseline = None if options.baseline is None else read_baseline(options.baseline)
     run = _Run(role, options, Terminal(not options.no_color), baseline)
-    suites = run.prepared_suites()
-    words = [*filter(None, [options.role]), *(word for suite in options.suite for word in ("-s", suite))]
+    suites = run.prepare_suites()
+    arguments = [] if options.role is None else [options.role]
+    for suite in options.suite:
+        arguments += ["-s", suite]
+    # Messages about cassettes tell how to record; this is the command to repeat.
+    command = shlex.join(["llm-mock", "test", *arguments, "--cassette", "--record"])
     try:
-        with override_recording_command(shlex.join(["llm-mock", "test", *words, "--cassette", "--record"])):
+        with override_recording_command(command):
             run.run_all(suites)
         run.show_changes()
     finally:
+        # Also after Ctrl-C: results that cost money must not be lost.
         run.write_outputs()
     return run.exit_code
 
@@ -98,126 +119,154 @@ class _Run:
     """One run of the command."""
 
     role: Role | None
-    options: Options
+    options: RunOptions
     terminal: Terminal
     baseline: list[dict[str, Any]] | None
     """The suites of an earlier result."""
     finished: list[FinishedSuite] = field(default_factory=list)
     exit_code: int = 0
-    told: set[str] = field(default_factory=set)
-    """Errors and warnings, which several suites and variants may have in common."""
+    printed_messages: set[str] = field(default_factory=set)
+    """Errors and warnings so far; those that several suites share are printed once."""
 
     def show_changes(self) -> None:
-        """Show what changed against the baseline, and have the exit code say whether something is worse."""
-        if self.baseline is not None and self.finished:
-            show_changes(self.terminal, self.document)
-            self.exit_code = max(self.exit_code, int(is_worse(self.document)))
+        """Show the changes against the baseline, which decide on the exit code."""
+        if self.baseline is None or not self.finished:
+            return
+        show_changes(self.terminal, self.document)
+        if is_worse(self.document):
+            self.exit_code = 1
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """The results, once all suites were run; with a baseline also what changed."""
+        """The results of all suites, compared with the baseline; read it after the last suite."""
         document: dict[str, Any] = redacted(new_document(self.finished))
         if self.baseline is None or self.options.baseline is None:
             return document
-        is_whole = not self.options.tag and self.options.text is None
+        # If cases are selected, the others are not missing.
+        is_whole = not self.options.selects_cases
         return compare_with_baseline(document, self.options.baseline, self.baseline, is_whole)
 
     def write_outputs(self) -> None:
+        """Write the result files."""
         for path in self.options.output:
             try:
                 suite_outputs.write(path, self.document)
             except OSError as error:
-                self._tell_error(not_writable(path, error))
+                self._print_error(describe_write_error(path, error))
 
     def run_all(self, suites: Sequence[Variants]) -> None:
-        """Run suites; what is wrong with one does not stop the others, unless it is the agents."""
+        """Run suites. An error in one does not stop the others, unless every agent fails."""
         for number, variants in enumerate(suites):
             if number:
                 self.terminal.print()
-            with self._errors_told_here():
+            with self._continue_after_errors():
                 results = self._run_suite(variants)
+                # All suites share the agent, so the others would fail the same way.
                 if results and all(result.agent_fails for result in results):
                     break
 
-    def prepared_suites(self) -> list[Variants]:
-        """The suites that can be read and run, with the cases that were asked for, and what answers them."""
-        suites = self._suites()
-        if self.options.model and self.role is None and not any(suite.matrix for suite in suites):
-            raise click.UsageError("--model is asked in place of the model of a ROLE, and none is given.")
-        prepared = []
+    def prepare_suites(self) -> list[Variants]:
+        """Return the variants of the suites that can be run, with the selected cases."""
+        suites = self._load_suites()
+        if self.options.selects_cases:
+            suites = self._select_cases(suites)
+        has_matrix = any(suite.matrix for suite in suites)
+        if self.options.model and self.role is None and not has_matrix:
+            problem = "--model is asked in place of the model of a ROLE"
+            raise click.UsageError(f"{problem}, and none is given.")
+        prepared: list[Variants] = []
         for suite in suites:
-            with self._errors_told_here():
-                prepared.append(tuple(map(self._prepared, variants_of(self.role, suite, self.options.model))))
+            with self._continue_after_errors():
+                variants = variants_of(self.role, suite, self.options.model)
+                prepared.append(tuple(self._prepare(variant) for variant in variants))
         return prepared
 
-    def _prepared(self, variant: Variant) -> Variant:
-        """The variant with its model, where that is asked. What of its role has no effect is told."""
-        with wrong_models_told():
-            variant = variant if self.options.dry_run else variant.resolved()
+    def _prepare(self, variant: Variant) -> Variant:
+        """Resolve the model of a variant, and print a warning about unsupported keys."""
+        if not self.options.dry_run:
+            with report_unknown_models():
+                variant = variant.resolved()
         if isinstance(variant.agent, Role):
             hide_secrets_of(variant.agent.agent.servers)
             if variant.agent.warning is not None:
-                self._tell("Warning", variant.agent.warning)
+                self._print_once("Warning", variant.agent.warning)
         return variant
 
-    def _suites(self) -> list[TestSuiteDefinition]:
-        """The suites that have what was asked for, with the cases that were."""
-        suites = []
+    def _load_suites(self) -> list[TestSuiteDefinition]:
+        suites: list[TestSuiteDefinition] = []
         for name in self.options.suite:
-            with self._errors_told_here():
+            with self._continue_after_errors():
                 suites.append(load_suite(name, files_in=self.options.files_in))
-        if not self.options.tag and self.options.text is None:
-            for suite in suites:
-                if not suite.cases:
-                    tell("Warning", f"{suite.path}: the suite has no cases.")
-            return suites
-        chosen = [suite.model_copy(update={"cases": tuple(filter(self._is_chosen, suite.cases))}) for suite in suites]
-        if suites and not any(suite.cases for suite in chosen):
-            self._tell_error(_no_case_chosen(self.options, [case for suite in suites for case in suite.cases]))
-        return [suite for suite in chosen if suite.cases]
+        for suite in suites:
+            # A selection without cases is an error: see `_select_cases`.
+            if not suite.cases and not self.options.selects_cases:
+                print_message("Warning", f"{suite.path}: the suite has no cases.")
+        return suites
 
-    def _is_chosen(self, case: TestCase) -> bool:
-        tag, text = self.options.tag, self.options.text or ""
-        return text.casefold() in case.name.casefold() and (not tag or not set(tag).isdisjoint(case.tags))
+    def _select_cases(self, suites: list[TestSuiteDefinition]) -> list[TestSuiteDefinition]:
+        """Return the suites with the selected cases, without suites that have none."""
+        selected: list[TestSuiteDefinition] = []
+        for suite in suites:
+            cases = tuple(filter(self.options.matches, suite.cases))
+            if cases:
+                selected.append(suite.model_copy(update={"cases": cases}))
+        # A filter with a typo must not succeed. Suites that cannot be read are errors already.
+        if suites and not selected:
+            all_cases = [case for suite in suites for case in suite.cases]
+            self._print_error(_explain_empty_selection(self.options, all_cases))
+        return selected
 
     @contextmanager
-    def _errors_told_here(self) -> Iterator[None]:
+    def _continue_after_errors(self) -> Iterator[None]:
+        """Print an error that occurs within the context, and go on after it."""
         try:
             yield
         except LLMMockError as error:
-            self._tell_error(str(error))
+            self._print_error(str(error))
 
-    def _tell_error(self, message: str) -> None:
-        self._tell("Error", message)
+    def _print_error(self, message: str) -> None:
+        self._print_once("Error", message)
         self.exit_code = 1
 
-    def _tell(self, kind: str, message: str) -> None:
-        if message not in self.told:
-            tell(kind, message)
-        self.told.add(message)
+    def _print_once(self, kind: str, message: str) -> None:
+        if message not in self.printed_messages:
+            print_message(kind, message)
+        self.printed_messages.add(message)
 
     def _run_suite(self, variants: Variants) -> list[SuiteResult]:
+        """Run all variants of a suite, and show their results."""
         suite = variants[0].suite
-        name, cases = self.terminal.line(suite.metadata.name), count(len(suite.cases), "case")
-        how = " (dry-run)" if self.options.dry_run else ""
-        answering = self.terminal.line(_answering(variants))
-        self.terminal.print(f"Running {name} ({cases}) against {answering}{how}", "bold")
+        self._show_header(variants)
         progress = Progress(len(suite.cases) * len(variants), self.terminal)
         results: list[SuiteResult] = []
         for variant in variants:
-            with self._errors_told_here():
-                results.append(self._result(variant, progress))
-        if results and variants[0].name:
+            with self._continue_after_errors():
+                results.append(self._run_variant(variant, progress))
+        if not results:
+            return results
+        # Only the variants of a matrix, or of several models, have names.
+        if variants[0].name:
             show_side_by_side(self.terminal, results, suite.path, self.options.verbose)
-        elif results:
+        else:
             show_result(self.terminal, results[0], suite.path, self.options.verbose)
-        may_fail_again = self.baseline is not None and all(result.min_score is None for result in results)
-        if not may_fail_again and not all(result.all_passed for result in results):
+        # With a baseline, cases may fail that failed before; a score must be reached all the same.
+        has_min_score = any(result.min_score is not None for result in results)
+        may_fail = self.baseline is not None and not has_min_score
+        if not may_fail and not all(result.all_passed for result in results):
             self.exit_code = 1
         return results
 
-    def _result(self, variant: Variant, progress: Progress) -> SuiteResult:
-        options, suite = self.options, variant.suite
+    def _show_header(self, variants: Variants) -> None:
+        suite = variants[0].suite
+        name = self.terminal.line(suite.metadata.name)
+        cases = count(len(suite.cases), "case")
+        subject = self.terminal.line(_describe_subject(variants))
+        suffix = " (dry-run)" if self.options.dry_run else ""
+        self.terminal.print(f"Running {name} ({cases}) against {subject}{suffix}", "bold")
+
+    def _run_variant(self, variant: Variant, progress: Progress) -> SuiteResult:
+        options = self.options
+        suite = variant.suite
         progress.begin(variant.name)
         try:
             with self.terminal.status() as progress.show:
@@ -227,7 +276,7 @@ class _Run:
                     threshold=options.threshold,
                     jobs=options.jobs,
                     retry=options.retry,
-                    max_cost=self._remaining_cost(),
+                    max_cost=self._get_remaining_cost(),
                     judge=options.judge,
                     min_score=options.min_score,
                     cassette=options.record_mode,
@@ -236,53 +285,79 @@ class _Run:
                     on_result=progress.finish,
                 )
         except KeyboardInterrupt:
-            partial = _partial(variant, progress.results, options.dry_run)
+            # The results so far are written by `run_suites`.
+            partial = _create_partial_result(variant, progress.results, options.dry_run)
             self.finished.append(FinishedSuite(partial, suite.path))
-            is_or_are = "is" if progress.total == 1 else "are"
-            click.echo(f"Interrupted: {progress.done} of {count(progress.total, 'case')} {is_or_are} done.", err=True)
+            verb = "is" if progress.total == 1 else "are"
+            cases = count(progress.total, "case")
+            click.echo(f"Interrupted: {progress.done} of {cases} {verb} done.", err=True)
             raise SystemExit(INTERRUPTED) from None
         self.finished.append(FinishedSuite(result, suite.path))
         return result
 
-    def _remaining_cost(self) -> Decimal | None:
-        """What the suites before have left of the limit."""
+    def _get_remaining_cost(self) -> Decimal | None:
+        """Return what earlier suites left of the cost limit; None without a limit."""
         if self.options.max_cost is None or self.options.dry_run:
             return None
-        results = [result for suite in self.finished for result in suite.result.case_results]
-        spent = sum((result.spent or Decimal(0) for result in results), Decimal(0))
-        return max(Decimal(str(self.options.max_cost)) - spent, Decimal(0))
+        spent = Decimal(0)
+        for suite in self.finished:
+            for result in suite.result.case_results:
+                spent += result.spent or Decimal(0)
+        # By its text: 0.1 as a float is slightly more.
+        limit = Decimal(str(self.options.max_cost))
+        return max(limit - spent, Decimal(0))
 
 
-def _no_case_chosen(options: Options, cases: Sequence[TestCase]) -> str:
-    """What to say where no case has what was asked for."""
-    wanted = [f"the tag {' or '.join(map(shorten, options.tag))}"] if options.tag else []
-    wanted += [f"{shorten(options.text)} in its name"] if options.text is not None else []
-    tags = ", ".join(map(shorten_name, sorted({tag for case in cases for tag in case.tags}))) or "none"
-    names = ", ".join(shorten_name(case.name) for case in cases[:SHOWN_NAMES]) or "none"
-    more = f" and {len(cases) - SHOWN_NAMES} more" if len(cases) > SHOWN_NAMES else ""
-    return f"No case has {' and '.join(wanted)}. Tags there are: {tags}. Cases there are: {names}{more}."
+def _explain_empty_selection(options: RunOptions, cases: Sequence[TestCase]) -> str:
+    """Return the error for a selection without cases, with the tags and names there are."""
+    conditions: list[str] = []
+    if options.tag:
+        conditions.append(f"the tag {' or '.join(map(shorten, options.tag))}")
+    if options.text is not None:
+        conditions.append(f"{shorten(options.text)} in its name")
+    all_tags = sorted({tag for case in cases for tag in case.tags})
+    tags = ", ".join(map(shorten_name, all_tags)) or "none"
+    names = ", ".join(shorten_name(case.name) for case in cases[:MAX_NAMES]) or "none"
+    left = len(cases) - MAX_NAMES
+    if left > 0:
+        names += f" and {left} more"
+    problem = f"No case has {' and '.join(conditions)}."
+    return f"{problem} Tags there are: {tags}. Cases there are: {names}."
 
 
-def _answering(variants: Variants) -> str:
-    """What the header says that answers."""
+def _describe_subject(variants: Variants) -> str:
+    """Return what a suite is run against: the agent, the target, or the number of variants."""
     if len(variants) > 1:
         return count(len(variants), "variant")
-    answering = variants[0].answering
-    return answering.name if isinstance(answering, Role) else answering.label
+    subject = variants[0].answering
+    return subject.name if isinstance(subject, Role) else subject.label
 
 
-def _partial(variant: Variant, results: Sequence[CaseResult], dry_run: bool) -> SuiteResult:
-    """The result of a variant that was interrupted."""
-    answering, suite = variant.answering, variant.suite
-    agent = answering.agent if isinstance(answering, Role) else answering
-    done = {result.case.name: result for result in results}
+def _create_partial_result(
+    variant: Variant,
+    results: Sequence[CaseResult],
+    dry_run: bool,
+) -> SuiteResult:
+    """Return the result of a variant that was interrupted."""
+    suite = variant.suite
+    subject = variant.answering
+    agent = subject.agent if isinstance(subject, Role) else subject
+    # The results are in the order in which the cases ended.
+    results_by_name = {result.case.name: result for result in results}
+    finished: list[CaseResult] = []
+    not_run: list[TestCase] = []
+    for case in suite.cases:
+        if case.name in results_by_name:
+            finished.append(results_by_name[case.name])
+        else:
+            not_run.append(case)
     return SuiteResult(
         suite_name=suite.metadata.name,
         agent=agent.label,
         model=agent.asks.model if isinstance(agent, Agent) else None,
-        case_results=tuple(done[case.name] for case in suite.cases if case.name in done),
+        case_results=tuple(finished),
         dry_run=dry_run,
-        not_run=tuple(case for case in suite.cases if case.name not in done),
+        not_run=tuple(not_run),
         duration=sum(result.duration for result in results),
         target=suite.target.label if suite.target else None,
         variant=variant.parts,

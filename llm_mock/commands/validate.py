@@ -1,4 +1,4 @@
-"""Checks suites, roles and plain-language tests without running them."""
+"""The commands `llm-mock validate` and `llm-mock schema`: check files without running them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,25 @@ from llm_mock.suites.role_file import describe_unsupported_kind, is_flat_agent
 from llm_mock.suites.schema import TestSuiteDefinition
 from llm_mock.support import yaml_files
 from llm_mock.support.text import count
+from llm_mock.support.yaml_files import Document
 
 FORMATS: dict[str, Any] = {"suite": TestSuiteDefinition, "spec": TestSpec}
-NEITHER = (
-    "is no suite (kind: TestSuite), no role (kind: Agent) and no plain-language test (test, steps and verdict); "
-    "`llm-mock schema suite` and `llm-mock schema spec` print what these hold"
+UNKNOWN_KIND = (
+    "is no suite (kind: TestSuite), no role (kind: Agent) and no plain-language test (test, steps "
+    "and verdict); `llm-mock schema suite` and `llm-mock schema spec` print what these hold"
 )
 
 
-def validated(path: Path, files_in: Path | None) -> str:
-    """What a file is, such as `suite 'greeting', 3 cases`; InvalidFile where it is wrong."""
+def describe_file(path: Path, files_in: Path | None) -> str:
+    """Return what a valid file is, such as `suite 'greeting', 3 cases`.
+
+    Args:
+        path: the file.
+        files_in: the folder of the files that cases name; by default that of the suite.
+
+    Raises:
+        InvalidFile: the file is wrong, or of an unknown kind.
+    """
     document = yaml_files.load(path)
     content: Any = document.data
     kind = content.get("kind") if isinstance(content, dict) else None
@@ -36,26 +45,36 @@ def validated(path: Path, files_in: Path | None) -> str:
     if kind == "Agent" or is_flat_agent(content):
         return f"role {load_role(path).name!r}"
     if is_spec(content):
-        spec = load_spec(path)
-        found = find_tool_problems(spec, _tools(find_project_root(path), path))
-        if problems := list(islice(found, yaml_files.MOST_PROBLEMS)):
-            raise document.errors(problems)
-        return f"plain-language test {spec.test.name!r}, {count(len(spec.steps), 'step')}"
-    if other := describe_unsupported_kind(content):
-        raise document.error(other, ("kind",))
-    raise document.error(NEITHER)
+        return _describe_spec(document)
+    unsupported = describe_unsupported_kind(content)
+    if unsupported:
+        raise document.error(unsupported, ("kind",))
+    raise document.error(UNKNOWN_KIND)
 
 
-_tools_of_roots: dict[Path, Mapping[str, Any]] = {}
+def _describe_spec(document: Document) -> str:
+    path = document.path
+    spec = load_spec(path)
+    tools = _get_tools(find_project_root(path), path)
+    # A generator: a file may have very many problems.
+    problems = list(islice(find_tool_problems(spec, tools), yaml_files.MOST_PROBLEMS))
+    if problems:
+        raise document.errors(problems)
+    return f"plain-language test {spec.test.name!r}, {count(len(spec.steps), 'step')}"
 
 
-def _tools(root: Path, path: Path) -> Mapping[str, Any]:
-    """The tools of a project, whose server is started once."""
-    if root not in _tools_of_roots:
-        _tools_of_roots[root] = list_project_tools(path)
-    return _tools_of_roots[root]
+# Starting the server of a project takes seconds.
+_tools_by_root: dict[Path, Mapping[str, Any]] = {}
 
 
-def format_of(kind: str) -> dict[str, Any]:
-    """The JSON Schema of one of `FORMATS`."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **FORMATS[kind].model_json_schema()}
+def _get_tools(root: Path, path: Path) -> Mapping[str, Any]:
+    """Return the tools of a project; their server is started once for all files."""
+    if root not in _tools_by_root:
+        _tools_by_root[root] = list_project_tools(path)
+    return _tools_by_root[root]
+
+
+def get_json_schema(kind: str) -> dict[str, Any]:
+    """Return the JSON Schema of one of `FORMATS`."""
+    dialect = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": dialect, **FORMATS[kind].model_json_schema()}

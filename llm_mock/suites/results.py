@@ -83,7 +83,7 @@ class Attempt:
     duration: float = field(default=0.0, compare=False)
     """Seconds."""
     agent_fails: bool = False
-    """Whether every case has this error, such as a server that does not start, or a missing key."""
+    """True if every case has this error, such as a server that does not start, or a missing key."""
     min_score: float | None = None
     """The lowest score that passes; None if each assertion must hold."""
     recorded: int = 0
@@ -110,7 +110,7 @@ class Attempt:
 
     @property
     def misses_score(self) -> bool:
-        """Whether the score is below `min_score`."""
+        """True if the score is below `min_score`."""
         return not reaches(self.score, self.min_score)
 
     @property
@@ -178,7 +178,7 @@ class CaseResult:
 
     @property
     def passed(self) -> bool:
-        """Whether the case passed or was skipped."""
+        """True if the case passed or was skipped."""
         return self.status != "failed"
 
     @property
@@ -200,7 +200,7 @@ class CaseResult:
 
     @property
     def is_scored(self) -> bool:
-        """Whether the score says more than which assertions hold."""
+        """True if the score says more than which assertions hold."""
         if self.case.min_score is not None:
             return True
         for result in self.assertion_results:
@@ -326,12 +326,12 @@ class SuiteResult:
 
     @property
     def agent_fails(self) -> bool:
-        """Whether a case has an error that every case has: see `Attempt.agent_fails`."""
+        """True if a case has an error that every case has: see `Attempt.agent_fails`."""
         return any(result.attempts[-1].agent_fails for result in self.case_results)
 
     @property
     def all_passed(self) -> bool:
-        """Whether all cases were run, and none failed or the score is high enough."""
+        """True if all cases were run, and none failed or the score is high enough."""
         if self.not_run:
             return False
         if self.min_score is None:
@@ -372,7 +372,7 @@ class SuiteResult:
 
     @property
     def is_scored(self) -> bool:
-        """Whether the score says more than which cases passed."""
+        """True if the score says more than which cases passed."""
         return self.min_score is not None or any(result.is_scored for result in self.case_results)
 
     @property

@@ -38,7 +38,7 @@ class Target(StrictModel):
     headers: Mapping[str, str] = {}
     """Further headers of the request; `${NAME}` in them is an environment variable."""
     mocked: bool = False
-    """Whether `llm-mock serve` answers the models of the application at `url`.
+    """True if `llm-mock serve` answers the models of the application at `url`.
 
     A dry run sends a request only to such a URL.
     """

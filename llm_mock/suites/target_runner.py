@@ -56,7 +56,7 @@ class TargetRunner(RepeatingRunner):
 
     @property
     def is_sequential(self) -> bool:
-        """Whether cases cannot run at once."""
+        """True if cases cannot run at once."""
         # Functions share this process, and so its active mock.
         return self.dry_run and self.target.function is not None
 

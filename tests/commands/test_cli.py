@@ -36,7 +36,7 @@ def test_help_says_what_there_is(arguments: list[str]) -> None:
     result = CliRunner().invoke(main, arguments, prog_name="llm-mock")
     assert result.exit_code == 0
     assert result.output.startswith("Usage: llm-mock ")
-    assert "List what models do wrong" in result.output
+    assert "List the misbehaviours" in result.output
 
 
 def test_the_version_is_that_of_the_package() -> None:

@@ -118,7 +118,7 @@ def completion(text: str) -> bytes:
     [
         ("interactions: [", ":2: is not valid YAML: "),
         ('{"interactions": [\n  oops]}', ":2: is not valid JSON: Expecting value"),
-        ("calls: []", ":1: this is no configuration of promptfoo (prompts, tests), and no cassette of VCR"),
+        ("calls: []", ":1: this is neither a configuration of promptfoo (prompts, tests) nor a cassette of VCR"),
         ("interactions:\n- request: {uri: x}\n  response: {}\n", ":2: this interaction has no status"),
         ("interactions:\n- request: {}\n- 3\n", ":2: this interaction has no response"),
         ("interactions:\n- 3\n", ":2: this interaction is not as VCR has it: "),

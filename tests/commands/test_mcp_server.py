@@ -15,7 +15,7 @@ pytest.importorskip("rich")
 
 from llm_mock.agents import MCPServer
 from llm_mock.agents.pool import ServerPool
-from llm_mock.commands.mcp_server import Tools
+from llm_mock.commands.mcp_server import ServerTools
 from llm_mock.errors import LLMMockError
 
 ROLE = "apiVersion: llm-mock/v1\nkind: Agent\nmetadata: {name: helper}\nspec: {role: You help.}\n"
@@ -79,16 +79,16 @@ def test_a_dry_run_says_what_came_of_it(
     arguments: dict[str, Any], passed: bool, said: str, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(project)
-    result = asyncio.run(Tools().dry_run(**arguments))
+    result = asyncio.run(ServerTools().dry_run(**arguments))
     assert (result["passed"], said in result["output"]) == (passed, True), result["output"]
 
 
 def test_a_run_asks_the_model_that_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
-    result = asyncio.run(Tools().run("suite.yaml", role="role.yaml", model="a-model", max_cost=1))
+    result = asyncio.run(ServerTools().run("suite.yaml", role="role.yaml", model="a-model", max_cost=1))
     assert result["passed"] is False
     assert "the price of the model 'a-model' is not known" in result["output"]
-    asked = asyncio.run(Tools().run("suite.yaml", role="role.yaml", model="a-model"))
+    asked = asyncio.run(ServerTools().run("suite.yaml", role="role.yaml", model="a-model"))
     assert '{"success": true}' in asked["output"], "the test's mock answers processes that it starts"
 
 
@@ -103,14 +103,14 @@ def test_a_run_asks_the_model_that_is_named(project: Path, monkeypatch: pytest.M
 def test_what_cannot_be_run_is_told(path: str, problem: str, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
     with pytest.raises(LLMMockError, match=problem):
-        asyncio.run(Tools().dry_run(path))
+        asyncio.run(ServerTools().dry_run(path))
 
 
 def test_the_catalogue_has_what_tests_may_hold(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
-    assertions = asyncio.run(Tools().catalogue("assertions"))
+    assertions = asyncio.run(ServerTools().catalogue("assertions"))
     assert assertions["contains"].startswith("The output has a text in it. Keys: ")
     assert assertions["contains"].endswith(" Its opposite is not_contains.")
-    assert "truncated-json" in asyncio.run(Tools().catalogue("misbehaviours"))
-    assert asyncio.run(Tools().catalogue("tools"))["sleep"].startswith("seconds: Wait")
-    assert asyncio.run(Tools().schema("suite"))["title"] == "TestSuiteDefinition"
+    assert "truncated-json" in asyncio.run(ServerTools().catalogue("misbehaviours"))
+    assert asyncio.run(ServerTools().catalogue("tools"))["sleep"].startswith("seconds: Wait")
+    assert asyncio.run(ServerTools().schema("suite"))["title"] == "TestSuiteDefinition"

@@ -12,7 +12,7 @@ pytest.importorskip("tenacity")
 from llm.models import Usage
 
 from llm_mock.agents import AgentResult, ToolCallRecord, Turn
-from llm_mock.commands.validate import validated
+from llm_mock.commands.validate import describe_file
 from llm_mock.errors import InvalidFile
 from llm_mock.suites import load_suite, run_suite
 from llm_mock.suites.assertions import RunContext, evaluate_assertion
@@ -154,7 +154,7 @@ def test_a_role_without_a_model_runs_dry_and_says_live_what_is_missing(
 @pytest.mark.parametrize("kind", ["Flow", "Team", "Compose", "Service"])
 def test_kinds_without_a_counterpart_are_named(kind: str, tmp_path: Path) -> None:
     (path := tmp_path / "other.yaml").write_text(f"apiVersion: initrunner/v1\nkind: {kind}\nmetadata: {{name: n}}\n")
-    for read in (load_role, lambda path: validated(path, None)):
+    for read in (load_role, lambda path: describe_file(path, None)):
         with pytest.raises(InvalidFile, match=rf"other\.yaml:2: kind is '{kind}', which is a .* of InitRunner"):
             read(path)
 
@@ -180,7 +180,7 @@ guardrails:
 
 def test_a_flat_agent_is_a_role(tmp_path: Path) -> None:
     (path := tmp_path / "flat.yaml").write_text(FLAT)
-    assert validated(path, None) == "role 'helper'"
+    assert describe_file(path, None) == "role 'helper'"
     role = load_role(path)
     agent, (server,) = role.agent, role.agent.mcp_servers
     assert (role.name, role.model_ids) == ("helper", ("anthropic/claude-sonnet", "claude-sonnet"))
@@ -205,7 +205,7 @@ def test_a_flat_agent_is_a_role(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_with_a_flat_agent_is_told_with_its_line(text: str, problem: str, tmp_path: Path) -> None:
     (path := tmp_path / "flat.yaml").write_text(text)
-    for read in (load_role, lambda path: validated(path, None)):
+    for read in (load_role, lambda path: describe_file(path, None)):
         with pytest.raises(InvalidFile) as raised:
             read(path)
         assert str(raised.value).startswith(f"{path}:{problem}")
