@@ -109,7 +109,7 @@ def test_what_cannot_be_run_is_told(path: str, problem: str, project: Path, monk
 def test_the_catalogue_has_what_tests_may_hold(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
     assertions = asyncio.run(ServerTools().catalogue("assertions"))
-    assert assertions["contains"].startswith("The output has a text in it. Keys: ")
+    assert assertions["contains"].startswith("The output contains a text. Keys: ")
     assert assertions["contains"].endswith(" Its opposite is not_contains.")
     assert "truncated-json" in asyncio.run(ServerTools().catalogue("misbehaviours"))
     assert asyncio.run(ServerTools().catalogue("tools"))["sleep"].startswith("seconds: Wait")
