@@ -125,7 +125,7 @@ class StreamStalls(Exception):
 def provider_error(
     model_id: str, kind: str, *, provider: str | None = None, retry_after: float | None = None
 ) -> Exception:
-    """The exception that a call of a model fails with.
+    """Return the exception of a failed call of a model.
 
     OpenAI's and Anthropic's models are known by how their ids begin, others by the SDK that the
     plugin which registers them uses. Where that is not installed, or is another one, it is an
@@ -133,7 +133,7 @@ def provider_error(
 
     Args:
         kind: one of `KINDS`; `broken_stream` is a connection that is closed within an answer,
-            `no_connection` one that could not be made.
+            `no_connection` one that could not be opened.
         provider: over HTTP, whose API is called: `openai`, `anthropic`, `google` or `mistral`. No
             SDK is needed then.
         retry_after: seconds for the header `Retry-After`. A rate limit always has one.
@@ -144,11 +144,9 @@ def provider_error(
     provider = provider or _provider_of(model_id)
     sdk = None if over_http else _installed(provider)
     if kind == "timeout":
-        return (
-            TimeoutError(READ_TIMED_OUT if over_http else TIMED_OUT)
-            if sdk is None
-            else sdk.timeout()
-        )
+        if sdk is not None:
+            return sdk.timeout()
+        return TimeoutError(READ_TIMED_OUT if over_http else TIMED_OUT)
     if kind == "no_connection":
         return ConnectionRefusedError(NO_CONNECTION) if sdk is None else sdk.no_connection()
     if kind == "broken_stream":
@@ -168,17 +166,15 @@ def provider_error(
 
 
 def failing(reply: Reply, error: ProviderError, record: CallRecord) -> Reply:
-    """The reply to a call in which the error of the provider that is asked stands for `error`."""
+    """Return a reply whose `ProviderError` is replaced by the error of the called provider."""
     changed = copy.copy(reply)
-    changed.__dict__["error"] = raised_for(
-        error, record["model_id"], record.get("provider")
-    )  # around `__setattr__`
+    # `Reply.__setattr__` refuses changes.
+    changed.__dict__["error"] = raised_for(error, record["model_id"], record.get("provider"))
     return changed
 
 
 def raised_for(error: Exception, model_id: str, provider: str | None = None) -> Exception:
-    """What is raised for an error: that of the provider that is asked, where it is a
-    `ProviderError`; else itself."""
+    """Return the error of the called provider for a `ProviderError`; any other error as it is."""
     if not isinstance(error, ProviderError):
         return error
     return provider_error(model_id, error.kind, provider=provider, retry_after=error.retry_after)
@@ -188,12 +184,13 @@ def _provider_of(model_id: str) -> str | None:
     for provider, prefixes in PREFIXES.items():
         if model_id.startswith(prefixes):
             return provider
-    real = mock.names.provider_class(model_id) if (mock := current_mock()) else None
-    return _sdk_used_by(real) if real else None
+    mock = current_mock()
+    model_class = mock.names.provider_class(model_id) if mock else None
+    return _sdk_used_by(model_class) if model_class else None
 
 
 def _sdk_used_by(model: type) -> str | None:
-    """The SDK that the module of a model's class, or of one that it derives from, imports."""
+    """Return the SDK that the module of a model's class, or of one of its bases, imports."""
     for base in model.__mro__:
         for value in list(vars(sys.modules.get(base.__module__, builtins)).values()):
             name = (
@@ -215,14 +212,15 @@ def _installed(provider: str | None) -> _SDK | None:
 
 
 class _SDK:
-    """The exceptions of one SDK, and the HTTP library that they are made with: `httpx`, in newer
-    versions `httpx2`."""
+    """The exceptions of one SDK, made with its HTTP library: `httpx`, or `httpx2` in new
+    versions."""
 
     def __init__(self, package: Any) -> None:
         self._is_anthropic = package.__name__ == "anthropic"
         self._says_the_message_only = not self._is_anthropic and not package.__version__.startswith(
             ("1.", "2.")
         )
+        # The globals of a method, because the modules that import these names are private.
         self._names: dict[str, Any] = vars(package.APIStatusError)["__init__"].__globals__
         self._http: Any = self._names.get("httpx2") or self._names["httpx"]
         self._request = self._http.Request("POST", ENDPOINTS[package.__name__])
@@ -234,8 +232,7 @@ class _SDK:
         return cast("Exception", self._names["APIConnectionError"](request=self._request))
 
     def broken_stream(self) -> Exception:
-        """The connection was closed within an answer; the SDKs pass on what the HTTP library
-        raises."""
+        """Return the error of the HTTP library for a closed connection, which the SDKs pass on."""
         return cast(
             "Exception", self._http.RemoteProtocolError(STREAM_BROKEN, request=self._request)
         )

@@ -1,4 +1,4 @@
-"""What the providers say when they refuse a request."""
+"""The error responses of the providers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ FREE_REQUESTS = "generativelanguage.googleapis.com/generate_content_free_tier_re
 
 
 class Refusal(NamedTuple):
-    """What a provider says when it refuses a request; `{model}` and `{seconds}` stand for those of
-    the call."""
+    """The error response of a provider; `{model}` and `{seconds}` are placeholders."""
 
     status: int
     type: str
@@ -19,7 +18,7 @@ class Refusal(NamedTuple):
     code: str | None = None
     param: str | None = None
     details: tuple[dict[str, Any], ...] = ()
-    """What Google adds for programs to read."""
+    """The machine-readable details that Google adds."""
 
 
 REFUSALS = {
@@ -123,10 +122,10 @@ REFUSALS = {
 
 
 def body_of(provider: str | None, refusal: Refusal, message: str, **call: str) -> dict[str, Any]:
-    """The JSON body in which a provider says that.
+    """Return the JSON body of an error response.
 
     Args:
-        provider: which one; None for one that speaks as OpenAI.
+        provider: the provider; None for one with the API of OpenAI.
         refusal: what it says.
         message: its message.
         call: `model` and `seconds` of the call.

@@ -146,7 +146,7 @@ class History:
         self._append(call, details)
 
     def _append(self, record: CallRecord, details: Details) -> None:
-        """Number a call and add it."""
+        """Add a call under the next number."""
         # The lock keeps calls in the order of their numbers when several threads make them.
         with self._lock:
             # A look-up before the call of a method, as this runs in each call.

@@ -1,4 +1,4 @@
-"""The environment of this process."""
+"""Environment variables of this process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 def set_environment(values: Mapping[str, str | None]) -> None:
-    """Set environment variables; one that is None is taken out."""
+    """Set environment variables, and delete those with the value None."""
     for name, value in values.items():
         if value is None:
             os.environ.pop(name, None)

@@ -1,4 +1,4 @@
-"""Reading and writing files."""
+"""Read and write files."""
 
 from __future__ import annotations
 
@@ -17,16 +17,14 @@ PAUSES = (0.001, 0.01, 0.05, 0.1, 0.3, 0.5)
 """Seconds between attempts to replace a file on Windows, which refuses that while another process
 reads it."""
 LARGEST_FILE = 20_000_000
-"""How many bytes a file may have that a person wrote: a suite, a role, a test, and what they
-name."""
+"""The maximum size of a hand-written file, such as a suite, in bytes."""
 
 
 def read_file(path: Path, largest: int = LARGEST_FILE) -> bytes:
-    """The content of a regular file.
+    """Return the content of a regular file.
 
     Raises:
-        OSError: it cannot be read, is larger, or is no file with an end, such as a pipe, which may
-            never come to one.
+        OSError: it cannot be read, is larger, or is a pipe or a device, which may have no end.
     """
     with open(path, "rb", opener=_open_without_waiting) as file:
         status = os.fstat(file.fileno())
@@ -46,14 +44,19 @@ def _open_without_waiting(path: str, flags: int) -> int:
 def write_atomically(
     path: Path, content: str | bytes, mode: int = 0o666, durable: bool = True
 ) -> None:
-    """Write a file so that at any moment it is the old one or the whole new one; missing folders
-    are made.
+    """Write a file so that readers see either the old or the whole new content.
 
-    Where that fails, an old file is as it was. The umask of the process takes away from `mode`.
-    With `durable` the machine may fail right afterwards: to wait for the disk takes milliseconds.
-    What a process left that was killed while it wrote this file is removed then, too.
+    Missing folders are created. If writing fails, the old file is unchanged.
+
+    Args:
+        path: the file.
+        content: its new content.
+        mode: its permissions, from which the umask of the process is removed.
+        durable: whether to wait for the disk, which takes milliseconds, and to remove what killed
+            processes left that wrote this file.
     """
-    path = Path(os.path.realpath(path))  # a link stays one
+    # The target of a link is replaced, not the link.
+    path = Path(os.path.realpath(path))
     data = content if isinstance(content, bytes) else content.encode()
     path.parent.mkdir(parents=True, exist_ok=True)
     start = f".{_cut(path.name)}."
@@ -74,7 +77,7 @@ def write_atomically(
 
 
 def _replace(temporary: Path, path: Path) -> None:
-    """Move a file over another one."""
+    """Move a file over another one, trying again on Windows while a process reads that."""
     for pause in PAUSES if sys.platform == "win32" else ():
         with contextlib.suppress(PermissionError):
             os.replace(temporary, path)
@@ -102,6 +105,5 @@ def check_writable(path: Path) -> None:
 
 
 def _cut(name: str) -> str:
-    """The beginning of a name, so that something may be added: 255 bytes are the most that a file
-    system takes."""
+    """Return the start of a name, as file systems limit a name with additions to 255 bytes."""
     return name.encode()[:60].decode(errors="ignore")

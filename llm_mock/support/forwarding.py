@@ -1,4 +1,4 @@
-"""Methods of an object that are those of a part of it."""
+"""Delegation of methods to a part of an object."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Result = TypeVar("Result")
 def of_part(
     part: str, method: Callable[Concatenate[Part, Parameters], Result]
 ) -> Callable[Concatenate[Any, Parameters], Result]:
-    """A method that is one of the object's attribute `part`, with its signature and docstring."""
+    """Return a method that calls one of the attribute `part`, with its signature and docstring."""
 
     @functools.wraps(method)
-    def forwarded(self: Any, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+    def delegate(self: Any, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         __tracebackhide__ = True
         return method(getattr(self, part), *args, **kwargs)
 
-    return cast("Callable[Concatenate[Any, Parameters], Result]", forwarded)
+    return cast("Callable[Concatenate[Any, Parameters], Result]", delegate)

@@ -1,5 +1,4 @@
-"""References in texts: `${name}` is replaced by a value; `$${name}` stands for the text
-`${name}`."""
+"""References in texts: `${name}` is replaced by a value, and `$${name}` means `${name}`."""
 
 from __future__ import annotations
 
@@ -10,29 +9,32 @@ from typing import Any
 from llm_mock.errors import LLMMockError
 
 LARGEST_TEXT = 20_000_000
-"""How many characters a text may have in which references are replaced."""
+"""The maximum length of a text after its references are replaced."""
 NAME = re.compile(r"[A-Za-z_]\w*")
 _REFERENCE = re.compile(r"\$(\$?)\{([^{}]*)\}")
 
 
 def references_in(text: str) -> list[str]:
-    """What stands between the braces of each reference in a text, in order."""
+    """Return the names of all references in a text, in order."""
     return [match[2] for match in _REFERENCE.finditer(text) if not match[1]]
 
 
 def whole_reference(text: str) -> str | None:
-    """What stands between the braces of a text that is one reference and nothing else; else
-    None."""
+    """Return the name in a text that is a single reference; None for any other text."""
     match = _REFERENCE.fullmatch(text)
     return match[2] if match and not match[1] else None
 
 
 def interpolated(text: str, replacement: Callable[[str], str | None]) -> str:
-    """A text with each reference replaced by what a function makes of its name; None leaves it as
-    it is.
+    """Return a text with its references replaced.
+
+    Args:
+        text: the text.
+        replacement: returns the value for a name, or None to keep the reference.
+
 
     Raises:
-        LLMMockError: it would be longer than `LARGEST_TEXT`.
+        LLMMockError: the result is longer than `LARGEST_TEXT`.
     """
     length = len(text)
 
@@ -54,12 +56,12 @@ def interpolated(text: str, replacement: Callable[[str], str | None]) -> str:
 
 
 def literal(text: str) -> str:
-    """The text that `interpolated` turns into this one, whatever is in it."""
+    """Return a text with its references escaped, so that `interpolated` restores it."""
     return _REFERENCE.sub(lambda match: f"${match[0]}", text)
 
 
 def map_texts(value: Any, change: Callable[[str], Any]) -> Any:
-    """A JSON value in which each text, but for the keys, is what a function makes of it."""
+    """Return a copy of a JSON value with a function applied to each text except keys."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Finds JSON objects in what a model said: alone, in a fence, or with prose around."""
+"""Find JSON objects in the text of a model: alone, in a code fence, or within prose."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _FENCED = re.compile(r"\s*```[^\n]*\n.*```\s*", re.DOTALL)
 
 
 def parsed(text: str) -> Any:
-    """The JSON value that a text is.
+    """Parse a text as JSON.
 
     Raises:
-        FencedJSON: it stands in a code fence.
-        ValueError: it is none; the message says why.
+        FencedJSON: the JSON is in a code fence.
+        ValueError: the text is not JSON; the message says why.
     """
     try:
         return json.loads(text, parse_constant=_no_constant)
@@ -48,11 +48,11 @@ def parsed(text: str) -> Any:
 
 
 class FencedJSON(ValueError):
-    """A text is JSON with a code fence around."""
+    """An error for a text that is JSON within a code fence."""
 
 
 class FoundObject(NamedTuple):
-    """A JSON object, and where in the text it begins and ends."""
+    """A JSON object, and its start and end in the text."""
 
     data: dict[str, Any]
     start: int
@@ -60,7 +60,7 @@ class FoundObject(NamedTuple):
 
 
 def json_values_in(text: str) -> Iterator[Any]:
-    """The JSON objects and lists in a text, in order; not those inside of others."""
+    """Yield the outermost JSON objects and lists in a text, in order."""
     position = 0
     while (found := _BEGINNING.search(text, position)) is not None:
         position = found.end()
@@ -70,10 +70,9 @@ def json_values_in(text: str) -> Iterator[Any]:
 
 
 def json_objects_in(text: str, key: str) -> Iterator[FoundObject]:
-    """The JSON objects in a text that have a key, in order; not those inside of others that have
-    it.
+    """Yield the outermost JSON objects in a text that have a key, in order.
 
-    One in which a key stands twice is none: which of them a model meant nobody knows.
+    An object with a duplicate key is skipped, because its meaning is unclear.
     """
     position = text.find("{")
     while position >= 0:

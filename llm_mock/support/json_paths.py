@@ -13,10 +13,10 @@ WANTED = "keys and positions, such as choices.0.message.content"
 
 
 def steps_of(path: str) -> list[str]:
-    """The keys and positions that a path is made of.
+    """Return the keys and positions of a path.
 
     Raises:
-        ValueError: it is no path.
+        ValueError: it is not a path.
     """
     rest, steps = path.removeprefix("$"), list[str]()
     while rest:
@@ -31,10 +31,10 @@ def steps_of(path: str) -> list[str]:
 
 
 def value_at(value: Any, path: str) -> Any:
-    """What stands at a path.
+    """Return the value at a path.
 
     Raises:
-        LLMMockError: nothing does; the message says what there is.
+        LLMMockError: there is no value; the message says what there is.
     """
     there = "$"
     for step in steps_of(path):
@@ -45,7 +45,9 @@ def value_at(value: Any, path: str) -> Any:
             value = value[step]
         elif isinstance(value, list) and re.fullmatch(r"-?\d+", step):
             if not -len(value) <= int(step) < len(value):
-                raise LLMMockError(f"there is no position {step} in {there}, a list of {len(value)}")
+                raise LLMMockError(
+                    f"there is no position {step} in {there}, a list of {len(value)}"
+                )
             value = value[int(step)]
         else:
             kind = "a list" if isinstance(value, list) else shorten(value, 60)

@@ -1,4 +1,4 @@
-"""Packages whose names are loaded when they are first used."""
+"""Lazy loading of the names of a package on first use."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from llm_mock.errors import MissingExtra
 def lazy_names(
     package: str, modules: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """What a package assigns to `__getattr__` and `__dir__`.
+    """Return the functions `__getattr__` and `__dir__` for a package.
 
     Args:
         package: its `__name__`.
-        modules: of each module the names that it defines, separated by spaces. A module is named
-            as seen from the package; one that begins with `llm_mock.` as seen from everywhere.
+        modules: the names that each module defines, separated by spaces. The name of a module is
+            relative to the package, unless it begins with `llm_mock.`.
     """
     place_of = {name: module for module, names in modules.items() for name in names.split()}
 
@@ -34,6 +34,7 @@ def lazy_names(
             raise error.with_traceback(
                 None
             ) from None  # where in the package it was noticed helps nobody
+        # Set in the package, so that the next use does not come here.
         value = getattr(module, name)
         setattr(importlib.import_module(package), name, value)
         return value

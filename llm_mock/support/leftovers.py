@@ -1,7 +1,6 @@
-"""What a killed process leaves behind. It is known by its lock: a process that lives holds what it
-made.
+"""Files and folders that killed processes left: those on which no process holds a lock.
 
-Where files cannot be locked, as on Windows, nothing is removed.
+Without file locks, as on Windows, nothing is removed.
 """
 
 from __future__ import annotations
@@ -14,12 +13,10 @@ import sys
 
 
 def hold(descriptor: int, path: str | os.PathLike[str]) -> bool:
-    """Hold a file or folder that this process has just made, until the descriptor is closed or the
-    process ends.
+    """Lock a new file or folder until the descriptor is closed or the process ends.
 
     Returns:
-        Whether it is still there: another process may have taken it for left behind before it was
-        held.
+        Whether it still exists: another process may have removed it before it was locked.
     """
     if sys.platform != "win32":
         import fcntl
@@ -30,12 +27,12 @@ def hold(descriptor: int, path: str | os.PathLike[str]) -> bool:
 
 
 def remove_leftovers(folder: str | os.PathLike[str], start: str, rest: str) -> None:
-    """Remove files and folders in a folder that belong to this user, and that no process holds.
+    """Remove files and folders of this user in a folder on which no process holds a lock.
 
     Args:
-        folder: where they are.
-        start: what their names begin with.
-        rest: a regular expression of how their names go on.
+        folder: the folder.
+        start: the start of their names.
+        rest: a regular expression for the rest of their names.
     """
     if sys.platform == "win32":
         return

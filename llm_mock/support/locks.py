@@ -1,4 +1,4 @@
-"""Locks."""
+"""A lock that can be copied and pickled."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import threading
 
 
 class Lock(type(threading.RLock())):  # type: ignore[misc]
-    """A reentrant lock of an object that may be copied and pickled: the copy has a lock of its
-    own."""
+    """A reentrant lock for objects that are copied or pickled: the copy has a new lock."""
 
     def __reduce__(self) -> tuple[type[Lock], tuple[()]]:
         return Lock, ()

@@ -1,4 +1,4 @@
-"""What numbers may be, wherever one is given."""
+"""Validation of numbers."""
 
 from __future__ import annotations
 
@@ -7,22 +7,26 @@ from collections.abc import Mapping
 from typing import Any
 
 LONGEST = 86_400
-"""Seconds that anything may take: a day. What Python waits with fails for far more."""
+"""The maximum duration in seconds: a day. Python's waiting functions fail for far more."""
 MOST_REPETITIONS = 10_000
-"""How often a case or a step may be done."""
+"""The maximum number of repetitions of a case or a step."""
 MOST_RETRIES = 1_000
-"""How often what failed may be tried again."""
+"""The maximum number of retries."""
 
 
 def is_whole(value: Any, least: int = 0, most: float = math.inf) -> bool:
-    """Whether a value is a whole number of a range; true and false are none."""
+    """Return whether a value is a whole number in a range; a bool is not."""
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def is_number(value: Any, least: float = 0, most: float = math.inf) -> bool:
-    """Whether a value is a finite number of a range; true and false are none."""
-    is_one = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_one and (isinstance(value, int) or math.isfinite(value)) and least <= value <= most
+    """Return whether a value is a finite number in a range; a bool is not."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    # `math.isfinite` fails for an int that is too large for a float.
+    if isinstance(value, float) and not math.isfinite(value):
+        return False
+    return least <= value <= most
 
 
 def check_finite(value: Any) -> Any:

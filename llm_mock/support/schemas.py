@@ -1,5 +1,4 @@
-"""JSON schemas: their names, and whether an answer keeps them. `jsonschema` is imported when one
-is checked."""
+"""JSON schemas: names and validation. `jsonschema` is imported on first use."""
 
 from __future__ import annotations
 
@@ -16,11 +15,10 @@ _generated: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
 
 
 def schema_name(schema: Any) -> str | None:
-    """The name by which replies and the history know a schema; None and an empty dict are no
-    schema.
+    """Return the name of a schema in replies and in the history; None for None or an empty dict.
 
-    Of a pydantic class it is the title, of a JSON-schema dict its `title` or else its content; a
-    name is its own.
+    A pydantic class is named by its title, and a JSON schema by its `title` or its content. A text
+    is a name already.
     """
     if not schema:
         return None
@@ -43,9 +41,9 @@ def schema_name(schema: Any) -> str | None:
 
 
 def json_schema(schema: Any) -> Any:
-    """The JSON schema of a pydantic class, a fresh dict; anything else as it is.
+    """Return a new dict with the JSON schema of a pydantic class; any other value as it is.
 
-    `llm` generates it anew for each call, which takes far longer than the rest of a mocked call.
+    It is kept as text, because generating it takes far longer than the rest of a mocked call.
     """
     if not isinstance(schema, type) or not hasattr(schema, "model_json_schema"):
         return schema
@@ -55,7 +53,7 @@ def json_schema(schema: Any) -> Any:
 
 
 def problem_of(schema: dict[str, Any]) -> str | None:
-    """Why a JSON schema is no valid one, on a line; None where it is."""
+    """Return why a JSON schema is invalid, on one line; None for a valid one."""
     from jsonschema.exceptions import SchemaError
 
     if not isinstance(schema.get("$schema", ""), str):
@@ -74,11 +72,15 @@ def problem_of(schema: dict[str, Any]) -> str | None:
 def violations(
     schema: dict[str, Any], value: Any, called: str = "the answer", *, strict: bool = False
 ) -> Iterator[str]:
-    """What is wrong with a JSON value according to a schema, a line for each problem; `called`
-    names the value.
+    """Yield a line for each violation of a schema by a JSON value.
 
-    An invalid schema finds nothing wrong. References to another address are not followed; with
-    `strict` that is wrong.
+    An invalid schema has no violations.
+
+    Args:
+        schema: the JSON schema.
+        value: the value.
+        called: the name of the value in messages.
+        strict: whether a reference to another address, which is never followed, is a violation.
     """
     validator, unresolvable = validator_of(json.dumps(schema))
     if validator is None:
@@ -97,7 +99,7 @@ def violations(
 
 
 def text_violations(schema: dict[str, Any], text: str) -> tuple[str, ...]:
-    """What is wrong with the text of an answer to a call that asked for a schema."""
+    """Return a line for each violation of a schema by the text of an answer."""
     return _text_violations(json.dumps(schema), text)
 
 
@@ -112,8 +114,7 @@ def _text_violations(schema: str, text: str) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=256)
 def validator_of(schema: str) -> tuple[Any, type[Exception]]:
-    """What validates by a JSON schema, None where it is no valid one; and what it raises where it
-    cannot follow it."""
+    """Return a validator, None for an invalid schema, and its exception for unknown references."""
     from jsonschema.exceptions import SchemaError
     from referencing import Registry
     from referencing.exceptions import Unresolvable
@@ -130,8 +131,7 @@ def validator_of(schema: str) -> tuple[Any, type[Exception]]:
 
 
 def _validator_class(schema: Any) -> Any:
-    """What validates by the draft that a schema names; by the newest where it names none that is
-    known."""
+    """Return the validator class for the draft of a schema; the newest for an unknown draft."""
     from jsonschema.validators import Draft202012Validator, validator_for
 
     return validator_for(schema, default=Draft202012Validator)

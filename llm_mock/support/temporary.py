@@ -1,4 +1,4 @@
-"""Temporary folders."""
+"""Temporary folders that are removed even after a crash."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from llm_mock.support.leftovers import hold, remove_leftovers
 
 START = "llm-mock-"
 REST = r"(shared|tools|user)-\w{8}"
-"""How the names of the folders go on: what each is for, and what `tempfile` adds."""
+"""A pattern for the rest of the names: the purpose, and the addition of `tempfile`."""
 
 
 class TemporaryFolder:
-    """A new folder, removed with the object, or at the end of the process; if that is killed, by a
-    later one.
+    """A new folder that is removed with the object, or at the end of the process.
+
+    If the process is killed, a later process removes it.
 
     Args:
-        purpose: what it is for, one of those in `REST`.
+        purpose: the purpose, one of those in `REST`.
 
     Raises:
-        LLMMockError: none can be made.
+        LLMMockError: no folder can be created.
     """
 
     def __init__(self, purpose: str) -> None:
@@ -40,7 +41,7 @@ class TemporaryFolder:
                 "a folder that can be written, or make room there."
             ) from None
         self.remove = weakref.finalize(self, _remove, self.path, descriptor, os.getpid())
-        """Removes the folder, once."""
+        """The function that removes the folder, once."""
 
     def __enter__(self) -> Path:
         return self.path
@@ -55,8 +56,7 @@ def _remove_those_of_killed_processes() -> None:
 
 
 def _made(purpose: str) -> tuple[Path, int | None]:
-    """Make a folder and hold it; until it is held, another process may take it for left behind and
-    remove it."""
+    """Create and lock a folder, again if another process removes it before it is locked."""
     while True:
         path = tempfile.mkdtemp(prefix=f"{START}{purpose}-")
         if sys.platform == "win32":  # where a folder cannot be opened

@@ -1,6 +1,6 @@
-"""How values, calls and numbers are written in messages and tables.
+"""Format values, calls and numbers for messages and tables.
 
-What is cut is redacted before: of half a key nobody could tell any more that it is one.
+Texts are redacted before they are cut, because half a key is not recognised as a secret.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ SHOWN_TEXT = 2_000
 SHOWN_LINES = 40
 SHOWN_NAMES = 50
 MARGIN = 4_000
-"""How much is redacted beyond what is shown: a longer secret that begins there is known by how it
-begins."""
+"""The number of characters after the shown ones that are redacted; a longer secret is recognised
+by its start."""
 COMPARED_NAMES, COMPARED_CHARACTERS = 500, 200
-"""How many names, and how much of one, are compared for the nearest: to compare two takes long."""
+"""The limits of the search for the nearest name, as comparing two names takes long."""
 
 
 def shorten(value: Any, length: int = SHOWN_CHARACTERS) -> str:
-    """A value on one line, without secrets, cut at `length` characters; text in quotes, data as
-    JSON."""
+    """Return a value on one line without secrets, cut at a length: text in quotes, data as JSON."""
     if isinstance(value, str):
         start = redacted_start(value, length)
         if (
@@ -41,15 +40,14 @@ def shorten(value: Any, length: int = SHOWN_CHARACTERS) -> str:
 
 
 def shorten_name(name: str, length: int = SHOWN_CHARACTERS) -> str:
-    """The same of a name or a message; what a terminal could act on is escaped."""
+    """Return a name or a message on one line without secrets or control characters."""
     text = escaped(" ".join(redacted_start(name, length + MARGIN).split()))
     is_whole = len(text) <= length and len(name) <= length + MARGIN
     return text if is_whole else f"{text[: length - 1]}…"
 
 
 def redacted_start(text: str, length: int) -> str:
-    """Return the start of a text without secrets: what begins within its first `length`
-    characters, or a bit more.
+    """Return at least the first `length` characters of a text without secrets.
 
     What comes long after is not even looked at, so a message about a huge prompt costs no more
     than about a small one.
@@ -94,7 +92,7 @@ def _start_of(value: Any, left: list[int]) -> Any:
 
 
 def escaped(text: str) -> str:
-    """A text in which everything that is not printable, line breaks too, is escaped."""
+    """Return a text with all unprintable characters escaped, including line breaks."""
     if text.isprintable():
         return text
     return "".join(
@@ -103,7 +101,7 @@ def escaped(text: str) -> str:
 
 
 def escaped_json(text: str) -> str:
-    """JSON in which what a terminal could act on is escaped, beside what JSON itself escapes."""
+    """Return JSON with the control characters escaped that JSON permits."""
     return re.sub(
         "[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]",
         lambda char: f"\\u{ord(char[0]):04x}",
@@ -112,7 +110,7 @@ def escaped_json(text: str) -> str:
 
 
 def compact(value: Any) -> str:
-    """A value as JSON; a function by its name."""
+    """Return a value as JSON, or the name of a function."""
     if callable(value) or hasattr(
         value, "__qualname__"
     ):  # a function, or the coroutine that one returned
@@ -128,8 +126,7 @@ def _as_json(value: Any) -> str:
 
 
 def described(value: Any) -> str:
-    """What was given where something else was wanted: small values as they are, other objects by
-    their type."""
+    """Return a description of an invalid value: a small value itself, else its type."""
     if isinstance(value, type):
         return f"the class {value.__qualname__}"
     if isinstance(value, int) and abs(value) >= 10**4000:  # Python does not write it
@@ -140,7 +137,7 @@ def described(value: Any) -> str:
 
 
 def call_text(name: str, arguments: Mapping[str, Any], length: int = 300) -> str:
-    """A call of a tool as one would write it, on one line."""
+    """Return a tool call on one line, as Python code."""
     given = ", ".join(
         f"{argument}={_as_json(redacted(value))}" for argument, value in arguments.items()
     )
@@ -148,13 +145,12 @@ def call_text(name: str, arguments: Mapping[str, Any], length: int = 300) -> str
 
 
 def error_text(error: BaseException) -> str:
-    """An exception as Python would name it, such as `ValueError: no number`."""
+    """Return the type and message of an exception, such as `ValueError: no number`."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def exit_status(returncode: int) -> str:
-    """How a process ended, such as `with exit code 1` or `killed by SIGKILL`; negative numbers are
-    signals."""
+    """Return the exit status of a process, such as `with exit code 1` or `killed by SIGKILL`."""
     if returncode >= 0:
         return f"with exit code {returncode}"
     try:
@@ -164,11 +160,10 @@ def exit_status(returncode: int) -> str:
 
 
 def indented(text: str, indent: str, length: int = SHOWN_TEXT) -> str:
-    """A text of many lines as far as it is shown; its further lines are indented, what is not
-    printable is escaped.
+    """Return the start of a text with indented further lines and escaped control characters.
 
-    So no line of it can pass for something else. Empty lines are left out, spaces at the start of
-    a line are kept. There are no secrets in it.
+    The indentation keeps its lines apart from those of the message. Empty lines and secrets are
+    removed.
     """
     cut = redacted_start(text, length)[:length]
     lines = [line.expandtabs(4).rstrip() for line in cut.splitlines()]
@@ -182,26 +177,26 @@ def indented(text: str, indent: str, length: int = SHOWN_TEXT) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """A number with its noun, such as `1 case` and `2,000 cases`."""
+    """Return a number with its noun, such as `1 case` and `2,000 cases`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def seconds(duration: float) -> str:
-    """A time as people read it, such as `12 ms`, `1.5 s` or `2 min 5 s`."""
+    """Return a duration in words, such as `12 ms`, `1.5 s` or `2 min 5 s`."""
     if duration >= 60:
         return f"{int(duration // 60)} min {duration % 60:.0f} s"
     return f"{duration:.1f} s" if duration >= 1 else f"{duration * 1000:.0f} ms"
 
 
 def short_seconds(duration: float) -> str:
-    """A time as short as a column wants it, such as `12ms`, `1.5s` or `2m 05s`."""
+    """Return a duration for a table, such as `12ms`, `1.5s` or `2m 05s`."""
     if duration >= 60:
         return f"{int(duration // 60)}m {int(duration % 60):02}s"
     return f"{duration:.1f}s" if round(duration * 1000) >= 1000 else f"{duration * 1000:.0f}ms"
 
 
 def dollars(amount: Decimal | None) -> str:
-    """An amount of US dollars to six digits, and at least to the cent; `unknown` for None."""
+    """Return US dollars to six digits, and at least to the cent; `unknown` for None."""
     if amount is None:
         return "unknown"
     whole, _, places = f"{amount:.{max(2, 5 - amount.adjusted()) if amount else 2}f}".partition(".")
@@ -209,13 +204,13 @@ def dollars(amount: Decimal | None) -> str:
 
 
 def shown_path(path: str | Path, folder: Path | None = None) -> str:
-    """A path as seen from a folder, by default the working directory, where it is below it."""
+    """Return a path relative to a folder above it, by default the working directory."""
     path, folder = Path(path), folder or Path.cwd()
     return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
 
 
 def columns(rows: Sequence[Sequence[str]], leading: int) -> list[str]:
-    """Rows as lines in columns; the first `leading` columns on the left, the others on the
+    """Return rows as aligned lines: the first `leading` columns to the left, others to the
     right."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     sides = [str.ljust] * leading + [str.rjust] * (len(widths) - leading)
@@ -226,7 +221,7 @@ def columns(rows: Sequence[Sequence[str]], leading: int) -> list[str]:
 
 
 def nearest(unknown: str, known: Iterable[str]) -> str:
-    """How a message goes on where one name may be meant by another; nothing where none is near."""
+    """Return the end of a message that suggests the nearest name, or an empty text."""
     import difflib
 
     near = difflib.get_close_matches(
@@ -236,11 +231,11 @@ def nearest(unknown: str, known: Iterable[str]) -> str:
 
 
 def suggestion(unknown: str, known: Sequence[str]) -> str:
-    """How a message goes on about a name that is not known: the nearest known one, or all."""
+    """Return the end of a message that suggests the nearest known name, or all."""
     return nearest(unknown, known) or (f"; known are {listed(known)}" if known else "")
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names with commas between, the first of many."""
+    """Return names joined by commas, and only the first of very many."""
     more = f" and {len(names) - SHOWN_NAMES:,} more" if len(names) > SHOWN_NAMES else ""
     return ", ".join(names[:SHOWN_NAMES]) + more

@@ -1,4 +1,4 @@
-"""What is wrong with data that a model refuses, in words for whoever wrote the file."""
+"""Messages about invalid data in a file, for the author of the file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Text = Annotated[str, pydantic.Field(pattern=r"\S")]
 Location = Sequence[str | int]
 """Keys and positions that lead to a part of a file."""
 QUOTABLE = (bool, int, float, datetime.date)
-"""What YAML makes of a text that should have been in quotes."""
+"""The types that YAML reads from a text without quotes."""
 SHOWN_NUMBER = 10**20
 EXTENSION = "x-"
 
@@ -71,12 +71,12 @@ class WithExtensions(pydantic.BaseModel):
 
 
 def is_extension(key: Any) -> bool:
-    """Whether a key at the top of a file is the author's own."""
+    """Return whether a key at the top of a file is an extension of its author."""
     return isinstance(key, str) and key.startswith(EXTENSION)
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong."""
+    """One problem in a file."""
 
     location: tuple[str | int, ...]
     text: str
@@ -85,7 +85,12 @@ class Problem(NamedTuple):
 
 
 def problems_of(error: pydantic.ValidationError, schema: dict[str, Any]) -> Iterator[Problem]:
-    """What an error of pydantic says; the schema is the JSON schema of what refused the data."""
+    """Yield the problems of a pydantic error.
+
+    Args:
+        error: the error.
+        schema: the JSON schema of the pydantic model.
+    """
     for found in error.errors(include_url=False):
         steps = [
             "(key)" if step == "[key]" else step
@@ -141,7 +146,7 @@ def _text(found: Any) -> str:
 
 
 def described(value: Any) -> str:
-    """A value of a file as its author knows it."""
+    """Return a value in the notation of its file."""
     if value is None:
         return "empty"
     if isinstance(value, bool):

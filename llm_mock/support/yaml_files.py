@@ -1,4 +1,4 @@
-"""YAML files: read with the line of everything, written so that people can read them."""
+"""Read YAML files with the line of each part, and write readable ones."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _BRACKETS = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 @dataclass(eq=False, repr=False)
 class Document:
-    """The content of a YAML file, and where each part of it stands."""
+    """The content of a YAML file with the location of each part."""
 
     path: Path
     data: Any
@@ -59,8 +59,7 @@ class Document:
     time takes long."""
 
     def line_of(self, location: Iterable[str | int]) -> int:
-        """The line, from 1, of the part that keys and positions lead to; as far as they lead
-        anywhere."""
+        """Return the line, from 1, of the part at a location, or of the nearest part above it."""
         node, line = self._root, 1
         for step in location:
             node, line = self._child(node, step, line)
@@ -81,12 +80,13 @@ class Document:
         return None, line
 
     def error(self, problem: str, location: Iterable[str | int] = ()) -> InvalidFile:
-        """The error to raise for a problem at a place of the file."""
+        """Return the error for a problem at a location of the file."""
         return InvalidFile(f"{self.path}:{self.line_of(location)}: {problem}")
 
     def as_model(self, model: type[Model], owner: Owner | None = None) -> Model:
-        """The content, validated; an InvalidFile names the line of each problem, and the nearest
-        key of an unknown one.
+        """Return the validated content.
+
+        The error names the line of each problem, and the nearest known key for an unknown one.
 
         `owner` names the part of the file that a location belongs to, such as a case, and says how
         many steps lead to it; by default the location is shown as a whole.
@@ -101,8 +101,7 @@ class Document:
         ) from None
 
     def errors(self, problems: Sequence[tuple[Location, str]], total: int = 0) -> InvalidFile:
-        """The error to raise for problems at places of the file: a line for each, in the order of
-        the file.
+        """Return one error for several problems, a line for each, in the order of the file.
 
         `total` says how many there are, where these are not all.
         """
@@ -117,7 +116,7 @@ class Document:
 
 
 def placed(problem: Problem, owner: Owner | None = None) -> str:
-    """What is wrong, with where it is; for `owner` see `Document.as_model`."""
+    """Return a problem with its location; for `owner` see `Document.as_model`."""
     name, steps = owner(problem.location) if owner else ("", 0)
     place = "" if problem.names_place else ".".join(map(str, problem.location[steps:]))
     return ": ".join(filter(None, (name, place, problem.text)))
@@ -231,8 +230,7 @@ def _shown(part: yaml.Node) -> str:
 
 
 def _every_tagged(node: yaml.Node) -> Iterator[yaml.Node]:
-    """The parts of a document that may be other than their tag says: all but plain mappings and
-    lists."""
+    """Yield the parts of a document that may not fit their tag: all but plain containers."""
     if node.tag not in PLAIN_TAGS or isinstance(node, yaml.ScalarNode):
         yield node
     for child in _children(node):
@@ -240,7 +238,7 @@ def _every_tagged(node: yaml.Node) -> Iterator[yaml.Node]:
 
 
 def _is_wrong(part: yaml.Node) -> bool:
-    """Whether a part cannot be constructed on its own."""
+    """Return whether a part cannot be constructed on its own."""
     try:
         _Loader("").construct_document(part)
     except NOT_CONSTRUCTED:
@@ -275,7 +273,7 @@ def _check_number_of_parts(text: str, most: int) -> None:
 
 
 def _open_brackets(text: str) -> int:
-    """How many brackets are open at once, at most; those in texts count too."""
+    """Return the maximum number of open brackets; those in texts count too."""
     steps = (_BRACKETS[bracket] for bracket in re.findall(r"[\[\]{}]", text))
     return max(accumulate(steps, lambda opened, step: max(0, opened + step), initial=0))
 
@@ -311,11 +309,11 @@ def _children(node: yaml.Node) -> Iterable[yaml.Node]:
 
 
 class Inline(list[Any]):
-    """A list that is written on one line."""
+    """A list for one line of YAML."""
 
 
 class InlineFields(dict[str, Any]):
-    """The same of a mapping."""
+    """A mapping for one line of YAML."""
 
 
 class _Dumper(SafeDumper):
@@ -338,7 +336,7 @@ _Dumper.add_representer(
 
 
 def dump(data: Any) -> str:
-    """Data as YAML, in the order that it has."""
+    """Return data as YAML, in its order."""
     text: str = yaml.dump(
         data,
         Dumper=_Dumper,

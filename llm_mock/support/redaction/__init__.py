@@ -36,7 +36,7 @@ hide_carried = KNOWN.hide_carried
 
 
 def redacted(value: Any) -> Any:
-    """A copy of a text, or of a JSON value, in which nothing secret is left."""
+    """Return a copy of a text or of a JSON value without secrets."""
     from llm_mock.support.redaction.redactor import OUTPUT
 
     return OUTPUT.clean(value)

@@ -19,7 +19,7 @@ there."""
 
 
 def covered(text: str, first: str) -> str:
-    """What stands in place of a secret text."""
+    """Return the replacement for a secret text."""
     return first + REST * (len(text) - 1) if text else ""
 
 
@@ -34,7 +34,7 @@ def protected(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """A text, or a piece of one, with one mark for each secret that begins in it."""
+    """Return a text, or a piece of one, with one mark for each secret that begins in it."""
     if FORM in text or SECRET in text or REST in text:
         return text.replace(REST, "").replace(SECRET, REDACTED_SECRET).replace(FORM, REDACTED)
     return text

@@ -48,7 +48,7 @@ class Redactor:
         self._cover_short.cache_clear()
 
     def clean(self, value: Any) -> Any:
-        """A copy of a text, or of a JSON value, without secrets."""
+        """Return a copy of a text or of a JSON value without secrets."""
         self._look()
         return self._clean(value, True)
 
@@ -89,7 +89,7 @@ class Redactor:
         return self._cover_short(text) if len(text) <= LONGEST_CACHED else self._covered(text)
 
     def _covered(self, text: str) -> str:
-        """A text of the same length in which each secret is covered."""
+        """Return a text of the same length with each secret covered."""
         text = protected(text)
         if self._known is not None:
             text = cover_known(text, self._known)
