@@ -84,8 +84,12 @@ def expand_cases(
         for location, text in expansion.problems:
             problems.append((location, f"{label}: {text}"))
     problems += _check_names(expanded)
-    cases = tuple(case for _, case in expanded)
-    suite = suite.model_copy(update={"defaults": Defaults(), "cases": cases})
+    fields = {
+        # They are applied now.
+        "defaults": Defaults(),
+        "cases": tuple(case for _, case in expanded),
+    }
+    suite = suite.model_copy(update=fields)
     # A mistake in the defaults is found in each case.
     return suite, list(dict.fromkeys(problems))
 
@@ -144,9 +148,12 @@ class _CaseExpansion:
         for key in ("prompt", "expected_output"):
             file_key = f"{key}_file"
             name = getattr(turn, file_key)
-            if name is not None and getattr(turn, key) is None:
-                texts[key] = self._read_text((*place, file_key), name)
-                texts[file_key] = None
+            # Both are a problem, which is reported already.
+            if name is None or getattr(turn, key) is not None:
+                continue
+            file_place = (*place, file_key)
+            texts[key] = self._read_text(file_place, name)
+            texts[file_key] = None
         return turn.model_copy(update=texts)
 
     def _read_text(self, place: Place, name: str) -> str:
@@ -188,19 +195,17 @@ class _CaseExpansion:
         fields = variables.replace_turn(case)
         for key in _LIMITS:
             fields[key] = _get_limit(case, defaults, key)
-        runnable = case.model_copy(
-            update={
-                **fields,
-                "name": name,
-                "assertions": () if turns else (*first, *each, *last),
-                "each_turn": (),
-                "turns": turns,
-                "transform": case.transform or defaults.transform,
-                "tags": tuple(dict.fromkeys((*defaults.tags, *case.tags))),
-                "variables": {},
-                "rows": (),
-            }
-        )
+        fields["name"] = name
+        # The turns have all assertions, if there are turns.
+        fields["assertions"] = () if turns else (*first, *each, *last)
+        fields["each_turn"] = ()
+        fields["turns"] = turns
+        fields["transform"] = case.transform or defaults.transform
+        tags = (*defaults.tags, *case.tags)
+        fields["tags"] = tuple(dict.fromkeys(tags))
+        fields["variables"] = {}
+        fields["rows"] = ()
+        runnable = case.model_copy(update=fields)
         # A suite that is expanded again keeps the values of the first time.
         runnable._values = variables.values or case.values
         return runnable
@@ -318,7 +323,9 @@ def _check_names(expanded: Iterable[tuple[int, TestCase]]) -> Iterator[SuiteProb
         elif first == position:
             yield place, f"two rows have the name {name}: add a variable that differs"
         else:
-            line = f", and the case at line {owner.line} has it" if owner.line else ""
+            line = ""
+            if owner.line:
+                line = f", and the case at line {owner.line} has it"
             yield place, f"duplicate name {name}{line}"
 
 

@@ -53,9 +53,10 @@ def _make_lines(
     reason = _get_reason(result, attempt, failed)
     yield f"{place}{name}: {shorten_name(reason)}"
     if len(result.attempts) > 1:
-        number = sum(each.status == "failed" for each in result.attempts)
+        runs = len(result.attempts)
+        failures = sum(each.status == "failed" for each in result.attempts)
         yield f"  pass rate {result.rate}"
-        yield f"  {number} of {len(result.attempts)} runs failed; the first of them:"
+        yield f"  {failures} of {runs} runs failed; the first of them:"
     for position in _find_turns(attempt, failed):
         yield from _format_turn(result, attempt, position)
     if attempt.error is not None:

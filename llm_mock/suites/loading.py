@@ -112,10 +112,11 @@ def _expand(
     """Return the suite with files, defaults, rows and variables applied, and its problems."""
     # All problems are collected, so that one run shows all that is to be fixed.
     problems = list(find_target_problems(suite))
-    if suite.matrix is not None:
-        problems += find_matrix_problems(suite.matrix, suite.target)
+    matrix = suite.matrix
+    if matrix is not None:
+        problems += find_matrix_problems(matrix, suite.target)
         files = CaseFiles(folder, allowed)
-        matrix, file_problems = load_matrix_files(suite.matrix, files)
+        matrix, file_problems = load_matrix_files(matrix, files)
         problems += file_problems
         suite = suite.model_copy(update={"matrix": matrix})
     suite, case_problems = expand_cases(suite, folder, allowed, judge)

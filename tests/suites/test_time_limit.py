@@ -23,6 +23,8 @@ from llm_mock.suites.time_limit import CaseTimedOut, run_with_limit
 from tests.suites.cases import case, suite
 from tests.suites.conftest import Project, statuses
 
+# The timer of pytest-timeout's signal method is the one that these tests look at.
+pytestmark = pytest.mark.timeout(300, method="thread")
 HEAD = "apiVersion: llm-mock/v1\nkind: TestSuite\nmetadata: {name: slow}\n"
 APP = """
 import time

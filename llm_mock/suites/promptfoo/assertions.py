@@ -115,10 +115,7 @@ class _UnsupportedValue(ValueError):
 def _convert_value(part: Part, name: str) -> Any:
     """Return the value to compare; None if the assertion has none."""
     if name in _LIMITS:
-        limit = part.at("threshold").data
-        if not is_number(limit):
-            raise _UnsupportedValue("it has no threshold")
-        return limit / _LIMITS[name]
+        return _convert_limit(part.at("threshold").data, name)
     value = part.at("value").data
     if name == "python":
         return _convert_function(value)
@@ -130,10 +127,20 @@ def _convert_value(part: Part, name: str) -> Any:
     key = _VALUE_KEYS[name]
     if key in ("value", "pattern", "criteria"):
         return _convert_text(value)
-    if key == "values" and isinstance(value, str):
-        # promptfoo accepts a text with commas in place of a list.
+    return _split_text(value) if key == "values" else value
+
+
+def _split_text(value: Any) -> Any:
+    # promptfoo accepts a text with commas in place of a list.
+    if isinstance(value, str):
         return [text.strip() for text in value.split(",")]
     return value
+
+
+def _convert_limit(limit: Any, name: str) -> float:
+    if not is_number(limit):
+        raise _UnsupportedValue("it has no threshold")
+    return float(limit / _LIMITS[name])
 
 
 def _convert_text(value: Any) -> str | None:

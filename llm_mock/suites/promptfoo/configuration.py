@@ -398,7 +398,7 @@ class _Importer:
 
 
 def _make_names_unique(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Number the names of cases that are used again."""
+    """Add numbers to names of cases that are used again."""
     counts: dict[str, int] = {}
     for case in cases:
         name = case["name"]
