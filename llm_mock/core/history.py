@@ -88,7 +88,7 @@ class History:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the application has not obtained a model yet."""
+        """True until the application obtains the first model."""
         return not self._states
 
     @property

@@ -1,1 +1,1 @@
-"""What the rest stands on, and knows nothing of models."""
+"""Shared utilities with no knowledge of models."""

@@ -177,7 +177,7 @@ def described(value: Any) -> str:
 def _followed(
     steps: Sequence[str | int], schema: dict[str, Any]
 ) -> tuple[tuple[str | int, ...], list[Any]]:
-    """Where steps of pydantic lead in the file, and which parts of the schema hold there.
+    """Return the location in the file for steps of pydantic, and the schemas that apply there.
 
     Where a key such as `type` says which of several forms a part has, pydantic has a step of its
     own for the form.

@@ -284,7 +284,7 @@ def _check_aliases(root: yaml.Node | None) -> None:
     measured: dict[int, tuple[int, int]] = {}
 
     def measure(node: Any) -> tuple[int, int]:
-        """How many nodes there are, and how deep."""
+        """Return the number of nodes and the depth of a part."""
         if id(node) not in measured:
             measured[id(node)] = (
                 LARGEST,

@@ -56,13 +56,12 @@ def long_words(data: bytes) -> Iterator[tuple[int, int]]:
 
 @functools.cache
 def is_secret_name(name: str) -> bool:
-    """Whether the name of an environment variable says that its value is a key, a token or a
-    password."""
+    """Return whether an environment variable holds a key, token or password, by its name."""
     return name.upper().endswith(_SECRET_VARIABLES)
 
 
 def _can_be_found(value: str) -> bool:
-    """Whether a value is no ordinary word, number or file, which texts would be full of."""
+    """Return whether a value is rare in texts: no ordinary word, number or file name."""
     if len(value) < SHORTEST or len(set(value)) < FEWEST_DIFFERENT:
         return False
     if len(value) < SURE and (
@@ -242,7 +241,7 @@ def _is_word(form: str) -> bool:
 
 
 def _forms_of(value: str) -> Iterator[str]:
-    """How a value may stand in a text."""
+    """Return the forms in which a value may occur in a text."""
     yield from (quote(value), quote(value, safe=""), quote_plus(value))
     once = {value, *_escaped(value)}
     yield from once

@@ -1,5 +1,4 @@
-"""What stands in place of a secret; and while a text is worked on, in place of each of its
-characters.
+"""Marks that replace a secret, or while a text is redacted, each character of a secret.
 
 As long as a text keeps its length, it can be cut where the original was: into the pieces of a
 stream, or into lines.
@@ -24,8 +23,7 @@ def covered(text: str, first: str) -> str:
 
 
 def protected(text: str) -> str:
-    """A text with the marks of an earlier time covered, so that nothing takes a part of them for a
-    secret."""
+    """Return a text with earlier marks covered, so that no part of them is taken for a secret."""
     if REDACTED[:-1] not in text:
         return text
     return text.replace(REDACTED_SECRET, covered(REDACTED_SECRET, SECRET)).replace(

@@ -53,8 +53,7 @@ class Redactor:
         return self._clean(value, True)
 
     def clean_pieces(self, pieces: Sequence[str]) -> list[str]:
-        """The pieces of a text without secrets, also those that begin in one piece and end in
-        another."""
+        """Return the pieces of a text without secrets, even of those that span several pieces."""
         self._look()
         text, ends = self._cover("".join(pieces)), [0, *accumulate(map(len, pieces))]
         return [shown(text[start:end]) for start, end in pairwise(ends)]
