@@ -123,7 +123,7 @@ def test_a_request_that_is_not_understood_fails_a_test_unless_the_application_co
     result = project.runpytest()
     result.assert_outcomes(**outcome)
     if "failed" in outcome:
-        result.stdout.fnmatch_lines(["GET /v1/fine_tuning/jobs of api.openai.com was asked for*nothing was sent*"])
+        result.stdout.fnmatch_lines(["GET /v1/fine_tuning/jobs of api.openai.com is not supported*nothing was sent*"])
 
 
 def test_calls_may_be_refused(project: pytest.Pytester) -> None:

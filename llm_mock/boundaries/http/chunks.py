@@ -1,10 +1,10 @@
-"""What an answer is made of on the wire: its events, with a structured one where the SDK looks for it."""
+"""The chunks of a reply, in the form in which the protocols encode them."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from llm_mock.boundaries.http.request import HTTPRequest, Tool
@@ -14,11 +14,11 @@ from llm_mock.core.reply import UNSET, Reply
 
 
 class ResponseContext:
-    """A call and its answer, for a protocol to write down.
+    """A request and its answer, from which a protocol builds the response.
 
     Args:
-        request: what was asked.
-        answer: what is answered.
+        request: the request.
+        answer: the answer of the mock.
     """
 
     def __init__(self, request: HTTPRequest, answer: Answer) -> None:
@@ -28,148 +28,187 @@ class ResponseContext:
         self.model = answer.reply.resolved_model or request.model_id
         self.created = int(time.time())
         self.recorded_reason: str | None = None
-        """Why a recorded answer ended, where a cassette knows that."""
-        self.called: list[str] = []
-        """The names of the tools that the answer has called so far."""
+        """The finish reason of a recorded reply; None if its cassette has none."""
+        self.called_tools: list[str] = []
+        """The names of the tools that the reply has called so far."""
 
     def finish_reason(self) -> str:
-        """Why the answer ends, in the words of Chat Completions; noted in the record of the call."""
+        """Return the finish reason in the terms of Chat Completions, and record it.
+
+        To be called after the chunks: a reply that called a tool ends with `tool_calls`.
+        """
         reply = self.answer.reply
-        calls = self.called or (reply.is_recorded and reply.tool_calls)
-        otherwise = self.recorded_reason or ("tool_calls" if calls else "stop")
-        reason = self.answer.record["finish_reason"] = reply.finish_reason or otherwise
+        reason = reply.finish_reason or self.recorded_reason
+        if not reason:
+            # A recorded reply that is sent as it came has no chunks, but knows its calls.
+            has_calls = self.called_tools or (reply.is_recorded and reply.tool_calls)
+            reason = "tool_calls" if has_calls else "stop"
+        self.answer.record["finish_reason"] = reason
         return reason
 
     @property
     def is_text(self) -> bool:
-        """Whether the answer is nothing but text, which comes at once."""
+        """True if the reply is a text without delays, which needs no chunks."""
         answer = self.answer
-        return answer.waits is None and answer.reply.is_text and _tool_for(answer.reply, self.request) is None
+        if answer.waits is not None or not answer.reply.is_text:
+            return False
+        return _find_reply_tool(answer.reply, self.request) is None
 
     @property
     def input_tokens(self) -> int:
-        """The tokens of what was asked."""
+        """The count of tokens in the request."""
         return self.answer.record["input_tokens"] or 0
 
     @property
     def output_tokens(self) -> int:
-        """The tokens of the answer."""
+        """The count of tokens in the reply."""
         return self.answer.record["output_tokens"] or 0
 
     def chunks(self, stream: bool) -> Iterator[str | Event | Wait]:
-        """The answer: text as `str`, `Event`s (`reasoning`, `tool_call_name`, `tool_call_args`), and waits.
+        """Yield the reply: texts, events and waits.
+
+        The events are of the types `reasoning`, `tool_call_name` and `tool_call_args`.
 
         Args:
-            stream: whether the text comes in pieces.
+            stream: True to split the text into several chunks.
 
         Raises:
-            Exception: the error of the reply, where it comes.
+            Exception: the error of the reply, at its position.
         """
-        tool = _tool_for(self.answer.reply, self.request)
+        tool = _find_reply_tool(self.answer.reply, self.request)
         if tool is not None:
-            if self.answer.waits:
-                yield Wait(sum(self.answer.waits))
-            self.called.append(tool)
-            call_id = f"call_{self.number}_1"
-            yield Event("tool_call_name", tool, tool_call_id=call_id)
-            yield Event("tool_call_args", self.answer.reply.content, tool_call_id=call_id)
+            yield from self._structured_call(tool)
             return
-        came: set[str | None] = set()
+        # The calls whose events came before them, as replies with chunks have both.
+        named_calls: set[str | None] = set()
         for event in self.answer.events(stream):
             if isinstance(event, MadeToolCall):
-                if event.tool_call_id not in came:  # else its events came before it
-                    self.called.append(event.name)
-                    yield Event("tool_call_name", event.name, tool_call_id=event.tool_call_id)
-                    arguments = json.dumps(event.arguments, ensure_ascii=False)
-                    yield Event("tool_call_args", arguments, tool_call_id=event.tool_call_id)
+                if event.tool_call_id not in named_calls:
+                    yield from self._whole_call(event)
                 continue
-            if getattr(event, "type", None) == "text":
+            # Waits have no type.
+            event_type = getattr(event, "type", None)
+            if event_type == "text":
                 yield event.chunk
                 continue
-            if getattr(event, "type", None) == "tool_call_name":
-                self.called.append(event.chunk)
-                came.add(event.tool_call_id)
+            if event_type == "tool_call_name":
+                self.called_tools.append(event.chunk)
+                named_calls.add(event.tool_call_id)
             yield event
+
+    def _structured_call(self, tool: str) -> Iterator[Event | Wait]:
+        """Yield the call of a tool whose arguments are the data of the reply."""
+        if self.answer.waits:
+            yield Wait(sum(self.answer.waits))
+        self.called_tools.append(tool)
+        call_id = f"call_{self.number}_1"
+        yield Event("tool_call_name", tool, tool_call_id=call_id)
+        yield Event("tool_call_args", self.answer.reply.content, tool_call_id=call_id)
+
+    def _whole_call(self, call: MadeToolCall) -> Iterator[Event]:
+        self.called_tools.append(call.name)
+        yield Event("tool_call_name", call.name, tool_call_id=call.tool_call_id)
+        arguments = json.dumps(call.arguments, ensure_ascii=False)
+        yield Event("tool_call_args", arguments, tool_call_id=call.tool_call_id)
 
 
 class ToolCallText(NamedTuple):
-    """A tool call of an answer that is not streamed."""
+    """A complete tool call with its arguments as text."""
 
     id: str
     name: str
     arguments: str
-    """Its arguments in JSON; of a broken call another text."""
+    """The arguments in JSON; any text for a broken tool call."""
 
 
 class ToolCallCollector:
-    """The tool calls of an answer, gathered from its pieces, in order."""
+    """The tool calls of a reply, collected from its chunks in order."""
 
     def __init__(self) -> None:
         self._calls: dict[str, list[str]] = {}
+        """The name and the arguments of each call, by its id."""
 
-    def add(self, piece: Event) -> None:
-        """Add a piece; one that is of no tool call adds nothing."""
-        if piece.type in ("tool_call_name", "tool_call_args"):
-            name_and_arguments = self._calls.setdefault(piece.tool_call_id or "", ["", ""])
-            name_and_arguments[piece.type == "tool_call_args"] += piece.chunk
+    def add(self, chunk: Event) -> None:
+        """Add a chunk; one of another type than a tool call is ignored."""
+        if chunk.type not in ("tool_call_name", "tool_call_args"):
+            return
+        call = self._calls.setdefault(chunk.tool_call_id or "", ["", ""])
+        position = 1 if chunk.type == "tool_call_args" else 0
+        call[position] += chunk.chunk
 
     def finish(self) -> list[ToolCallText]:
-        """The calls, as far as they came."""
-        return [ToolCallText(call_id, name, arguments) for call_id, (name, arguments) in self._calls.items()]
+        """Return the tool calls added so far."""
+        calls = []
+        for call_id, (name, arguments) in self._calls.items():
+            calls.append(ToolCallText(call_id, name, arguments))
+        return calls
 
 
 class CompleteReply(NamedTuple):
-    """An answer that is not streamed."""
+    """A reply for a response that is not streamed."""
 
     text: str
     reasoning: str
     tool_calls: list[ToolCallText]
     seconds: float
-    """How long it takes."""
+    """The sum of its waits."""
 
 
 def collect_reply(context: ResponseContext) -> CompleteReply:
-    """The answer in one piece.
+    """Collect the chunks of a reply.
 
     Raises:
         Exception: the error of the reply.
     """
+    # The common case, without the cost of a generator.
     if context.is_text:
         return CompleteReply(context.answer.reply.content, "", [], 0.0)
     text, reasoning, seconds = [], [], 0.0
     calls = ToolCallCollector()
-    for piece in context.chunks(stream=False):
-        if isinstance(piece, str):
-            text.append(piece)
-        elif isinstance(piece, Wait):
-            seconds += piece
-        elif piece.type == "reasoning":
-            reasoning.append(piece.chunk)
+    for chunk in context.chunks(stream=False):
+        if isinstance(chunk, str):
+            text.append(chunk)
+        elif isinstance(chunk, Wait):
+            seconds += chunk
+        elif chunk.type == "reasoning":
+            reasoning.append(chunk.chunk)
         else:
-            calls.add(piece)
+            calls.add(chunk)
     return CompleteReply("".join(text), "".join(reasoning), calls.finish(), seconds)
 
 
-def _tool_for(reply: Reply, request: HTTPRequest) -> str | None:
-    """The tool whose arguments a structured reply is meant to be; None where it is the text of the answer.
+def _find_reply_tool(reply: Reply, request: HTTPRequest) -> str | None:
+    """Return the tool whose arguments a structured reply is; None if the reply is text.
 
-    A tool that must be called; else, where no schema is asked for and the tool's result is not there yet, one that is
-    named or made for structured answers: its properties are those of the reply.
+    SDKs ask for structured answers in three ways: by a schema, by a tool that must be called, or by
+    a tool among others whose properties are the fields of the answer.
     """
-    if reply.data is UNSET or not isinstance(reply.data, dict) or reply.tool_calls or not request.tools:
+    # UNSET first, as most replies are text: this runs in each call.
+    if reply.data is UNSET or not isinstance(reply.data, dict):
+        return None
+    if not request.tools or reply.tool_calls:
         return None
     if any(tool.name == request.tool_choice for tool in request.tools):
         return request.tool_choice
     if request.schema or request.tool_choice == "none":
         return None
-    answered = {result.name for result in request.tool_results}
-    open_tools = [tool for tool in request.tools if tool.name not in answered]
-    return next((tool.name for tool in open_tools if _is_made_for(tool, reply.data)), None)
+    return _find_matching_tool(reply.data, request)
 
 
-def _is_made_for(tool: Tool, data: dict[str, Any]) -> bool:
-    properties = (tool.input_schema or {}).get("properties")
-    if not properties or not isinstance(properties, dict):
+def _find_matching_tool(data: dict[str, Any], request: HTTPRequest) -> str | None:
+    # A tool whose result is in the request was called already.
+    finished = {result.name for result in request.tool_results}
+    tools: Sequence[Tool] = request.tools
+    for tool in tools:
+        if tool.name not in finished and _accepts_data(tool, data):
+            return tool.name
+    return None
+
+
+def _accepts_data(tool: Tool, data: dict[str, Any]) -> bool:
+    schema = tool.input_schema or {}
+    properties = schema.get("properties")
+    if not data or not properties or not isinstance(properties, dict):
         return False
-    required = set((tool.input_schema or {}).get("required") or ())
-    return bool(data) and data.keys() <= properties.keys() and required <= data.keys()
+    required = set(schema.get("required") or ())
+    return data.keys() <= properties.keys() and required <= data.keys()

@@ -1,4 +1,4 @@
-"""The virtual clock of a client in this process: whether it waits as long as an answer takes."""
+"""The virtual clock of a client, which decides if the client waits as long as a reply takes."""
 
 from __future__ import annotations
 
@@ -12,54 +12,62 @@ from llm_mock.core.events import Wait
 
 
 class ClientClock:
-    """How long a client waits for one response.
+    """The time that a client waits for one response.
 
     Args:
-        read: the seconds that it waits for the next bytes; None for as long as it takes.
-        total: the seconds that it waits for the whole response; None for as long as it takes.
+        read: the seconds that it waits for the next bytes; None for no limit.
+        total: the seconds that it waits for the whole response; None for no limit.
     """
 
     def __init__(self, read: float | None, total: float | None = None) -> None:
-        self._read, self._total = math.inf if read is None else read, math.inf if total is None else total
-        self._silent = self._passed = 0.0
+        self._read_limit = math.inf if read is None else read
+        self._total_limit = math.inf if total is None else total
+        self._silence = 0.0
+        """The seconds since the last bytes."""
+        self._elapsed = 0.0
+        """The seconds since the request."""
 
-    def waits(self, wait: Wait) -> Iterator[float]:
-        """Let time pass. Yields the seconds of it that are to be waited for in reality.
+    def advance(self, wait: Wait) -> Iterator[float]:
+        """Let time pass, and yield the seconds that pass in reality.
 
         Raises:
-            ConnectionFailure: that is longer than the client waits; or it would wait for ever.
+            ConnectionFailure: the client waits no longer, or would wait forever.
         """
-        left = min(self._read - self._silent, self._total - self._passed)
+        read_left = self._read_limit - self._silence
+        total_left = self._total_limit - self._elapsed
+        left = min(read_left, total_left)
         if wait.real:
+            # Before the timeout, which comes after its time has passed.
             yield min(wait, left)
         if wait > left:
-            whole = self._total - self._passed < self._read - self._silent
-            raise ConnectionFailure("total timeout" if whole else "timeout", READ_TIMED_OUT)
+            kind = "total timeout" if total_left < read_left else "timeout"
+            raise ConnectionFailure(kind, READ_TIMED_OUT)
         if math.isinf(wait):
-            raise _hangs()
-        self._silent += wait
-        self._passed += wait
+            raise _report_hanging_client()
+        self._silence += wait
+        self._elapsed += wait
 
-    def pieces(self, body: Iterable[bytes | Wait]) -> Iterator[bytes | float]:
-        """A body as the client gets it: its bytes, and seconds that are to be waited for in reality.
+    def read_body(self, body: Iterable[bytes | Wait]) -> Iterator[bytes | float]:
+        """Yield the bytes of a body, and the seconds that pass in reality between them.
 
         Raises:
-            ConnectionFailure: as `waits`; or the connection is to fail.
+            ConnectionFailure: as in `advance`, or the reply is that the connection fails.
         """
-        for piece in body:
-            if isinstance(piece, bytes):
-                self._silent = 0.0
-                yield piece
+        for chunk in body:
+            if isinstance(chunk, bytes):
+                self._silence = 0.0
+                yield chunk
             else:
-                yield from self.waits(piece)
+                yield from self.advance(chunk)
 
 
-def _hangs() -> ConnectionFailure:
+def _report_hanging_client() -> ConnectionFailure:
+    """Return the failure for a client without a timeout, and note it for the test to fail with."""
     message = (
-        "The stream stalled, and the client that reads it has no read timeout: in production it would hang here. Give "
-        "it one: openai.OpenAI(timeout=60), anthropic.Anthropic(timeout=60), "
-        'genai.Client(http_options={"timeout": 60_000}), Mistral(timeout_ms=60_000), httpx.Client(timeout=60), '
-        "requests.post(…, timeout=60)."
+        "The stream stalled, and the client that reads it has no read timeout: in production it "
+        "hangs here. Give it one: openai.OpenAI(timeout=60), anthropic.Anthropic(timeout=60), "
+        'genai.Client(http_options={"timeout": 60_000}), Mistral(timeout_ms=60_000), '
+        "httpx.Client(timeout=60), requests.post(…, timeout=60)."
     )
     current_mock().note_problem(message)
     return ConnectionFailure("timeout", message)

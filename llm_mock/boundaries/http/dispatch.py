@@ -1,4 +1,7 @@
-"""Answer a request, for every HTTP library, sync or async, once `interception.py` has found its provider."""
+"""Dispatch of a request to the mock, for all HTTP libraries, synchronous or not.
+
+`interception.py` finds the provider of the request before.
+"""
 
 from __future__ import annotations
 
@@ -26,62 +29,78 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.http.wire import WireRequest, WireResponse
 
 
-def dispatch_request(sent: WireRequest, provider: str, clock: ClientClock) -> WireResponse | WireRecording | None:
-    """The response to a request.
-
-    Where the library is to send it that is None, as its model passes through, or what takes in the real response.
+def dispatch_request(
+    sent: WireRequest,
+    provider: str,
+    clock: ClientClock,
+) -> WireResponse | WireRecording | None:
+    """Return the mock's response to a request.
 
     Args:
         sent: the request.
-        provider: as `provider_of` names it.
-        clock: how long the client waits for the response.
+        provider: its provider, as `provider_of` names it.
+        clock: the time that the client waits for the response.
+
+    Returns:
+        The response; a recording, for which the library sends the request and which takes in the
+        provider's response; or None, if the library sends the request and nothing is recorded.
 
     Raises:
-        ConnectionFailure: the connection is to fail, or the client does not wait as long.
+        ConnectionFailure: the connection fails, or the client does not wait long enough.
     """
-    asked = _asked(sent, provider)
-    if not isinstance(asked, ModelRequest):
-        return asked
-    response = respond(asked, current_mock())
+    parsed = _parse_or_respond(sent, provider)
+    if not isinstance(parsed, ModelRequest):
+        return parsed
+    response = respond(parsed, current_mock())
     if response.delay:
-        for seconds in clock.waits(response.delay):
+        for seconds in clock.advance(response.delay):
             time.sleep(seconds)
     return response
 
 
 async def dispatch_request_async(
-    sent: WireRequest, provider: str, clock: ClientClock
+    sent: WireRequest,
+    provider: str,
+    clock: ClientClock,
 ) -> WireResponse | WireRecording | None:
-    """The asynchronous twin of `dispatch_request`."""
-    asked = _asked(sent, provider)
-    if not isinstance(asked, ModelRequest):
-        return asked
-    response = await respond_async(asked, current_mock())
+    """Return the mock's response to a request; the asynchronous form of `dispatch_request`."""
+    parsed = _parse_or_respond(sent, provider)
+    if not isinstance(parsed, ModelRequest):
+        return parsed
+    response = await respond_async(parsed, current_mock())
     if response.delay:
-        for seconds in clock.waits(response.delay):
+        for seconds in clock.advance(response.delay):
             await sleep(seconds)
     return response
 
 
-def _asked(sent: WireRequest, provider: str) -> ModelRequest | WireResponse | None:
+def _parse_or_respond(sent: WireRequest, provider: str) -> ModelRequest | WireResponse | None:
+    """Parse a request to a model; return the response if no reply of the mock is needed.
+
+    None stands for a request that passes through to the provider.
+    """
     if provider == TELEMETRY:
         return drop_telemetry(sent)
     mock = current_mock()
-    if message := explain_request(sent.headers.get("user-agent", "")):
+    # Before parsing: an old library is refused whatever it sends.
+    message = explain_request(sent.headers.get("user-agent", ""))
+    if message:
         return refuse_client_version(message, provider, mock)
-    if Wanted.mode == "refuse":
+    is_refused = Wanted.mode == "refuse"
+    if is_refused:
+        # Imported late: few projects refuse calls, and the module needs the vectors of the core.
         from llm_mock.boundaries.http.other_endpoints import find_embedding_model
 
-        model = find_embedding_model(sent)
-        if model is not None:
-            return refuse_model_call(sent, model, get_error_format(provider), mock)
-    asked = parse_request(sent, provider, mock)
-    if not isinstance(asked, ModelRequest):
-        return asked
-    if passes_through(asked.request.model_id):
+        embedding_model = find_embedding_model(sent)
+        if embedding_model is not None:
+            return refuse_model_call(sent, embedding_model, get_error_format(provider), mock)
+    parsed = parse_request(sent, provider, mock)
+    if not isinstance(parsed, ModelRequest):
+        return parsed
+    model = parsed.request.model_id
+    # A model that passes through was allowed on purpose, so that this goes before the refusal.
+    if passes_through(model):
         return None
-    return (
-        refuse_model_call(sent, asked.request.model_id, asked.protocol.errors, mock)
-        if Wanted.mode == "refuse"
-        else asked
-    )
+    if is_refused:
+        return refuse_model_call(sent, model, parsed.protocol.errors, mock)
+    return parsed

@@ -1,4 +1,4 @@
-"""What a failing call is on the wire: a status with a body, or a connection that fails."""
+"""The HTTP form of a failed call: an error response, or a failed connection."""
 
 from __future__ import annotations
 
@@ -12,59 +12,75 @@ from llm_mock.core.reply_functions import explain_bug
 from llm_mock.errors import LLMMockError
 
 NO_RETRY_HEADERS = {"x-should-retry": "false"}
-"""What the SDKs take for a no, where they would try again."""
+"""The header by which a server forbids the SDKs of OpenAI and Anthropic to retry."""
 
 
-CONNECT_ERROR_NAMES = {"APIConnectionError", "ClientConnectorError", "ConnectError", "ConnectionRefusedError"}
-"""What exceptions for a connection that could not be made are called, in Python and in HTTP libraries."""
-DROPPED_ERROR_NAMES = {"ClientPayloadError", "ConnectionError", "ProtocolError", "ReadError", "ServerDisconnectedError"}
-"""The same for one that was closed within an answer."""
+# Exceptions are known by their names: the libraries that define them may not be installed.
+CONNECT_ERROR_NAMES = {
+    "APIConnectionError",
+    "ClientConnectorError",
+    "ConnectError",
+    "ConnectionRefusedError",
+}
+"""The exceptions for a connection that cannot be made, in Python and in HTTP libraries."""
+DROPPED_ERROR_NAMES = {
+    "ClientPayloadError",
+    "ConnectionError",
+    "ProtocolError",
+    "ReadError",
+    "ServerDisconnectedError",
+}
+"""The exceptions for a connection that closes within a response."""
+BODY_HEADERS = ("content-length", "content-type", "content-encoding", "transfer-encoding")
+"""The headers that describe how a body was sent, and not what went wrong."""
 
 
 FAST_RETRY = 0.05
-"""The seconds after which a client is told to try again, so that three attempts take 0.1 s."""
+"""The seconds after which a client retries, so that three attempts take 0.1 s."""
 RETRIED_STATUSES = (408, 409, 429)
-"""The statuses below 500 that the SDKs try again after."""
+"""The statuses below 500 after which the SDKs retry."""
 MILLISECOND_PROVIDERS = ("openai", "anthropic", "mistral")
-"""Whose SDKs look for `retry-after-ms` first."""
+"""The providers whose SDKs read `retry-after-ms`, before `retry-after`."""
 
 
 def add_fast_retry_header(error: WireError, provider: str | None) -> dict[str, str]:
-    """Return the headers of an error, with `retry-after-ms` for a client that tries again, unless the project refuses.
+    """Return the headers of an error, with `retry-after-ms` for a client that retries.
 
-    Without it a client waits as long as `Retry-After` says, or half a second and twice as long each time.
+    Without this header a client waits as long as `Retry-After` says, or half a second and twice as
+    long each time. The project can turn the header off.
     """
     is_retried = error.status in RETRIED_STATUSES or error.status >= 500
     if not Wanted.fast_retries or provider not in MILLISECOND_PROVIDERS or not is_retried:
         return error.headers
     seconds = parse_retry_after(error.headers)
-    if (seconds is not None and seconds <= FAST_RETRY) or "x-should-retry" in error.headers:
+    is_fast = seconds is not None and seconds <= FAST_RETRY
+    if is_fast or "x-should-retry" in error.headers:
         return error.headers
     return {**error.headers, "retry-after-ms": f"{FAST_RETRY * 1000:g}"}
 
 
 def parse_retry_after(headers: Mapping[str, str]) -> float | None:
-    """What headers say of when to try again; None where they say nothing, or a date."""
-    named = {name.lower(): value for name, value in headers.items()}
+    """Return the seconds that headers ask a client to wait; None for nothing or a date."""
+    lowered = {name.lower(): value for name, value in headers.items()}
     try:
-        if "retry-after-ms" in named:
-            return float(named["retry-after-ms"]) / 1000
-        return float(named["retry-after"])
+        if "retry-after-ms" in lowered:
+            return float(lowered["retry-after-ms"]) / 1000
+        return float(lowered["retry-after"])
     except (KeyError, ValueError):
         return None
 
 
 class WireError(Exception):
-    """A response of the provider that says what went wrong.
+    """An error response of the provider.
 
     Args:
         status: the HTTP status.
-        message: what the provider says.
-        type: the provider's word for it; None is that of the status.
-        code: a further word, where the provider has one.
-        param: the field of the request that is at fault, for providers that name it.
+        message: the provider's message.
+        type: the provider's type of the error; None for that of the status.
+        code: the provider's code of the error, if it has one.
+        param: the field of the request at fault, for providers that name it.
         headers: further headers.
-        body: the whole JSON body, where an error of an SDK brought one.
+        body: the whole JSON body, if an error of an SDK brought one.
     """
 
     def __init__(
@@ -90,10 +106,10 @@ class WireError(Exception):
 
 
 class ReplyFunctionError(WireError):
-    """The response that tells of a bug in a reply function.
+    """An error response that reports a bug in a reply function.
 
     Args:
-        explanation: what the test fails with; its first line is the message.
+        explanation: the text that the test fails with; its first line is the message.
     """
 
     def __init__(self, explanation: str) -> None:
@@ -102,12 +118,12 @@ class ReplyFunctionError(WireError):
 
 
 class ConnectionFailure(Exception):
-    """There is no answer, but an error of the HTTP library.
+    """A failed connection, for which the client raises the error of its HTTP library.
 
     Args:
-        kind: `connect` (no connection), `dropped` (closed within the answer), `timeout`, or `total timeout` (of the
-            whole response, where a library has one).
-        message: what the library says.
+        kind: `connect` (not connected), `dropped` (closed within the response), `timeout`, or
+            `total timeout` (of the whole response, in libraries that have one).
+        message: the message of the library's error.
     """
 
     def __init__(self, kind: str, message: str) -> None:
@@ -116,12 +132,14 @@ class ConnectionFailure(Exception):
 
 
 def to_wire_error(error: Exception) -> WireError | ConnectionFailure:
-    """What a scripted exception is on the wire: as near as can be what the SDK makes that exception of.
+    """Convert a scripted exception to its HTTP form, from which the SDK raises it again.
 
-    An exception of an SDK that has a response is that response. Its timeouts and connection errors, and those of
-    Python, are ones of the HTTP library. An `llm.ModelError` that names a status has it. All else is a status 500
-    with `x-should-retry: false`. What the mock itself refuses, and a bug in a reply function, is a status 400, after
-    which no SDK and no framework tries again.
+    - An exception of an SDK that has a response becomes this response.
+    - Timeouts and connection errors, of SDKs or of Python, become those of the HTTP library.
+    - An `llm.ModelError` that names a status gets this status.
+    - A refusal of the mock and a bug in a reply function get status 400, after which no SDK and no
+      framework retries.
+    - All other exceptions get status 500 with `x-should-retry: false`.
     """
     if isinstance(error, (WireError, ConnectionFailure)):
         return error
@@ -129,45 +147,74 @@ def to_wire_error(error: Exception) -> WireError | ConnectionFailure:
         return WireError(error.status, error.message, headers=error.headers, body=error.body)
     if isinstance(error, LLMMockError):
         return WireError(400, str(error), headers=NO_RETRY_HEADERS)
+    # A response goes first: it says more than the name of an exception.
+    wire_error = _sdk_response_error(error) or _connection_failure(error)
+    return wire_error or _llm_status_error(error) or _unexpected_error(error)
+
+
+def _sdk_response_error(error: Exception) -> WireError | None:
+    """Return the response that an SDK's exception holds; None if it holds none."""
+    # `raw_response` is the name in Mistral's SDK, `status_code` alone in that of Cohere.
     response = getattr(error, "response", None) or getattr(error, "raw_response", None)
     status = getattr(response, "status_code", None) or getattr(error, "status_code", None)
-    if isinstance(status, int) and 400 <= status < 600:
-        return _status_error(error, status, response)
+    if not isinstance(status, int) or not 400 <= status < 600:
+        return None
+    headers = _error_headers(response)
+    body = _json_body(response)
+    # OpenAI, Anthropic and Google nest the details in `error`, others have them at the top.
+    details = body.get("error", body) if isinstance(body, dict) else None
+    if not isinstance(details, dict):
+        message = getattr(error, "message", "") or error
+        return WireError(status, str(message), headers=headers)
+    return WireError(
+        status,
+        str(details.get("message") or error),
+        # Google has numbers as codes, which WireError cannot hold; the body keeps them.
+        type=_text_or_none(details.get("type")),
+        code=_text_or_none(details.get("code")),
+        headers=headers,
+        body=body,
+    )
+
+
+def _text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _error_headers(response: Any) -> dict[str, str]:
+    headers = dict(getattr(response, "headers", None) or {})
+    return {name: value for name, value in headers.items() if name.lower() not in BODY_HEADERS}
+
+
+def _json_body(response: Any) -> Any:
+    try:
+        return response.json()
+    except Exception:  # there is no response, or its body is not JSON
+        return None
+
+
+def _connection_failure(error: Exception) -> ConnectionFailure | None:
     names = {base.__name__ for base in type(error).__mro__}
+    # Timeouts go first: OpenAI's `APITimeoutError` is an `APIConnectionError` too.
     if isinstance(error, TimeoutError) or any("Timeout" in name for name in names):
         return ConnectionFailure("timeout", str(error))
     if names & CONNECT_ERROR_NAMES:
         return ConnectionFailure("connect", str(error))
     if names & DROPPED_ERROR_NAMES:
         return ConnectionFailure("dropped", str(error))
-    if named := re.match(r"Error code: ([45]\d\d) - (.*)", str(error), re.DOTALL):
-        return WireError(int(named[1]), named[2])
-    if bug := explain_bug(error):
+    return None
+
+
+def _llm_status_error(error: Exception) -> WireError | None:
+    """Return the status that an `llm.ModelError` names, whose text comes from OpenAI's SDK."""
+    match = re.match(r"Error code: ([45]\d\d) - (.*)", str(error), re.DOTALL)
+    return WireError(int(match[1]), match[2]) if match else None
+
+
+def _unexpected_error(error: Exception) -> WireError:
+    bug = explain_bug(error)
+    if bug:
         return ReplyFunctionError(bug)
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return WireError(500, said, headers=NO_RETRY_HEADERS)
-
-
-def _status_error(error: Exception, status: int, response: Any) -> WireError:
-    headers = {name: value for name, value in dict(getattr(response, "headers", None) or {}).items() if _matters(name)}
-    try:
-        body = response.json()
-    except Exception:  # no body, or none that is JSON
-        body = None
-    said = body.get("error", body) if isinstance(body, dict) else None
-    if not isinstance(said, dict):
-        return WireError(status, str(getattr(error, "message", "") or error), headers=headers)
-    message, kind, code = (said.get(name) for name in ("message", "type", "code"))
-    return WireError(
-        status,
-        str(message or error),
-        type=kind if isinstance(kind, str) else None,
-        code=code if isinstance(code, str) else None,
-        headers=headers,
-        body=body,
-    )
-
-
-def _matters(header: str) -> bool:
-    """Whether a header says something, beyond how the body is sent."""
-    return header.lower() not in ("content-length", "content-type", "content-encoding", "transfer-encoding")
+    name = type(error).__name__
+    message = f"{name}: {error}" if str(error) else name
+    return WireError(500, message, headers=NO_RETRY_HEADERS)

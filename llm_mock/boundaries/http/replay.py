@@ -1,4 +1,4 @@
-"""Gives a recorded answer back as it came over HTTP."""
+"""Replay of a recorded response as it came over HTTP."""
 
 from __future__ import annotations
 
@@ -10,77 +10,111 @@ from pydantic_core import to_json
 from llm_mock.boundaries.http.chunks import ResponseContext
 from llm_mock.boundaries.http.protocols.responses_items import store_provider_response
 from llm_mock.boundaries.http.readers.text_slots import RecordedChunks, TextSlots
+from llm_mock.boundaries.http.request import HTTPRequest
 from llm_mock.boundaries.http.routing import create_reader
 from llm_mock.boundaries.http.wire import WireResponse, server_sent_event
 from llm_mock.core.reply import Received, Reply
 
-NAMED_EVENTS = ("messages", "responses")
-"""The APIs whose events are named by their type."""
+NAMED_EVENT_APIS = ("messages", "responses")
+"""The APIs whose stream events are named after their type."""
 
 
 def replay_response(context: ResponseContext) -> WireResponse | None:
-    """The response that was recorded; None where the answer came in another way, and is to be written anew.
+    """Return the recorded response.
+
+    Returns:
+        The response; None if it must be built anew, because it was recorded from another API, from
+        `llm`, or as a stream and is requested whole.
 
     Raises:
-        Exception: it is that there is none.
+        Exception: the recorded error, if there is nothing before it.
     """
-    reply, request = context.answer.reply, context.request
+    reply = context.answer.reply
+    request = context.request
     received = reply.over_http()
     if received is not None and received.api is None:
-        return _response(received, received.body.encode())
+        # An error response; no text was extracted from it.
+        return _build_response(received, received.body.encode())
     if reply.error is not None and not reply.chunks:
         raise reply.exception()
-    if received is None or received.api != request.api or (received.streamed and not request.stream):
+    if received is None or not _has_requested_form(received, request):
         return None
-    if not received.streamed and request.stream and not isinstance(received.body, list):
-        return None
+    # For the record of the call, as no protocol runs that would ask for it.
     context.finish_reason()
     if request.api == "responses":
         store_provider_response(request, restore_body(reply))
     if not received.streamed:
-        return _response(received, to_json(restore_body(reply)))
+        return _build_response(received, to_json(restore_body(reply)))
     headers = {"content-type": "text/event-stream; charset=utf-8", **received.headers}
-    return WireResponse(200, list(headers.items()), _events(reply, received))
+    return WireResponse(200, list(headers.items()), _build_events(reply, received))
+
+
+def _has_requested_form(received: Received, request: HTTPRequest) -> bool:
+    if received.api != request.api:
+        return False
+    if not request.stream:
+        return not received.streamed
+    # Gemini sends a stream without events as one JSON list.
+    return bool(received.streamed) or isinstance(received.body, list)
 
 
 def restore_body(reply: Reply) -> Any:
-    """The body of a recorded answer, with its texts in it; None where it did not come over HTTP."""
+    """Return the body of a recorded response with its texts; None if it did not come over HTTP."""
     received = reply.over_http()
     if received is None or received.api is None:
         return None
-    texts, pieces = TextSlots(create_reader(received.api)), RecordedChunks(reply.chunks or ())
+    slots = TextSlots(create_reader(received.api))
+    chunks = RecordedChunks(reply.chunks or ())
     if not received.streamed:
-        return texts.restore(received.body, pieces)
-    return [texts.restore(event, pieces) for event in received.body]
+        return slots.restore(received.body, chunks)
+    return [slots.restore(event, chunks) for event in received.body]
 
 
 def read_finish_reason(reply: Reply) -> str | None:
-    """Why a recorded answer ended, in the words of Chat Completions, where that is not as usual."""
+    """Return the finish reason of a recorded reply in the terms of Chat Completions.
+
+    None stands for the normal reason, and for an unknown one.
+    """
     received = reply.over_http()
     if received is not None and received.api is not None:
-        reader = create_reader(received.api)
-        for body in received.body if received.streamed else [received.body]:
-            for _ in reader.find_slots(body):
-                pass
-        return reader.finish_reason
+        return _read_received_reason(received, received.api)
+    # A reply that was recorded from `llm` may have the body that the plugin kept.
     body = reply.response_json
-    choices = body.get("choices") if isinstance(body, dict) else None
-    said = (choices[0] if choices else body) or {}
-    reason = said.get("finish_reason") if isinstance(said, dict) else None
+    if not isinstance(body, dict):
+        return None
+    choices = body.get("choices")
+    choice = choices[0] if choices else body
+    reason = choice.get("finish_reason") if isinstance(choice, dict) else None
     return reason if isinstance(reason, str) else None
 
 
-def _response(received: Received, content: bytes) -> WireResponse:
-    headers = {"content-type": "application/json", **received.headers, "content-length": str(len(content))}
+def _read_received_reason(received: Received, api: str) -> str | None:
+    reader = create_reader(api)
+    bodies = received.body if received.streamed else [received.body]
+    for body in bodies:
+        # The reader takes the reason from the body while it looks for texts.
+        for _ in reader.find_slots(body):
+            pass
+    return reader.finish_reason
+
+
+def _build_response(received: Received, content: bytes) -> WireResponse:
+    headers = {
+        "content-type": "application/json",
+        **received.headers,
+        # The length may differ from the recorded one, as the texts can be edited.
+        "content-length": str(len(content)),
+    }
     return WireResponse(received.status, list(headers.items()), content)
 
 
-def _events(reply: Reply, received: Received) -> Iterator[bytes]:
+def _build_events(reply: Reply, received: Received) -> Iterator[bytes]:
     for event in restore_body(reply):
-        named = received.api in NAMED_EVENTS and isinstance(event, dict)
-        yield server_sent_event(event, event.get("type") if named else None)
+        is_named = received.api in NAMED_EVENT_APIS and isinstance(event, dict)
+        yield server_sent_event(event, event.get("type") if is_named else None)
     if received.unfinished:
+        # The recording broke off: the reply raises at its end what happened then.
         for _ in reply.stream(stream=True):
-            pass  # raises at its end
+            pass
     if reply.error is not None:
         raise reply.exception()

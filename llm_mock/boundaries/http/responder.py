@@ -1,4 +1,4 @@
-"""A request comes in, the mock is asked, and a response goes out: the same for every library and for the server."""
+"""The steps from a request to its response, for all HTTP libraries and for the server."""
 
 from __future__ import annotations
 
@@ -20,8 +20,18 @@ from llm_mock.boundaries.http.errors import (
     to_wire_error,
 )
 from llm_mock.boundaries.http.providers import provider_of
-from llm_mock.boundaries.http.routing import add_request_id, error_response, exception_response, find_protocol
-from llm_mock.boundaries.http.wire import WireRequest, WireResponse, event_stream_response, json_response
+from llm_mock.boundaries.http.routing import (
+    add_request_id,
+    error_response,
+    exception_response,
+    find_protocol,
+)
+from llm_mock.boundaries.http.wire import (
+    WireRequest,
+    WireResponse,
+    event_stream_response,
+    json_response,
+)
 from llm_mock.core.answer import Answer
 from llm_mock.core.events import RealWait, Silence, Wait
 from llm_mock.core.protocols import PassthroughCall
@@ -36,196 +46,247 @@ if TYPE_CHECKING:
 
 
 class ModelRequest(NamedTuple):
-    """A request that asks a model for an answer."""
+    """A parsed request that calls a model."""
 
     protocol: WireProtocol
     request: HTTPRequest
     sent: WireRequest
 
 
-def parse_request(sent: WireRequest, provider: str, mock: Mock, served: bool = False) -> ModelRequest | WireResponse:
-    """What a model is asked; or the response at once, where none is to be asked for an answer.
+def parse_request(
+    sent: WireRequest,
+    provider: str,
+    mock: Mock,
+    served: bool = False,
+) -> ModelRequest | WireResponse:
+    """Parse a request; return the response if it does not call a model or is malformed.
 
     Args:
         sent: the request.
-        provider: as `provider_of` names it.
-        mock: what answers.
-        served: whether it was sent to the server, and not to the provider.
+        provider: its provider, as `provider_of` names it.
+        mock: the mock that answers.
+        served: True if the client sent it to the mock server, not to the provider.
     """
     protocol = find_protocol(sent, provider)
     if protocol is None:
+        # Imported late: most programs call models alone.
         from llm_mock.boundaries.http.other_endpoints import answer_other_endpoint
 
-        return answer_other_endpoint(sent, provider, mock) or _unknown_path(sent, provider, mock, served)
+        response = answer_other_endpoint(sent, provider, mock)
+        return response or _refuse_unknown_path(sent, provider, mock, served)
     try:
         return ModelRequest(protocol, protocol.parse_request(sent), sent)
     except WireError as error:
         return error_response(protocol.errors, error)
 
 
-def respond(asked: ModelRequest, mock: Mock) -> WireResponse | WireRecording:
-    """Have a mock answer. What cannot be an answer is an error in the provider's words.
+def respond(parsed: ModelRequest, mock: Mock) -> WireResponse | WireRecording:
+    """Return the mock's response to a request that calls a model.
+
+    An error becomes an error response in the provider's format.
 
     Returns:
-        The response; or, where the request is to be sent for real, what takes in the provider's.
+        The response; or a recording, if the request is to be sent to the provider.
 
     Raises:
         ConnectionFailure: the reply is that the connection fails.
     """
     try:
-        _check_is_known(asked, mock)
-        return _response(asked, mock.answer(asked.request))
+        _check_model_is_known(parsed, mock)
+        return _build_response(parsed, mock.answer(parsed.request))
     except Exception as error:
-        return _failed(asked, error, mock)
+        return _failure_response(parsed, error, mock)
 
 
-async def respond_async(asked: ModelRequest, mock: Mock) -> WireResponse | WireRecording:
-    """The asynchronous twin of `respond`: a reply function may be a coroutine function."""
+async def respond_async(parsed: ModelRequest, mock: Mock) -> WireResponse | WireRecording:
+    """Return the mock's response; the asynchronous form of `respond`.
+
+    Here a reply function may be a coroutine function.
+    """
     try:
-        _check_is_known(asked, mock)
-        return _response(asked, await mock.answer_async(asked.request))
+        _check_model_is_known(parsed, mock)
+        return _build_response(parsed, await mock.answer_async(parsed.request))
     except Exception as error:
-        return _failed(asked, error, mock)
+        return _failure_response(parsed, error, mock)
 
 
-def _failed(asked: ModelRequest, error: Exception, mock: Mock) -> WireResponse:
-    """Return the response that an exception is; a bug in a reply function fails the test, which the SDK would hide."""
+def _failure_response(parsed: ModelRequest, error: Exception, mock: Mock) -> WireResponse:
     wire_error = to_wire_error(error)
     if isinstance(wire_error, ReplyFunctionError):
+        # The test fails with it, because the application may catch the SDK's exception.
         mock.note_problem(wire_error.explanation)
-    return exception_response(asked.protocol.errors, wire_error, asked.request.provider)
+    return exception_response(parsed.protocol.errors, wire_error, parsed.request.provider)
 
 
-def _check_is_known(asked: ModelRequest, mock: Mock) -> None:
-    """Raise what the provider answers for a model that `set_unknown` made unknown."""
-    if mock.is_unknown(asked.request.model_id):
-        raise asked.protocol.unknown_model_error(asked.request.model_id)
+def _check_model_is_known(parsed: ModelRequest, mock: Mock) -> None:
+    """Raise the provider's error for a model that `set_unknown` made unknown."""
+    model = parsed.request.model_id
+    if mock.is_unknown(model):
+        raise parsed.protocol.unknown_model_error(model)
 
 
-def refuse_model_call(sent: WireRequest, model: str, errors: ErrorFormat, mock: Mock) -> WireResponse:
-    """Refuse a call of a provider, where the project wants that, and note it for the test to fail with.
+def refuse_model_call(
+    sent: WireRequest,
+    model: str,
+    errors: ErrorFormat,
+    mock: Mock,
+) -> WireResponse:
+    """Refuse a call of a model, and note it for the test to fail with.
 
     Args:
         sent: the request.
-        model: the model that it asks.
-        errors: how the provider words an error.
-        mock: what notes it.
+        model: the model that it calls.
+        errors: the format of the provider's errors.
+        mock: the mock that notes it.
     """
     message = (
-        f"A call of the model {model!r} was about to reach {sent.host}{sent.path}. Ini llm_mock_http = refuse refuses "
-        "it; with llm_mock_http = answer the mock answers it. To reach the provider, mark the test with "
-        "@pytest.mark.llm_live."
+        f"A call of the model {model!r} was about to reach {sent.host}{sent.path}. Ini "
+        "llm_mock_http = refuse refuses it; with llm_mock_http = answer the mock answers it. To "
+        "reach the provider, mark the test with @pytest.mark.llm_live."
     )
     mock.note_problem(message)
-    return error_response(errors, cast("WireError", to_wire_error(RealModelCall(message))))
+    wire_error = cast("WireError", to_wire_error(RealModelCall(message)))
+    return error_response(errors, wire_error)
 
 
 def refuse_client_version(message: str, provider: str, mock: Mock) -> WireResponse:
     """Refuse a request of a library that is too old, and note it for the test to fail with."""
     mock.note_problem(message)
-    return error_response(get_error_format(provider), WireError(400, message, headers=NO_RETRY_HEADERS))
+    wire_error = WireError(400, message, headers=NO_RETRY_HEADERS)
+    return error_response(get_error_format(provider), wire_error)
 
 
 def drop_telemetry(sent: WireRequest) -> WireResponse:
-    """Answer a report of a framework that it is used: it is accepted, and goes nowhere."""
-    return json_response({}) if sent.method == "POST" else json_response({}, 404)
+    """Accept a usage report of a framework without sending it anywhere."""
+    if sent.method == "POST":
+        return json_response({})
+    return json_response({}, 404)
 
 
-def _unknown_path(sent: WireRequest, provider: str, mock: Mock, served: bool) -> WireResponse:
-    message = f"{sent.method} {sent.path} of {sent.host} was asked for, which llm_mock does not know how to answer; "
+def _refuse_unknown_path(
+    sent: WireRequest,
+    provider: str,
+    mock: Mock,
+    served: bool,
+) -> WireResponse:
+    problem = f"{sent.method} {sent.path} of {sent.host} is not supported by llm_mock"
     if served:
-        message += (
-            "the server knows chat/completions, responses, messages, generateContent, embeddings, models and counts of "
-            "tokens. Check the base URL that the program was given."
+        message = (
+            f"{problem}. The server supports chat/completions, responses, messages, "
+            "generateContent, embeddings, models and token counts. Check the base URL that the "
+            "program was given."
         )
     else:
-        message += (
-            f"nothing was sent. {_where()}To reach the provider, mark the test with @pytest.mark.llm_live; if "
-            f"{sent.host} is none, add !{sent.host} to ini llm_mock_hosts."
+        message = (
+            f"{problem}; nothing was sent. {_caller_sentence()}To reach the provider, mark the "
+            f"test with @pytest.mark.llm_live; if {sent.host} is not a provider, add "
+            f"!{sent.host} to ini llm_mock_hosts."
         )
     mock.note_refusal(message)
-    return error_response(get_error_format(provider), WireError(404, message, headers=NO_RETRY_HEADERS))
+    wire_error = WireError(404, message, headers=NO_RETRY_HEADERS)
+    return error_response(get_error_format(provider), wire_error)
 
 
-def _where() -> str:
-    """Return a sentence with the line of the project that asked; empty where another thread asked."""
-    place = find_project_line()
-    return f"Asked at {place}. " if place else ""
+def _caller_sentence() -> str:
+    """Return a sentence with the caller's line; empty if another thread calls."""
+    location = find_project_line()
+    return f"Requested at {location}. " if location else ""
 
 
-def _response(asked: ModelRequest, answered: Answer | PassthroughCall) -> WireResponse | WireRecording:
-    if not isinstance(answered, Answer):
-        return _recording(asked, answered)
-    context = ResponseContext(asked.request, answered)
-    if answered.reply.is_recorded:
+def _build_response(
+    parsed: ModelRequest,
+    answer: Answer | PassthroughCall,
+) -> WireResponse | WireRecording:
+    if not isinstance(answer, Answer):
+        return _start_recording(parsed, answer)
+    protocol = parsed.protocol
+    context = ResponseContext(parsed.request, answer)
+    if answer.reply.is_recorded:
+        # Imported late: it needs the readers, and most replies are scripted.
         from llm_mock.boundaries.http.replay import read_finish_reason, replay_response
 
-        context.recorded_reason = read_finish_reason(answered.reply)
-        if response := replay_response(context):
+        context.recorded_reason = read_finish_reason(answer.reply)
+        response = replay_response(context)
+        if response:
             if isinstance(response.body, bytes):
                 return response
-            return response._replace(body=_streamed(asked.protocol, context, response.body))
-    errors = asked.protocol.errors
-    if asked.request.stream:
-        response = _begun(answered, _streamed(asked.protocol, context, asked.protocol.stream(context)))
-        return add_request_id(response, errors)
-    whole = collect_reply(context)
-    response = add_request_id(json_response(asked.protocol.build_body(context, whole)), errors)
-    return response._replace(delay=_kind_of_wait(answered)(whole.seconds)) if whole.seconds else response
+            events = _encode_errors(protocol, context, response.body)
+            return response._replace(body=events)
+    if parsed.request.stream:
+        events = _encode_errors(protocol, context, protocol.stream(context))
+        return add_request_id(_start_stream(answer, events), protocol.errors)
+    reply = collect_reply(context)
+    response = json_response(protocol.build_body(context, reply))
+    add_request_id(response, protocol.errors)
+    if not reply.seconds:
+        return response
+    return response._replace(delay=_wait_type(answer)(reply.seconds))
 
 
-def _kind_of_wait(answered: Answer) -> type[Wait]:
-    if answered.real_time:
+def _wait_type(answer: Answer) -> type[Wait]:
+    if answer.real_time:
         return RealWait
-    return Silence if isinstance(answered.reply.latency, SlowStart) else Wait
+    # A slow first token is silence, in which a read timeout runs out.
+    return Silence if isinstance(answer.reply.latency, SlowStart) else Wait
 
 
-def _begun(answered: Answer, pieces: Iterator[bytes | Wait]) -> WireResponse:
-    """A streamed response; it begins when its first piece comes, as the providers have it."""
-    if not (answered.waits and answered.waits[0]):
-        return event_stream_response(pieces)
-    before: list[bytes | Wait] = []
-    for piece in pieces:
-        if isinstance(piece, Wait):
-            return event_stream_response(itertools.chain(before, pieces))._replace(delay=piece)
-        before.append(piece)
-    return event_stream_response(before)
+def _start_stream(answer: Answer, events: Iterator[bytes | Wait]) -> WireResponse:
+    """Return a streamed response that starts with its first chunk, as those of providers do.
+
+    The wait before the first chunk becomes the delay of the response.
+    """
+    if not (answer.waits and answer.waits[0]):
+        return event_stream_response(events)
+    events_before: list[bytes | Wait] = []
+    for event in events:
+        if isinstance(event, Wait):
+            response = event_stream_response(itertools.chain(events_before, events))
+            return response._replace(delay=event)
+        events_before.append(event)
+    return event_stream_response(events_before)
 
 
-def _recording(asked: ModelRequest, call: PassthroughCall) -> WireRecording:
+def _start_recording(parsed: ModelRequest, call: PassthroughCall) -> WireRecording:
     from llm_mock.boundaries.http.recording import WireRecording
 
-    if any(NO_KEY in secret for secret in asked.sent.secrets()) and provider_of(asked.sent.host, None):
+    host = parsed.sent.host
+    has_placeholder = any(NO_KEY in secret for secret in parsed.sent.secrets())
+    # A server of the application's own may do without a key.
+    if has_placeholder and provider_of(host, None):
         problem = LLMMockError(
-            f"There is no key for {asked.sent.host}, so nothing was sent: set the environment variable in which the "
-            "SDK looks for it, and record again."
+            f"There is no key for {host}, so nothing was sent: set the environment variable "
+            "in which the SDK looks for it, and record again."
         )
         call.not_made(problem)
         raise problem
-    return WireRecording(call, asked.request, asked.sent)
+    return WireRecording(call, parsed.request, parsed.sent)
 
 
-def _streamed(
-    protocol: WireProtocol, context: ResponseContext, pieces: Iterable[bytes | Wait]
+def _encode_errors(
+    protocol: WireProtocol,
+    context: ResponseContext,
+    chunks: Iterable[bytes | Wait],
 ) -> Iterator[bytes | Wait]:
-    """The stream; an error within it is an event of it, or the end of the connection, or of the stream."""
-    wait = _kind_of_wait(context.answer)
-    event, events = b"", 0
+    """Yield the events of a stream, in which an error is the last event or ends the connection."""
+    wait_type = _wait_type(context.answer)
+    event = b""
+    count = 0
     try:
-        for piece in pieces:
-            if isinstance(piece, bytes):
-                event = piece
-                events += 1
-                yield piece
+        for chunk in chunks:
+            if isinstance(chunk, bytes):
+                event = chunk
+                count += 1
+                yield chunk
             else:
-                yield wait(piece)
+                yield wait_type(chunk)
     except StreamStalls:
         yield Silence(math.inf)
     except StreamEnds as end:
         if end.malformed:
+            # Half an event, which the SDK finds but cannot parse.
             yield event[: len(event) // 2].rstrip() + b"\n\n"
     except Exception as error:
         wire_error = to_wire_error(error)
         if isinstance(wire_error, ConnectionFailure):
             raise wire_error from None
-        yield protocol.encode_error_event(wire_error, events)
+        yield protocol.encode_error_event(wire_error, count)

@@ -1,4 +1,7 @@
-"""Fast retries of SDKs after a timeout or a failed connection, which have no header to ask for them."""
+"""Fast retries of SDKs after a timeout or a failed connection.
+
+These come without a response, and so without the header that asks for a fast retry.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +16,30 @@ from llm_mock.boundaries.http.wanted import Wanted
 from llm_mock.boundaries.patching import replace
 
 CALCULATE = "_calculate_retry_timeout"
-"""The method of the SDKs that Stainless generates. Without it retries are as slow as in production."""
+"""The method that computes the delay of a retry, in SDKs that Stainless generates."""
 
 
 def attach(base_client: ModuleType) -> None:
-    """Have the clients of an SDK try again at once where the mock made a connection fail."""
+    """Patch the clients of an SDK to retry fast if the mock made a connection fail."""
     client = getattr(base_client, "BaseClient", None)
+    # The method is private: in an SDK without it, retries are as slow as in production.
     if hasattr(client, CALCULATE):
         replace(client, CALCULATE, _calculate_retry_timeout)
 
 
 def _calculate_retry_timeout(
-    original: Callable[..., float], client: Any, remaining_retries: int, options: Any, response_headers: Any = None
+    original: Callable[..., float],
+    client: Any,
+    remaining_retries: int,
+    options: Any,
+    response_headers: Any = None,
 ) -> float:
     seconds = original(client, remaining_retries, options, response_headers)
+    # A response says itself how fast to retry; see `add_fast_retry_header`.
     if response_headers is not None or not Wanted.fast_retries or not answers():
         return seconds
     url = client.base_url
-    is_mocked = provider_of(url.host, url.port, Wanted.hosts) is not None or not is_this_machine(url.host)
-    return min(seconds, FAST_RETRY) if is_mocked else seconds
+    if provider_of(url.host, url.port, Wanted.hosts) is None and is_this_machine(url.host):
+        # A server of the application on this machine is not mocked.
+        return seconds
+    return min(seconds, FAST_RETRY)

@@ -1,4 +1,4 @@
-"""Which protocol a request speaks, and in whose words it is answered that something went wrong."""
+"""Routing of a request to the protocol of its API, and the error responses of each provider."""
 
 from __future__ import annotations
 
@@ -8,86 +8,105 @@ import re
 from typing import TYPE_CHECKING, Any, cast
 
 from llm_mock.boundaries.http.error_formats import ErrorFormat, next_request_id
-from llm_mock.boundaries.http.errors import ConnectionFailure, WireError, add_fast_retry_header, to_wire_error
+from llm_mock.boundaries.http.errors import (
+    ConnectionFailure,
+    WireError,
+    add_fast_retry_header,
+    to_wire_error,
+)
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.protocols.protocol import WireProtocol
     from llm_mock.boundaries.http.readers.reader import ResponseReader
 
-CONVERSATIONS = (
+MODEL_PATHS = (
     (re.compile(r"/chat/completions$"), "openai_chat"),
     (re.compile(r"/responses$"), "openai_responses"),
+    # OpenAI's Assistants API has `/threads/ID/messages`, which is something else.
     (re.compile(r"^(?!.*/threads/).*/messages$"), "anthropic_messages"),
     (re.compile(r":(generateContent|streamGenerateContent)$"), "gemini"),
 )
-"""The APIs that a model is asked for an answer by: how their paths end, and their modules in `protocols`."""
-DIALECTS = {"mistral": "mistral_chat", "openrouter": "openrouter_chat"}
-"""The modules of providers who speak OpenAI's Chat Completions with differences."""
+"""The paths of the APIs that call a model, with their modules in `protocols`."""
+CHAT_VARIANTS = {"mistral": "mistral_chat", "openrouter": "openrouter_chat"}
+"""The modules of providers whose Chat Completions differ from OpenAI's."""
 WITHOUT_MESSAGES = ("mistral", "openai")
-"""Providers at whose own hosts nobody offers Anthropic's Messages."""
+"""The providers that do not offer Anthropic's Messages at their hosts."""
 READERS = {
     "chat.completions": "openai_chat",
     "responses": "openai_responses",
     "messages": "anthropic_messages",
     "generate_content": "gemini",
 }
-"""The modules of `readers` by the API."""
+"""The modules in `readers`, by the name of the API in `HTTPRequest.api`."""
 
 
 def find_protocol(sent: WireRequest, provider: str) -> WireProtocol | None:
-    """The protocol by which a request asks a model for an answer; None where it does not."""
-    name = _protocol_at(sent.path, provider) if sent.method == "POST" else None
+    """Return the protocol of a request that calls a model; None for other requests."""
+    name = _protocol_name(sent.path, provider) if sent.method == "POST" else None
     return None if name is None else load_protocol(name)
 
 
+# An application calls few paths, and each of them often.
 @functools.lru_cache(maxsize=256)
-def _protocol_at(path: str, provider: str) -> str | None:
-    name = next((name for ending, name in CONVERSATIONS if ending.search(path)), None)
-    if name == "anthropic_messages" and provider in WITHOUT_MESSAGES:
-        return None
-    return DIALECTS.get(provider, name) if name == "openai_chat" else name
+def _protocol_name(path: str, provider: str) -> str | None:
+    for pattern, name in MODEL_PATHS:
+        if not pattern.search(path):
+            continue
+        if name == "anthropic_messages" and provider in WITHOUT_MESSAGES:
+            return None
+        if name == "openai_chat":
+            return CHAT_VARIANTS.get(provider, name)
+        return name
+    return None
 
 
 def load_protocol(name: str) -> WireProtocol:
-    """The protocol of a module of `protocols`.
-
-    It is not kept: pytester, with each of its tests, drops the modules that were imported in it, and a kept one would
-    know nothing of what those imported after it store_provider_response.
-    """
+    """Return the protocol of a module in `protocols`."""
+    # Not cached: after each of its tests pytester drops the modules that the test imported. A
+    # cached one would not know the responses that a module imported later has stored.
     module: Any = importlib.import_module(f"{__package__}.protocols.{name}")
     return cast("WireProtocol", module.PROTOCOL)
 
 
 def create_reader(api: str) -> ResponseReader:
-    """What reads an answer of an API, which is named as `HTTPRequest.api` names it."""
+    """Return a new parser for a response of an API.
+
+    Args:
+        api: the API, as `HTTPRequest.api` names it.
+    """
     module: Any = importlib.import_module(f"{__package__}.readers.{READERS[api]}")
     return cast("ResponseReader", module.READER())
 
 
 def error_response(errors: ErrorFormat, error: WireError) -> WireResponse:
-    """Return an error as the provider words it."""
+    """Return the response for an error, in the format of a provider."""
     error.request_id = next_request_id()
     return json_response(errors.body(error), error.status, errors.headers(error))
 
 
 def add_request_id(response: WireResponse, errors: ErrorFormat) -> WireResponse:
-    """Add the id of the request, where the provider sends one, to the headers of a response."""
+    """Add a request id to the headers of a response, if the provider sends one."""
     if errors.request_id_header is not None:
         response.headers.append((errors.request_id_header, next_request_id()))
     return response
 
 
-def exception_response(errors: ErrorFormat, error: Exception, provider: str | None = None) -> WireResponse:
-    """Return the response that an exception is.
+def exception_response(
+    errors: ErrorFormat,
+    error: Exception,
+    provider: str | None = None,
+) -> WireResponse:
+    """Return the response for an exception.
 
     Args:
-        errors: how the provider tells what went wrong.
+        errors: the format of the provider's errors.
         error: the exception.
-        provider: whose API was asked for an answer; None where it was something else.
+        provider: the provider of the model that was called; None for other requests, which get
+            no header for fast retries.
 
     Raises:
-        ConnectionFailure: it is that there is none.
+        ConnectionFailure: the exception stands for a failed connection.
     """
     wire_error = to_wire_error(error)
     if isinstance(wire_error, ConnectionFailure):

@@ -1,4 +1,4 @@
-"""A request and a response as HTTP has them, for every library and for the server alike."""
+"""HTTP requests and responses, in one form for all HTTP libraries and for the server."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from llm_mock.core.events import Wait
 from llm_mock.support.redaction import is_secret_name
 
 KEY_HEADERS = ("x-api-key", "api-key", "x-goog-api-key")
-"""Where keys are sent, beside `Authorization: Bearer …`."""
+"""The headers for API keys, beside `Authorization: Bearer …`."""
 
 
 class WireRequest(NamedTuple):
-    """What was sent.
+    """An HTTP request.
 
-    The names of the headers are in lower case; the path has no query, and the query is as it was sent.
+    The names of the headers are in lower case. The path has no query; the query is not decoded.
     """
 
     method: str
@@ -32,26 +32,34 @@ class WireRequest(NamedTuple):
 
     @property
     def client(self) -> str | None:
-        """What the client calls itself."""
+        """The name and the version of the client."""
+        # Google's SDK names itself in a header of its own, its HTTP library in the usual one.
         return self.headers.get("x-goog-api-client") or self.headers.get("user-agent")
 
     @property
     def key(self) -> str | None:
-        """The key that was sent; None where the mock made a client do without one."""
-        bearer = self.headers.get("authorization", "").removeprefix("Bearer ")
-        key = next((self.headers[name] for name in KEY_HEADERS if name in self.headers), bearer)
+        """The API key; None without one, and for the placeholder of the mock."""
+        key = self.headers.get("authorization", "").removeprefix("Bearer ")
+        # A provider's own header wins over a token, which a proxy may have added.
+        for name in KEY_HEADERS:
+            if name in self.headers:
+                key = self.headers[name]
+                break
         return key if key and key != NO_KEY else None
 
     def secrets(self) -> list[str]:
-        """What else of it is secret: every way to say who asks."""
-        said = [*self.headers.items(), *parse_qsl(self.query)]
-        return [value for name, value in said if name in ("authorization", "cookie") or is_secret_name(name)]
+        """Return the values of all headers and query parameters that are secret."""
+        secrets = []
+        for name, value in [*self.headers.items(), *parse_qsl(self.query)]:
+            if name in ("authorization", "cookie") or is_secret_name(name):
+                secrets.append(value)
+        return secrets
 
     def json(self) -> dict[str, Any]:
-        """The body as an object.
+        """Parse the body as a JSON object.
 
         Raises:
-            WireError: it is none; with what the providers answer then.
+            WireError: the body is not a JSON object; worded as the providers word it.
         """
         try:
             value = from_json(self.body, allow_inf_nan=False)
@@ -63,28 +71,50 @@ class WireRequest(NamedTuple):
 
 
 class WireResponse(NamedTuple):
-    """What is sent back. A body that comes in pieces may have waits between them, in seconds."""
+    """An HTTP response."""
 
     status: int
     headers: list[tuple[str, str]]
     body: bytes | Iterable[bytes | Wait]
+    """The body, or its chunks with the waits between them."""
     delay: Wait = Wait(0)
-    """The seconds before it begins."""
+    """The time before the response starts."""
 
 
-def json_response(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> WireResponse:
-    """A response with a JSON body."""
+def json_response(
+    body: Any,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+) -> WireResponse:
+    """Return a response with a JSON body."""
+    # pydantic-core writes JSON faster than the standard library.
     content = to_json(body)
-    given = {"content-type": "application/json", "content-length": str(len(content)), **(headers or {})}
-    return WireResponse(status, list(given.items()), content)
+    all_headers = {
+        "content-type": "application/json",
+        "content-length": str(len(content)),
+        **(headers or {}),
+    }
+    return WireResponse(status, list(all_headers.items()), content)
 
 
-def event_stream_response(pieces: Iterable[bytes | Wait], headers: Mapping[str, str] | None = None) -> WireResponse:
-    """A response that streams server-sent events."""
-    return WireResponse(200, [("content-type", "text/event-stream; charset=utf-8"), *(headers or {}).items()], pieces)
+def event_stream_response(
+    chunks: Iterable[bytes | Wait],
+    headers: Mapping[str, str] | None = None,
+) -> WireResponse:
+    """Return a response that streams server-sent events."""
+    all_headers = [("content-type", "text/event-stream; charset=utf-8")]
+    all_headers += (headers or {}).items()
+    return WireResponse(200, all_headers, chunks)
 
 
 def server_sent_event(data: Any, event: str | None = None) -> bytes:
-    """One server-sent event; `data` is text, or a JSON value."""
+    """Encode a server-sent event.
+
+    Args:
+        data: a text, which is sent as it is, or a JSON value.
+        event: the name of the event.
+    """
     content = data.encode() if isinstance(data, str) else to_json(data)
-    return b"event: %b\ndata: %b\n\n" % (event.encode(), content) if event else b"data: %b\n\n" % content
+    if event:
+        return b"event: %b\ndata: %b\n\n" % (event.encode(), content)
+    return b"data: %b\n\n" % content

@@ -83,8 +83,8 @@ def test_a_client_may_have_any_transport(client: Any, library: Any, mock_llm_res
 def test_every_method_is_refused_where_it_asks_nothing(method: str, mock_llm_calls: LLMMock) -> None:
     assert httpx.request(method, CHAT).status_code == 404
     (refusal,) = mock_llm_calls.refusals
-    assert refusal.startswith(f"{method} /v1/chat/completions of {HOST} was asked for")
-    assert "Asked at " in refusal
+    assert refusal.startswith(f"{method} /v1/chat/completions of {HOST} is not supported")
+    assert "Requested at " in refusal
     assert "test_closed.py:" in refusal
 
 
@@ -340,7 +340,7 @@ def test_a_websocket_of_aiohttp_is_refused(host: str, mock_llm_calls: LLMMock) -
 
     with pytest.raises(aiohttp.WSServerHandshakeError):
         asyncio.run(ask())
-    assert f"GET /v1/realtime of {host} was asked for" in mock_llm_calls.refusals[0]
+    assert f"GET /v1/realtime of {host} is not supported" in mock_llm_calls.refusals[0]
 
 
 def test_sockets_and_websockets_to_this_machine_are_left_alone(mock_llm_calls: LLMMock) -> None:

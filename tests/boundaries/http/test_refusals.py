@@ -17,7 +17,7 @@ from llm_mock.boundaries.http.server import MockServer
 
 # google-genai derives from a class of aiohttp that does not want to be derived from.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
-REFUSED = "which llm_mock does not know how to answer"
+REFUSED = "is not supported by llm_mock"
 HELLO: Any = [{"role": "user", "content": "Hello"}]
 
 

@@ -139,9 +139,9 @@ def test_an_unknown_path_is_told_what_there_is(server: MockServer, mock: LLMMock
     status, body = status_and_body(sent(server, request_of({}, "/openai/v1/v1/images/generations")))
     assert status == 404
     assert body["error"]["message"] == (
-        "POST /v1/v1/images/generations of api.openai.com was asked for, which llm_mock does not know how to answer; "
-        "the server knows chat/completions, responses, messages, generateContent, embeddings, models and counts of "
-        "tokens. Check the base URL that the program was given."
+        "POST /v1/v1/images/generations of api.openai.com is not supported by llm_mock. The server supports "
+        "chat/completions, responses, messages, generateContent, embeddings, models and token counts. Check the "
+        "base URL that the program was given."
     )
     assert mock.refusals == [body["error"]["message"]]
 

@@ -269,7 +269,7 @@ class _Connection(asyncio.Transport):
         await self._receive("\r\n".join(head).encode("latin-1") + b"\r\n\r\n")
         if not has_body:
             return
-        for piece in (body,) if isinstance(body, bytes) else self._clock.pieces(body):
+        for piece in (body,) if isinstance(body, bytes) else self._clock.read_body(body):
             if not isinstance(piece, bytes):
                 await asyncio.sleep(piece)
             elif piece:  # an empty chunk would be the last one

@@ -51,7 +51,7 @@ def _handle_request(httpcore: Any, original: Callable[[Any, Any], Any], pool: An
         with for_real(), _sending(request, response):
             received = original(pool, request)
         return received if response is None else _recorded(received, response)
-    content = response.body if isinstance(response.body, bytes) else pieces(httpcore, clock.pieces(response.body))
+    content = response.body if isinstance(response.body, bytes) else pieces(httpcore, clock.read_body(response.body))
     return response_of(httpcore, response, content=content)
 
 
@@ -75,7 +75,9 @@ async def _handle_async_request(
         with for_real(), _sending(request, response):
             received = await original(pool, request)
         return received if response is None else _recorded(received, response)
-    content = response.body if isinstance(response.body, bytes) else pieces_async(httpcore, clock.pieces(response.body))
+    content = (
+        response.body if isinstance(response.body, bytes) else pieces_async(httpcore, clock.read_body(response.body))
+    )
     return response_of(httpcore, response, content=content)
 
 

@@ -71,7 +71,7 @@ def _handle_request(
     if isinstance(response.body, bytes):
         stream = httpx.ByteStream(response.body)
     else:
-        stream = transports.ResponseStream(wire.pieces(httpx, clock.pieces(response.body)))
+        stream = transports.ResponseStream(wire.pieces(httpx, clock.read_body(response.body)))
     return wire.response_of(httpx, response, stream=stream)
 
 
@@ -93,7 +93,7 @@ async def _handle_async_request(
     if isinstance(response.body, bytes):
         stream = httpx.ByteStream(response.body)
     else:
-        stream = transports.AsyncResponseStream(wire.pieces_async(httpx, clock.pieces(response.body)))
+        stream = transports.AsyncResponseStream(wire.pieces_async(httpx, clock.read_body(response.body)))
     return wire.response_of(httpx, response, stream=stream)
 
 

@@ -185,7 +185,7 @@ def _clock(urllib3: Any, pool: Any, timeout: Any) -> ClientClock:
 def _response(
     urllib3: Any, pool: Any, method: str, url: str, response: Any, clock: ClientClock, kwargs: dict[str, Any]
 ) -> Any:
-    parts = (response.body,) if isinstance(response.body, bytes) else clock.pieces(response.body)
+    parts = (response.body,) if isinstance(response.body, bytes) else clock.read_body(response.body)
     is_async = not isinstance(pool, urllib3.HTTPConnectionPool)
     made = (urllib3.AsyncHTTPResponse if is_async else urllib3.HTTPResponse)(
         body=io.BufferedReader(_Body(urllib3, pool, url, iter(parts))),
