@@ -121,11 +121,11 @@ def completion(text: str) -> bytes:
         ("calls: []", ":1: this is neither a configuration of promptfoo (prompts, tests) nor a cassette of VCR"),
         ("interactions:\n- request: {uri: x}\n  response: {}\n", ":2: this interaction has no status"),
         ("interactions:\n- request: {}\n- 3\n", ":2: this interaction has no response"),
-        ("interactions:\n- 3\n", ":2: this interaction is not as VCR has it: "),
+        ("interactions:\n- 3\n", ":2: this interaction is not in the format of VCR: "),
         ("interactions: []", " holds no call that can be imported, so nothing was written."),
         (
             json.dumps({"interactions": [interaction(body={"base64_string": "a"})]}),
-            ":1: this interaction is not as VCR has it: its body is no base64",
+            ":1: this interaction is not in the format of VCR: its body is not valid base64",
         ),
         (
             json.dumps({"interactions": [interaction(body={"string": "<html>"})]}),

@@ -1,4 +1,4 @@
-"""Types of the fields of request bodies, checked before a body is parsed, as the providers do."""
+"""The types of the fields in request bodies, which are checked before a body is parsed."""
 
 from __future__ import annotations
 
@@ -9,222 +9,234 @@ Path = tuple[str | int, ...]
 
 
 class Shape:
-    """The JSON types that a value may have, and the shapes of what is in it. Null stands for a field left out.
+    """The JSON types that a value may have, and the shapes of the values in it.
+
+    Null is accepted everywhere, as it stands for a field that is left out.
 
     Args:
-        types: the types; an `int` is no `bool`.
-        fields: the shapes of an object's fields. Other fields may have any shape.
-        items: the shape of a list's items; by default they may have any.
+        types: the types. A bool is not accepted as an `int`.
+        fields: the shapes of an object's fields; other fields may have any shape.
+        items: the shape of a list's items; None for any.
     """
 
     __slots__ = ("fields", "items", "types")
 
-    def __init__(self, *types: type, fields: Mapping[str, Shape] | None = None, items: Shape | None = None) -> None:
+    def __init__(
+        self,
+        *types: type,
+        fields: Mapping[str, Shape] | None = None,
+        items: Shape | None = None,
+    ) -> None:
         self.types = frozenset(types)
         self.fields = dict(fields or {})
         self.items = items
 
 
 class Mismatch(NamedTuple):
-    """A value of a body that has another type than the API wants."""
+    """A value in a body that does not have its expected type."""
 
     path: Path
     expected: Shape
     value: Any
 
 
+# This runs for each value of each request. It is written by hand, because pydantic reports errors
+# in its own words, and cannot be imported as fast.
 def find_mismatch(value: Any, shape: Shape) -> Mismatch | None:
-    """Return the first value that has not the type its shape wants; None for a body that fits."""
+    """Return the first value that does not have the type of its shape; None for a valid body."""
     kind = type(value)
     if kind not in shape.types:
         return Mismatch((), shape, value)
     if kind is dict and shape.fields:
-        return _mismatch_in_object(value, shape.fields)
+        return _find_in_object(value, shape.fields)
     if kind is list and shape.items is not None:
-        return _mismatch_in_list(value, shape.items)
+        return _find_in_list(value, shape.items)
     return None
 
 
-def _mismatch_in_object(value: dict[str, Any], fields: dict[str, Shape]) -> Mismatch | None:
-    for name, given in value.items():
+def _find_in_object(value: dict[str, Any], fields: dict[str, Shape]) -> Mismatch | None:
+    for name, item in value.items():
         shape = fields.get(name)
-        if shape is None or given is None:
+        if shape is None or item is None:
             continue
-        found = find_mismatch(given, shape)
-        if found is not None:
-            return found._replace(path=(name, *found.path))
+        mismatch = find_mismatch(item, shape)
+        if mismatch is not None:
+            # The path is built only if there is something to report.
+            return mismatch._replace(path=(name, *mismatch.path))
     return None
 
 
-def _mismatch_in_list(value: list[Any], shape: Shape) -> Mismatch | None:
+def _find_in_list(value: list[Any], shape: Shape) -> Mismatch | None:
     for index, item in enumerate(value):
-        found = find_mismatch(item, shape)
-        if found is not None:
-            return found._replace(path=(index, *found.path))
+        mismatch = find_mismatch(item, shape)
+        if mismatch is not None:
+            return mismatch._replace(path=(index, *mismatch.path))
     return None
 
 
-TEXT, FLAG, WHOLE, ANY_OBJECT = Shape(str), Shape(bool), Shape(int), Shape(dict)
+def _fields(shape: Shape, *names: str) -> dict[str, Shape]:
+    """Return fields of the same shape."""
+    return dict.fromkeys(names, shape)
+
+
+def _object(*groups: dict[str, Shape], **fields: Shape) -> Shape:
+    """Return the shape of an object.
+
+    Args:
+        groups: groups of fields.
+        fields: further fields.
+    """
+    merged: dict[str, Shape] = {}
+    for group in groups:
+        merged |= group
+    return Shape(dict, fields=merged | fields)
+
+
+TEXT = Shape(str)
+FLAG = Shape(bool)
+INTEGER = Shape(int)
 NUMBER = Shape(int, float)
+ANY_OBJECT = Shape(dict)
 TEXTS = Shape(list, items=TEXT)
 TEXT_OR_OBJECT = Shape(str, dict)
-_AUDIO_FIELDS = {"data": TEXT, "format": TEXT}
-_SAMPLING = {"temperature": NUMBER, "top_p": NUMBER, "stream": FLAG, "model": TEXT}
+_AUDIO_FIELDS = _fields(TEXT, "data", "format")
+_SAMPLING_FIELDS = {
+    "temperature": NUMBER,
+    "top_p": NUMBER,
+    "stream": FLAG,
+    "model": TEXT,
+}
 
+# Mistral accepts a bare URL and bare audio, OpenAI has objects for both.
 _URL = Shape(str, dict, fields={"url": TEXT})
-_CHAT_PART = Shape(
-    dict,
-    fields={
-        **{"type": TEXT, "text": TEXT, "refusal": TEXT, "image_url": _URL, "document_url": _URL, "file_id": TEXT},
-        "input_audio": Shape(str, dict, fields=_AUDIO_FIELDS),
-        "file": Shape(dict, fields={"file_data": TEXT, "file_id": TEXT, "filename": TEXT}),
-    },
+_CHAT_PART = _object(
+    _fields(TEXT, "type", "text", "refusal", "file_id"),
+    _fields(_URL, "image_url", "document_url"),
+    input_audio=Shape(str, dict, fields=_AUDIO_FIELDS),
+    file=_object(_fields(TEXT, "file_data", "file_id", "filename")),
 )
-_CHAT_FUNCTION = Shape(dict, fields={"name": TEXT, "description": TEXT, "parameters": ANY_OBJECT})
-_CHAT_CALL = Shape(
-    dict,
-    fields={
-        **{"id": TEXT, "type": TEXT, "index": WHOLE},
-        "function": Shape(dict, fields={"name": TEXT, "arguments": TEXT_OR_OBJECT}),
-    },
+_CHAT_FUNCTION = _object(_fields(TEXT, "name", "description"), parameters=ANY_OBJECT)
+_CHAT_TOOL_CALL = _object(
+    _fields(TEXT, "id", "type"),
+    index=INTEGER,
+    # Mistral's SDK sends arguments as an object.
+    function=_object(name=TEXT, arguments=TEXT_OR_OBJECT),
 )
-_CHAT_MESSAGE = Shape(
-    dict,
-    fields={
-        **{"role": TEXT, "name": TEXT, "tool_call_id": TEXT, "reasoning_content": TEXT, "reasoning": TEXT},
-        "content": Shape(str, list, items=_CHAT_PART),
-        "tool_calls": Shape(list, items=_CHAT_CALL),
-    },
+_CHAT_MESSAGE = _object(
+    _fields(TEXT, "role", "name", "tool_call_id", "reasoning_content", "reasoning"),
+    content=Shape(str, list, items=_CHAT_PART),
+    tool_calls=Shape(list, items=_CHAT_TOOL_CALL),
 )
-_JSON_SCHEMA = Shape(dict, fields={"name": TEXT, "schema": ANY_OBJECT})
-CHAT = Shape(
-    dict,
-    fields={
-        **_SAMPLING,
-        **{"n": WHOLE, "max_tokens": WHOLE, "max_completion_tokens": WHOLE, "seed": WHOLE},
-        **{"stream_options": ANY_OBJECT, "metadata": ANY_OBJECT, "stop": Shape(str, list)},
-        "messages": Shape(list, items=_CHAT_MESSAGE),
-        "tools": Shape(list, items=Shape(dict, fields={"type": TEXT, "function": _CHAT_FUNCTION})),
-        "functions": Shape(list, items=_CHAT_FUNCTION),
-        "tool_choice": TEXT_OR_OBJECT,
-        "function_call": TEXT_OR_OBJECT,
-        "response_format": Shape(dict, fields={"type": TEXT, "json_schema": _JSON_SCHEMA}),
-    },
+CHAT = _object(
+    _SAMPLING_FIELDS,
+    _fields(INTEGER, "n", "max_tokens", "max_completion_tokens", "seed"),
+    _fields(ANY_OBJECT, "stream_options", "metadata"),
+    _fields(TEXT_OR_OBJECT, "tool_choice", "function_call"),
+    stop=Shape(str, list),
+    messages=Shape(list, items=_CHAT_MESSAGE),
+    tools=Shape(list, items=_object(type=TEXT, function=_CHAT_FUNCTION)),
+    functions=Shape(list, items=_CHAT_FUNCTION),
+    response_format=_object(type=TEXT, json_schema=_object(name=TEXT, schema=ANY_OBJECT)),
 )
-"""A request of Chat Completions."""
+"""The body of a request of Chat Completions."""
 
-_RESPONSES_PART = Shape(
-    dict,
-    fields={
-        **{"type": TEXT, "text": TEXT, "refusal": TEXT, "image_url": TEXT},
-        **{"file_id": TEXT, "file_data": TEXT, "file_url": TEXT},
-        "input_audio": Shape(dict, fields=_AUDIO_FIELDS),
-    },
+_RESPONSES_PART = _object(
+    _fields(TEXT, "type", "text", "refusal", "image_url", "file_id", "file_data", "file_url"),
+    input_audio=_object(_AUDIO_FIELDS),
 )
-_RESPONSES_CONTENT = Shape(str, list, items=_RESPONSES_PART)
-_RESPONSES_ITEM = Shape(
-    dict,
-    fields={
-        **{"type": TEXT, "role": TEXT, "id": TEXT, "call_id": TEXT, "name": TEXT, "arguments": TEXT, "input": TEXT},
-        **{"content": _RESPONSES_CONTENT, "output": Shape(str, list, dict, items=_RESPONSES_PART)},
-    },
+_RESPONSES_ITEM = _object(
+    _fields(TEXT, "type", "role", "id", "call_id", "name", "arguments", "input"),
+    content=Shape(str, list, items=_RESPONSES_PART),
+    output=Shape(str, list, dict, items=_RESPONSES_PART),
 )
-RESPONSES = Shape(
-    dict,
-    fields={
-        **_SAMPLING,
-        **{"instructions": TEXT, "previous_response_id": TEXT, "max_output_tokens": WHOLE, "store": FLAG},
-        **{"metadata": ANY_OBJECT, "reasoning": ANY_OBJECT, "truncation": TEXT, "parallel_tool_calls": FLAG},
-        "input": Shape(str, list, items=_RESPONSES_ITEM),
-        "text": Shape(dict, fields={"format": Shape(dict, fields={"type": TEXT, "name": TEXT, "schema": ANY_OBJECT})}),
-        "tools": Shape(
-            list,
-            items=Shape(dict, fields={"type": TEXT, "name": TEXT, "description": TEXT, "parameters": ANY_OBJECT}),
-        ),
-        "tool_choice": Shape(str, dict, fields={"type": TEXT, "name": TEXT}),
-    },
+_RESPONSES_TOOL = _object(_fields(TEXT, "type", "name", "description"), parameters=ANY_OBJECT)
+_RESPONSES_FORMAT = _object(_fields(TEXT, "type", "name"), schema=ANY_OBJECT)
+RESPONSES = _object(
+    _SAMPLING_FIELDS,
+    _fields(TEXT, "instructions", "previous_response_id", "truncation"),
+    _fields(FLAG, "store", "parallel_tool_calls"),
+    _fields(ANY_OBJECT, "metadata", "reasoning"),
+    max_output_tokens=INTEGER,
+    input=Shape(str, list, items=_RESPONSES_ITEM),
+    text=_object(format=_RESPONSES_FORMAT),
+    tools=Shape(list, items=_RESPONSES_TOOL),
+    tool_choice=Shape(str, dict, fields=_fields(TEXT, "type", "name")),
 )
-"""A request of OpenAI's Responses API."""
+"""The body of a request of OpenAI's Responses API."""
 
-_BLOCK = Shape(
-    dict,
-    fields={
-        **{"type": TEXT, "text": TEXT, "thinking": TEXT, "id": TEXT, "name": TEXT, "tool_use_id": TEXT},
-        "input": ANY_OBJECT,
-    },
+_BLOCK = _object(
+    _fields(TEXT, "type", "text", "thinking", "id", "name", "tool_use_id"),
+    input=ANY_OBJECT,
 )
 _BLOCKS = Shape(str, list, items=_BLOCK)
-_BLOCK.fields["content"] = Shape(str, list, dict, items=_BLOCK)  # an object is the error of a tool of Anthropic's own
-_BLOCK.fields["source"] = Shape(
-    dict,
-    fields={
-        **{"type": TEXT, "media_type": TEXT, "data": TEXT, "url": TEXT, "file_id": TEXT},
-        "content": _BLOCKS,
-    },
+# These fields hold blocks again, and are added when the shape of a block exists. An object is the
+# error of a tool that Anthropic runs itself.
+_BLOCK.fields["content"] = Shape(str, list, dict, items=_BLOCK)
+_BLOCK.fields["source"] = _object(
+    _fields(TEXT, "type", "media_type", "data", "url", "file_id"),
+    content=_BLOCKS,
 )
-_OUTPUT_FORMAT = Shape(dict, fields={"type": TEXT, "name": TEXT, "schema": ANY_OBJECT})
-MESSAGES = Shape(
-    dict,
-    fields={
-        **_SAMPLING,
-        **{"max_tokens": WHOLE, "stop_sequences": TEXTS, "metadata": ANY_OBJECT, "thinking": ANY_OBJECT},
-        "messages": Shape(list, items=Shape(dict, fields={"role": TEXT, "content": _BLOCKS})),
-        "system": _BLOCKS,
-        "tools": Shape(
-            list,
-            items=Shape(dict, fields={"type": TEXT, "name": TEXT, "description": TEXT, "input_schema": ANY_OBJECT}),
-        ),
-        "tool_choice": Shape(dict, fields={"type": TEXT, "name": TEXT}),
-        "output_format": _OUTPUT_FORMAT,
-        "output_config": Shape(dict, fields={"format": _OUTPUT_FORMAT}),
-    },
+_MESSAGES_TOOL = _object(_fields(TEXT, "type", "name", "description"), input_schema=ANY_OBJECT)
+_OUTPUT_FORMAT = _object(_fields(TEXT, "type", "name"), schema=ANY_OBJECT)
+MESSAGES = _object(
+    _SAMPLING_FIELDS,
+    _fields(ANY_OBJECT, "metadata", "thinking"),
+    max_tokens=INTEGER,
+    stop_sequences=TEXTS,
+    messages=Shape(list, items=_object(role=TEXT, content=_BLOCKS)),
+    system=_BLOCKS,
+    tools=Shape(list, items=_MESSAGES_TOOL),
+    tool_choice=_object(_fields(TEXT, "type", "name")),
+    output_format=_OUTPUT_FORMAT,
+    output_config=_object(format=_OUTPUT_FORMAT),
 )
-"""A request of Anthropic's Messages."""
+"""The body of a request of Anthropic's Messages API."""
 
-_GEMINI_PART = Shape(
-    dict,
-    fields={
-        **{"text": TEXT, "thought": FLAG},
-        "functionCall": Shape(dict, fields={"id": TEXT, "name": TEXT, "args": ANY_OBJECT}),
-        "functionResponse": Shape(dict, fields={"id": TEXT, "name": TEXT, "response": ANY_OBJECT}),
-        "inlineData": Shape(dict, fields={"mimeType": TEXT, "data": TEXT}),
-        "fileData": Shape(dict, fields={"mimeType": TEXT, "fileUri": TEXT}),
-    },
+_GEMINI_FUNCTION_CALL = _object(_fields(TEXT, "id", "name"), args=ANY_OBJECT)
+_GEMINI_FUNCTION_RESPONSE = _object(_fields(TEXT, "id", "name"), response=ANY_OBJECT)
+_GEMINI_PART = _object(
+    text=TEXT,
+    thought=FLAG,
+    functionCall=_GEMINI_FUNCTION_CALL,
+    functionResponse=_GEMINI_FUNCTION_RESPONSE,
+    inlineData=_object(_fields(TEXT, "mimeType", "data")),
+    fileData=_object(_fields(TEXT, "mimeType", "fileUri")),
 )
 _GEMINI_PARTS = Shape(list, dict, items=_GEMINI_PART, fields=_GEMINI_PART.fields)
 GEMINI_CONTENT = Shape(str, dict, fields={"role": TEXT, "parts": _GEMINI_PARTS})
-_GEMINI_FUNCTION = Shape(
-    dict, fields={"name": TEXT, "description": TEXT, "parameters": ANY_OBJECT, "parametersJsonSchema": ANY_OBJECT}
+_GEMINI_FUNCTION = _object(
+    _fields(TEXT, "name", "description"),
+    _fields(ANY_OBJECT, "parameters", "parametersJsonSchema"),
 )
-_GEMINI_CALLING = Shape(dict, fields={"mode": TEXT, "allowedFunctionNames": TEXTS})
-GEMINI = Shape(
-    dict,
-    fields={
-        "contents": Shape(list, items=Shape(dict, fields={"role": TEXT, "parts": _GEMINI_PARTS})),
-        "systemInstruction": GEMINI_CONTENT,
-        "tools": Shape(list, items=Shape(dict, fields={"functionDeclarations": Shape(list, items=_GEMINI_FUNCTION)})),
-        "toolConfig": Shape(dict, fields={"functionCallingConfig": _GEMINI_CALLING}),
-        "generationConfig": Shape(
-            dict,
-            fields={
-                **{"temperature": NUMBER, "topP": NUMBER, "maxOutputTokens": WHOLE, "stopSequences": TEXTS},
-                **{"responseMimeType": TEXT, "responseSchema": ANY_OBJECT, "responseJsonSchema": ANY_OBJECT},
-            },
-        ),
-    },
+_GEMINI_TOOL = _object(functionDeclarations=Shape(list, items=_GEMINI_FUNCTION))
+GEMINI = _object(
+    contents=Shape(list, items=_object(role=TEXT, parts=_GEMINI_PARTS)),
+    systemInstruction=GEMINI_CONTENT,
+    tools=Shape(list, items=_GEMINI_TOOL),
+    toolConfig=_object(functionCallingConfig=_object(mode=TEXT, allowedFunctionNames=TEXTS)),
+    generationConfig=_object(
+        _fields(NUMBER, "temperature", "topP"),
+        _fields(ANY_OBJECT, "responseSchema", "responseJsonSchema"),
+        maxOutputTokens=INTEGER,
+        stopSequences=TEXTS,
+        responseMimeType=TEXT,
+    ),
 )
-"""A request of Gemini, with its names in camelCase."""
+"""The body of a request of Gemini, with field names in camelCase."""
 
-EMBEDDINGS = Shape(
-    dict,
-    fields={
-        **{"model": TEXT, "dimensions": WHOLE, "encoding_format": TEXT},
-        **dict.fromkeys(("input", "inputs"), Shape(str, list, items=Shape(str, int, list, dict))),
-    },
+EMBEDDINGS = _object(
+    _fields(TEXT, "model", "encoding_format"),
+    _fields(Shape(str, list, items=Shape(str, int, list, dict)), "input", "inputs"),
+    dimensions=INTEGER,
 )
-"""A request for embeddings of OpenAI, Mistral and those who speak as they do."""
-_GEMINI_EMBEDDING = Shape(
-    dict, fields={"content": GEMINI_CONTENT, "outputDimensionality": WHOLE, "embedContentConfig": ANY_OBJECT}
+"""The body of a request for embeddings of OpenAI, Mistral and others."""
+_GEMINI_EMBEDDING = _object(
+    content=GEMINI_CONTENT,
+    outputDimensionality=INTEGER,
+    embedContentConfig=ANY_OBJECT,
 )
-GEMINI_EMBEDDINGS = Shape(dict, fields={**_GEMINI_EMBEDDING.fields, "requests": Shape(list, items=_GEMINI_EMBEDDING)})
-"""A request for embeddings of Google."""
+GEMINI_EMBEDDINGS = _object(
+    _GEMINI_EMBEDDING.fields,
+    requests=Shape(list, items=_GEMINI_EMBEDDING),
+)
+"""The body of a request for embeddings of Google."""

@@ -1,4 +1,4 @@
-"""Error bodies of the providers: a format for each, and the words in which it refuses a malformed body."""
+"""The error bodies of the providers, and their messages for malformed requests."""
 
 from __future__ import annotations
 
@@ -11,12 +11,37 @@ from llm_mock.boundaries.http.errors import WireError
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.body_types import Mismatch, Shape
 
-ARTICLES = {str: "a string", bool: "a boolean", int: "an integer", float: "a decimal", list: "an array"}
-"""OpenAI's words for the types of JSON; every other value is an object."""
-PLURALS = {str: "strings", bool: "booleans", int: "integers", float: "decimals", list: "arrays"}
-PYDANTIC_TYPES = {str: "string", bool: "bool", int: "int", float: "float", list: "list", dict: "dict"}
-PYDANTIC_WORDS = {
-    **{str: "string", bool: "boolean", int: "integer", float: "number", list: "list", dict: "dictionary"},
+# OpenAI's terms for the types of JSON values; all others are objects.
+SINGULAR_TERMS = {
+    str: "a string",
+    bool: "a boolean",
+    int: "an integer",
+    float: "a decimal",
+    list: "an array",
+}
+PLURAL_TERMS = {
+    str: "strings",
+    bool: "booleans",
+    int: "integers",
+    float: "decimals",
+    list: "arrays",
+}
+# The terms of pydantic, by which Anthropic and Mistral validate their requests.
+PYDANTIC_TYPES = {
+    str: "string",
+    bool: "bool",
+    int: "int",
+    float: "float",
+    list: "list",
+    dict: "dict",
+}
+PYDANTIC_TERMS = {
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    list: "list",
+    dict: "dictionary",
 }
 ANTHROPIC_TYPES = {
     400: "invalid_request_error",
@@ -48,7 +73,12 @@ GOOGLE_STATUSES = {
     504: "DEADLINE_EXCEEDED",
 }
 GOOGLE_TYPES = {str: "TYPE_STRING", bool: "TYPE_BOOL", int: "TYPE_INT32", float: "TYPE_FLOAT"}
-OPENAI_TYPES = {401: "invalid_request_error", 429: "requests", 500: "server_error", 503: "server_error"}
+OPENAI_TYPES = {
+    401: "invalid_request_error",
+    429: "requests",
+    500: "server_error",
+    503: "server_error",
+}
 
 _request_numbers = itertools.count(1)
 
@@ -59,18 +89,23 @@ def next_request_id() -> str:
 
 
 class ErrorFormat:
-    """How OpenAI, and all who speak as it does, tell a client what went wrong. Other providers have subclasses."""
+    """The error format of OpenAI and of most other providers; the rest have subclasses."""
 
     request_id_header: str | None = "x-request-id"
     """The header with the id of the request; None for a provider that sends none."""
 
     def body(self, error: WireError) -> Any:
-        """Return the body of an error as JSON values; one that an error of an SDK brought is kept."""
-        given = error.body
-        if isinstance(given, dict) and isinstance(given.get("error"), dict) and "message" in given["error"]:
-            return given
-        kind = error.type or OPENAI_TYPES.get(error.status, "invalid_request_error")
-        return {"error": {"message": error.message, "type": kind, "param": error.param, "code": error.code}}
+        """Return the body of an error as JSON values; the body of an SDK's error is kept."""
+        details = _details(error.body)
+        if "message" in details:
+            return error.body
+        details = {
+            "message": error.message,
+            "type": error.type or OPENAI_TYPES.get(error.status, "invalid_request_error"),
+            "param": error.param,
+            "code": error.code,
+        }
+        return {"error": details}
 
     def headers(self, error: WireError) -> dict[str, str]:
         """Return the headers of an error."""
@@ -79,118 +114,138 @@ class ErrorFormat:
         return {self.request_id_header: error.request_id, **error.headers}
 
     def missing_field(self, name: str) -> WireError:
-        """Return the refusal of a body without a field that it must have."""
+        """Return the error for a body without a required field."""
         message = f"Missing required parameter: '{name}'."
         return WireError(400, message, code="missing_required_parameter", param=name)
 
     def invalid_type(self, mismatch: Mismatch) -> WireError:
-        """Return the refusal of a body in which a value has the wrong type."""
-        path = _dotted(mismatch.path)
-        expected, got = _expected(mismatch.expected), ARTICLES.get(type(mismatch.value), "an object")
-        got = "null" if mismatch.value is None else got
+        """Return the error for a body with a value of the wrong type."""
+        path = _format_path(mismatch.path)
+        expected = _format_expected(mismatch.expected)
+        got = SINGULAR_TERMS.get(type(mismatch.value), "an object")
+        if mismatch.value is None:
+            got = "null"
         message = f"Invalid type for '{path}': expected {expected}, but got {got} instead."
         return WireError(400, message, code="invalid_type", param=path)
 
 
 class AnthropicFormat(ErrorFormat):
-    """Anthropic's errors."""
+    """The error format of Anthropic."""
 
     request_id_header = "request-id"
 
     def body(self, error: WireError) -> Any:
-        """Return the body of an error as JSON values; one that an error of an SDK brought is kept."""
+        """Return the body of an error as JSON values; the body of an SDK's error is kept."""
         if isinstance(error.body, dict) and error.body.get("type") == "error":
             body = error.body
         else:
-            known = error.type in ANTHROPIC_TYPES.values()
-            kind = error.type if known else ANTHROPIC_TYPES.get(error.status, "api_error")
-            body = {"type": "error", "error": {"type": kind, "message": error.message}, "request_id": "req_mock"}
+            is_known = error.type in ANTHROPIC_TYPES.values()
+            kind = error.type if is_known else ANTHROPIC_TYPES.get(error.status, "api_error")
+            details = {"type": kind, "message": error.message}
+            body = {"type": "error", "error": details, "request_id": "req_mock"}
+        # Anthropic repeats the id of the header; that of a real error stays as it is.
         if body.get("request_id") == "req_mock" and error.request_id is not None:
             return {**body, "request_id": error.request_id}
         return body
 
     def missing_field(self, name: str) -> WireError:
-        """Return the refusal of a body without a field that it must have."""
+        """Return the error for a body without a required field."""
         return WireError(400, f"{name}: Field required")
 
     def invalid_type(self, mismatch: Mismatch) -> WireError:
-        """Return the refusal of a body in which a value has the wrong type."""
+        """Return the error for a body with a value of the wrong type."""
         path = ".".join(map(str, mismatch.path))
-        kind = PYDANTIC_WORDS[_main_type(mismatch.expected)]
-        return WireError(400, f"{path}: Input should be a valid {kind}")
+        term = PYDANTIC_TERMS[_main_type(mismatch.expected)]
+        return WireError(400, f"{path}: Input should be a valid {term}")
 
 
 class GoogleFormat(ErrorFormat):
-    """Errors of Google's APIs."""
+    """The error format of Google."""
 
     request_id_header = None
 
     def body(self, error: WireError) -> Any:
-        """Return the body of an error as JSON values; one that an error of an SDK brought is kept."""
-        given = error.body
-        if isinstance(given, dict) and isinstance(given.get("error"), dict) and "status" in given["error"]:
-            return given
+        """Return the body of an error as JSON values; the body of an SDK's error is kept."""
+        if "status" in _details(error.body):
+            return error.body
         status = GOOGLE_STATUSES.get(error.status, "UNKNOWN")
         return {"error": {"code": error.status, "message": error.message, "status": status}}
 
     def missing_field(self, name: str) -> WireError:
-        """Return the refusal of a body without a field that it must have."""
+        """Return the error for a body without a required field."""
         return WireError(400, f"* GenerateContentRequest.{name}: {name} is not specified\n")
 
     def invalid_type(self, mismatch: Mismatch) -> WireError:
-        """Return the refusal of a body in which a value has the wrong type."""
-        path, kind = _dotted(mismatch.path), GOOGLE_TYPES.get(_main_type(mismatch.expected))
+        """Return the error for a body with a value of the wrong type."""
+        path = _format_path(mismatch.path)
+        kind = GOOGLE_TYPES.get(_main_type(mismatch.expected))
         if kind is None:
-            return WireError(400, f"Invalid JSON payload received. Unexpected type of value at '{path}'.")
-        return WireError(400, f"Invalid value at '{path}' ({kind}), {_shown(mismatch.value)}")
+            # Google has no name for the types of lists and objects.
+            message = f"Invalid JSON payload received. Unexpected type of value at '{path}'."
+            return WireError(400, message)
+        value = mismatch.value
+        text = f'"{value}"' if isinstance(value, str) else str(value)
+        return WireError(400, f"Invalid value at '{path}' ({kind}), {text}")
 
 
 class MistralFormat(ErrorFormat):
-    """Mistral's errors; what is wrong with a body is said as FastAPI says it."""
+    """The error format of Mistral, which reports a malformed body in the format of FastAPI."""
 
     request_id_header = "mistral-correlation-id"
 
     def body(self, error: WireError) -> Any:
-        """Return the body of an error as JSON values; one that an error of an SDK brought is kept."""
-        if isinstance(error.body, dict) and (error.body.get("object") == "error" or "detail" in error.body):
-            return error.body
-        said = {"message": error.message, "type": error.type or "invalid_request_error", "param": None}
-        return {"object": "error", **said, "code": error.code, "raw_status_code": error.status}
+        """Return the body of an error as JSON values; the body of an SDK's error is kept."""
+        body = error.body
+        if isinstance(body, dict) and (body.get("object") == "error" or "detail" in body):
+            return body
+        return {
+            "object": "error",
+            "message": error.message,
+            "type": error.type or "invalid_request_error",
+            "param": None,
+            "code": error.code,
+            "raw_status_code": error.status,
+        }
 
     def missing_field(self, name: str) -> WireError:
-        """Return the refusal of a body without a field that it must have."""
-        return self._invalid("missing", (name,), "Field required")
+        """Return the error for a body without a required field."""
+        return self._validation_error("missing", (name,), "Field required")
 
     def invalid_type(self, mismatch: Mismatch) -> WireError:
-        """Return the refusal of a body in which a value has the wrong type."""
+        """Return the error for a body with a value of the wrong type."""
         kind = _main_type(mismatch.expected)
-        message = f"Input should be a valid {PYDANTIC_WORDS[kind]}"
-        return self._invalid(f"{PYDANTIC_TYPES[kind]}_type", mismatch.path, message)
+        message = f"Input should be a valid {PYDANTIC_TERMS[kind]}"
+        return self._validation_error(f"{PYDANTIC_TYPES[kind]}_type", mismatch.path, message)
 
-    def _invalid(self, kind: str, path: Sequence[str | int], message: str) -> WireError:
+    def _validation_error(
+        self,
+        kind: str,
+        path: Sequence[str | int],
+        message: str,
+    ) -> WireError:
         detail = {"type": kind, "loc": ["body", *path], "msg": message}
         return WireError(422, message, body={"detail": [detail]})
 
 
 class AWSFormat(ErrorFormat):
-    """Errors of AWS, which botocore reads from a header and from a body in this form alone."""
+    """The error format of AWS; botocore reads the type from a header."""
 
     request_id_header = "x-amzn-requestid"
 
     def body(self, error: WireError) -> Any:
         """Return the body of an error as JSON values."""
-        return {"__type": self._type(error), "message": error.message}
+        return {"__type": self._error_type(error), "message": error.message}
 
     def headers(self, error: WireError) -> dict[str, str]:
         """Return the headers of an error, with its type."""
-        return {"x-amzn-errortype": self._type(error), **super().headers(error)}
+        return {"x-amzn-errortype": self._error_type(error), **super().headers(error)}
 
-    def _type(self, error: WireError) -> str:
+    def _error_type(self, error: WireError) -> str:
         return AWS_TYPES.get(error.status, "InternalServerException")
 
 
 class MessageFormat(ErrorFormat):
-    """Errors of Cohere: a message."""
+    """The error format of Cohere."""
 
     def body(self, error: WireError) -> Any:
         """Return the body of an error as JSON values."""
@@ -198,7 +253,7 @@ class MessageFormat(ErrorFormat):
 
 
 class TextFormat(ErrorFormat):
-    """Errors of Ollama and Hugging Face: a text."""
+    """The error format of Ollama and Hugging Face."""
 
     def body(self, error: WireError) -> Any:
         """Return the body of an error as JSON values."""
@@ -206,14 +261,17 @@ class TextFormat(ErrorFormat):
 
 
 class ProblemFormat(ErrorFormat):
-    """Errors of Replicate: problem details, as RFC 9457 has them."""
+    """The error format of Replicate: problem details by RFC 9457."""
 
     def body(self, error: WireError) -> Any:
         """Return the body of an error as JSON values."""
         return {"title": error.message, "detail": error.message, "status": error.status}
 
 
-OPENAI, ANTHROPIC, GOOGLE, MISTRAL = ErrorFormat(), AnthropicFormat(), GoogleFormat(), MistralFormat()
+OPENAI = ErrorFormat()
+ANTHROPIC = AnthropicFormat()
+GOOGLE = GoogleFormat()
+MISTRAL = MistralFormat()
 FORMATS: dict[str, ErrorFormat] = {
     "anthropic": ANTHROPIC,
     "bedrock": AWSFormat(),
@@ -224,40 +282,48 @@ FORMATS: dict[str, ErrorFormat] = {
     "ollama": TextFormat(),
     "replicate": ProblemFormat(),
 }
-"""The formats by the provider. All others speak as OpenAI does: Azure, Groq, Together, OpenRouter, …"""
+"""The error formats by provider; all others (Azure, Groq, Together, …) have that of OpenAI."""
 
 
 def get_error_format(provider: str) -> ErrorFormat:
-    """Return the format in which a provider tells what went wrong."""
+    """Return the error format of a provider."""
     return FORMATS.get(provider, OPENAI)
 
 
-def _dotted(path: Sequence[str | int]) -> str:
-    """Write a path as `messages[0].content`."""
-    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+def _details(body: Any) -> dict[str, Any]:
+    """Return the object `error` in a body; empty without one."""
+    details = body.get("error") if isinstance(body, dict) else None
+    return details if isinstance(details, dict) else {}
+
+
+def _format_path(path: Sequence[str | int]) -> str:
+    """Format a path as `messages[0].content`."""
+    steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in path]
     return "".join(steps).removeprefix(".")
 
 
-def _expected(shape: Shape) -> str:
-    """Say which types a shape allows, as OpenAI does."""
-    names = [_type_words(kind, shape) for kind in (str, bool, int, float, list, dict) if kind in shape.types]
-    if len(names) == 1:
-        return names[0]
-    first, *others = names
-    return f"one of {first} or " + " or ".join(name.split(" ", 1)[1] for name in others)
+def _format_expected(shape: Shape) -> str:
+    """Format the types that a shape allows, in OpenAI's terms."""
+    # In this order, as OpenAI names the simple types before the nested ones.
+    order = (str, bool, int, float, list, dict)
+    terms = [_format_type(kind, shape) for kind in order if kind in shape.types]
+    if len(terms) == 1:
+        return terms[0]
+    first, *others = terms
+    # Only the first term has its article.
+    without_articles = [term.split(" ", 1)[1] for term in others]
+    return f"one of {first} or " + " or ".join(without_articles)
 
 
-def _type_words(kind: type, shape: Shape) -> str:
-    words = ARTICLES.get(kind, "an object")
+def _format_type(kind: type, shape: Shape) -> str:
+    term = SINGULAR_TERMS.get(kind, "an object")
     if kind is not list or shape.items is None:
-        return words
-    return f"{words} of {PLURALS.get(_main_type(shape.items), 'objects')}"
+        return term
+    item_term = PLURAL_TERMS.get(_main_type(shape.items), "objects")
+    return f"{term} of {item_term}"
 
 
 def _main_type(shape: Shape) -> type:
-    """Return the type that a message about a shape names: a list before a text, as that is what clients build."""
-    return next(kind for kind in (list, dict, str, float, int, bool) if kind in shape.types)
-
-
-def _shown(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) else str(value)
+    """Return the single type that a message names: nested types first, as clients build these."""
+    order = (list, dict, str, float, int, bool)
+    return next(kind for kind in order if kind in shape.types)

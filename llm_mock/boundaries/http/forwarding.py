@@ -50,7 +50,7 @@ def _sent(
 ) -> http.client.HTTPResponse:
     headers = {name: value for name, value in sent.headers.items() if name not in NOT_SENT_ON}
     path = f"{sent.path}?{sent.query}" if sent.query else sent.path
-    with for_real(), recording.sending():
+    with for_real(), recording.guard_send():
         connection.request(sent.method, path, sent.body, {**headers, "accept-encoding": "identity"})
         return connection.getresponse()
 
@@ -74,7 +74,7 @@ def _pieces(
     pieces: queue.SimpleQueue[bytes | BaseException | None], recording: WireRecording
 ) -> Iterator[bytes | Wait]:
     """The pieces of the body; waits where none has come."""
-    with recording.reading():
+    with recording.guard_read():
         while True:
             try:
                 piece = pieces.get_nowait()

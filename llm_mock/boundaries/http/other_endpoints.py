@@ -1,4 +1,4 @@
-"""What providers are asked beside answers: embeddings, lists of models, counts of tokens."""
+"""The endpoints that do not generate text: embeddings, models and token counts."""
 
 from __future__ import annotations
 
@@ -24,98 +24,135 @@ from llm_mock.core.model_names import is_glob
 from llm_mock.core.tokens import estimate_tokens, input_tokens
 from llm_mock.core.vectors import EmbeddingRecord
 
-MOST_DIMENSIONS = 100_000
-CREATED = 1_700_000_000
-"""When models were made, in seconds, where an API says so."""
+MAX_DIMENSIONS = 100_000
+MODEL_CREATED = 1_700_000_000
+"""The time when each model was created, in seconds, for APIs that have one."""
 GEMINI_EMBEDDING_PATH = re.compile(r":(embedContent|batchEmbedContents)$")
+TOKEN_COUNT_PATH = re.compile(r"(/messages/count_tokens|:countTokens|/responses/input_tokens)$")
 MODEL_OF_PATH = re.compile(r"/models/([^/:]+)")
+# Ids may have slashes and colons: `ft:gpt-4o:acme::9f`, `meta-llama/llama-4:free`.
 MODEL_ID_OF_PATH = re.compile(r"/models/(.+)$")
-"""Ids have slashes and colons in them: `ft:gpt-4o:acme::9f`, `meta-llama/llama-4:free`."""
 
 
 def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
-    """`POST …/embeddings` of OpenAI and Mistral."""
+    """Answer `POST …/embeddings` of OpenAI and Mistral."""
     errors = MISTRAL if provider == "mistral" else OPENAI
     body = validate_body(sent.json(), EMBEDDINGS, errors, "model")
-    given = body.get("inputs") if body.get("input") is None else body["input"]
-    if not given:
+    # Mistral accepts `inputs` too.
+    inputs = body.get("inputs") if body.get("input") is None else body["input"]
+    if not inputs:
         raise errors.missing_field("input")
-    items = given if isinstance(given, list) and not _is_tokens(given) else [given]
+    is_single = not isinstance(inputs, list) or _is_token_list(inputs)
+    items = [inputs] if is_single else inputs
     model = body["model"]
-    size = _dimensions(body.get("dimensions"), "dimensions")
-    vectors = _embed(sent, provider, mock, model, [_embeddable(item) for item in items], size)
-    data = [
-        {"object": "embedding", "index": index, "embedding": _encoded(vector, body.get("encoding_format"))}
-        for index, vector in enumerate(vectors)
-    ]
+    dimensions = _parse_dimensions(body.get("dimensions"), "dimensions")
+    texts = [_to_text(item) for item in items]
+    vectors = _embed(sent, provider, mock, model, texts, dimensions)
+    data = []
+    for index, vector in enumerate(vectors):
+        embedding = _encode_vector(vector, body.get("encoding_format"))
+        data.append({"object": "embedding", "index": index, "embedding": embedding})
     tokens = sum(estimate_tokens(len(str(item))) for item in items)
-    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-    listed = {"object": "list", "data": data, "model": model, "usage": usage}
-    return json_response({"id": f"embd_mock_{model}", **listed} if provider == "mistral" else listed)
+    response: dict[str, Any] = {
+        "object": "list",
+        "data": data,
+        "model": model,
+        "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+    }
+    if provider == "mistral":
+        response = {"id": f"embd_mock_{model}", **response}
+    return json_response(response)
 
 
 def find_embedding_model(sent: WireRequest) -> str | None:
-    """Return the model that a request asks for embeddings; None if it asks for none."""
+    """Return the model of a request for embeddings; None for other requests."""
     if sent.path.endswith("/embeddings"):
         return str(sent.json().get("model"))
-    return _model_in(sent.path) if GEMINI_EMBEDDING_PATH.search(sent.path) else None
+    if GEMINI_EMBEDDING_PATH.search(sent.path):
+        return _model_of_path(sent.path)
+    return None
 
 
 def answer_gemini_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
-    """`POST …/models/MODEL:embedContent` and `:batchEmbedContents` of Google."""
+    """Answer `POST …/models/MODEL:embedContent` and `:batchEmbedContents` of Google."""
     body = validate_body(camel_case(sent.json()), GEMINI_EMBEDDINGS, GOOGLE)
     batch = body.get("requests")
     requests = [body] if batch is None else batch
-    model = _model_in(sent.path)
+    model = _model_of_path(sent.path)
     texts = [_gemini_text(request.get("content")) for request in requests]
+    # The dimensions of a batch are those of its first request.
     first = requests[0] if requests else {}
-    size = first.get("outputDimensionality") or (first.get("embedContentConfig") or {}).get("outputDimensionality")
-    vectors = _embed(sent, provider, mock, model, texts, _dimensions(size, "outputDimensionality"))
+    config = first.get("embedContentConfig") or {}
+    size = first.get("outputDimensionality") or config.get("outputDimensionality")
+    dimensions = _parse_dimensions(size, "outputDimensionality")
+    vectors = _embed(sent, provider, mock, model, texts, dimensions)
     values = [{"values": vector} for vector in vectors]
-    return json_response({"embedding": values[0]} if batch is None else {"embeddings": values})
+    if batch is None:
+        return json_response({"embedding": values[0]})
+    return json_response({"embeddings": values})
 
 
 def _embed(
-    sent: WireRequest, provider: str, mock: Mock, model: str, items: list[str], dimensions: int | None
+    sent: WireRequest,
+    provider: str,
+    mock: Mock,
+    model: str,
+    items: list[str],
+    dimensions: int | None,
 ) -> list[list[float]]:
-    """The vectors of a batch, which is recorded as one of `llm` is."""
-    state = mock.embedding_state(mock.responses.model_id_of(model))
-    key = PassedKey.of(sent.key) if sent.key else None
-    record = EmbeddingRecord(timestamp=datetime.now().isoformat(), model_id=model, items=items, key=key, error=None)
+    """Return the vectors of a batch, and record it as a call, like one of `llm`."""
+    model_id = mock.responses.model_id_of(model)
+    state = mock.embedding_state(model_id)
+    # The record has the name that the client sent, the replies are found by the model's id.
+    record = EmbeddingRecord(
+        timestamp=datetime.now().isoformat(),
+        model_id=model,
+        items=items,
+        key=PassedKey.of(sent.key) if sent.key else None,
+        error=None,
+    )
     state.calls.append(record)
     try:
-        mock.check_embedded(mock.responses.model_id_of(model), items, dimensions)
+        mock.check_embedded(model_id, items, dimensions)
         return [state.embed(item, dimensions) for item in items]
     except Exception as configured:
-        error = raised_for(configured, model, provider if provider in ("google", "mistral") else "openai")
+        # All others have OpenAI's error format here.
+        words = provider if provider in ("google", "mistral") else "openai"
+        error = raised_for(configured, model, words)
         record["error"] = str(error) or type(error).__name__
         raise error from None
 
 
-def _dimensions(given: Any, name: str) -> int | None:
-    """Return the number of dimensions that is asked for; None for that of the model.
+def _parse_dimensions(value: Any, name: str) -> int | None:
+    """Return the requested number of dimensions; None for the default of the model.
 
     Raises:
-        WireError: no model has so many.
+        WireError: the value is not a number in the supported range.
     """
-    if given is None:
+    if value is None:
         return None
-    if type(given) is not int or not 0 < given <= MOST_DIMENSIONS:
-        raise WireError(400, f"Invalid value for '{name}' = {given}. Must be between 1 and {MOST_DIMENSIONS}.")
-    return given
+    # `type`, because a bool is an `int` too.
+    if type(value) is not int or not 0 < value <= MAX_DIMENSIONS:
+        message = f"Invalid value for '{name}' = {value}. Must be between 1 and {MAX_DIMENSIONS}."
+        raise WireError(400, message)
+    return value
 
 
-def _is_tokens(given: list[Any]) -> bool:
-    return bool(given) and all(isinstance(item, int) for item in given)
+def _is_token_list(value: list[Any]) -> bool:
+    return bool(value) and all(isinstance(item, int) for item in value)
 
 
-def _embeddable(item: Any) -> str:
-    return item if isinstance(item, str) else " ".join(map(str, item)) if isinstance(item, list) else str(item)
+def _to_text(item: Any) -> str:
+    """Return the text of an item; token ids become their digits, as no tokenizer is at hand."""
+    if isinstance(item, list):
+        return " ".join(map(str, item))
+    return str(item)
 
 
-def _encoded(vector: list[float], encoding: Any) -> Any:
+def _encode_vector(vector: list[float], encoding: Any) -> Any:
     if encoding != "base64":
         return vector
+    # OpenAI's SDK asks for base64 by default: little-endian floats of 32 bits.
     return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
 
 
@@ -123,78 +160,116 @@ def _gemini_text(content: Any) -> str:
     if isinstance(content, str):
         return content
     parts = content.get("parts") if isinstance(content, dict) else content
-    parts = [parts] if isinstance(parts, dict) else parts
-    return "\n".join(str(part.get("text", "")) for part in parts or () if isinstance(part, dict))
+    if isinstance(parts, dict):
+        parts = [parts]
+    texts = []
+    for part in parts or ():
+        if isinstance(part, dict):
+            texts.append(str(part.get("text", "")))
+    return "\n".join(texts)
 
 
-def _model_in(path: str) -> str:
-    found = MODEL_OF_PATH.search(path)
-    return found[1] if found else ""
+def _model_of_path(path: str) -> str:
+    match = MODEL_OF_PATH.search(path)
+    return match[1] if match else ""
 
 
 def answer_token_count(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
-    """Count the tokens that a call would take, as OpenAI, Anthropic and Google do."""
+    """Answer a request for the token count of a prompt, of OpenAI, Anthropic or Google."""
     if sent.path.endswith(":countTokens"):
-        return json_response({"totalTokens": input_tokens(load_protocol("gemini").parse_request(sent))})
+        tokens = input_tokens(load_protocol("gemini").parse_request(sent))
+        return json_response({"totalTokens": tokens})
     if sent.path.endswith("/input_tokens"):
         tokens = input_tokens(load_protocol("openai_responses").parse_request(sent))
         return json_response({"object": "response.input_tokens", "input_tokens": tokens})
-    return json_response({"input_tokens": input_tokens(load_protocol("anthropic_messages").parse_request(sent))})
+    tokens = input_tokens(load_protocol("anthropic_messages").parse_request(sent))
+    return json_response({"input_tokens": tokens})
 
 
 def acknowledge(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
-    """Accept and drop what asks for nothing: traces, and requests that only warm up a connection."""
+    """Accept and drop a request without a question: traces, and the warming of connections."""
     return json_response({})
 
 
 def answer_models(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
-    """`GET …/models` and `GET …/models/MODEL`: those that replies are configured for, and those that were asked."""
-    named = {name for name in mock.named() if not is_glob(name)}
-    known = sorted({*named, *(call["model_id"] for call in mock.calls)})
-    if found := MODEL_ID_OF_PATH.search(sent.path):
-        return json_response(_model(provider, unquote(found[1])))
-    listed = [_model(provider, model) for model in known]
+    """Answer `GET …/models` and `GET …/models/MODEL`.
+
+    The list has the models with configured replies and those that were called. A single model is
+    always there.
+    """
+    match = MODEL_ID_OF_PATH.search(sent.path)
+    if match:
+        return json_response(_describe_model(provider, unquote(match[1])))
+    known = {name for name in mock.named() if not is_glob(name)}
+    known.update(call["model_id"] for call in mock.calls)
+    names = sorted(known)
+    models = [_describe_model(provider, name) for name in names]
     if provider == "google":
-        return json_response({"models": listed})
+        return json_response({"models": models})
     if provider == "anthropic":
-        ends = {"first_id": known[0] if known else None, "last_id": known[-1] if known else None}
-        return json_response({"data": listed, "has_more": False, **ends})
-    return json_response({"object": "list", "data": listed})
+        page = {
+            "data": models,
+            "has_more": False,
+            "first_id": names[0] if names else None,
+            "last_id": names[-1] if names else None,
+        }
+        return json_response(page)
+    return json_response({"object": "list", "data": models})
 
 
-def _model(provider: str, model: str) -> dict[str, Any]:
+def _describe_model(provider: str, model: str) -> dict[str, Any]:
     if provider == "google":
-        return {"name": f"models/{model}", "displayName": model, "supportedGenerationMethods": ["generateContent"]}
+        return {
+            "name": f"models/{model}",
+            "displayName": model,
+            "supportedGenerationMethods": ["generateContent"],
+        }
     if provider == "anthropic":
-        created = datetime.fromtimestamp(CREATED).astimezone().isoformat()
-        return {"type": "model", "id": model, "display_name": model, "created_at": created, "lifecycle": "active"}
-    described = {"id": model, "object": "model", "created": CREATED, "owned_by": "llm-mock"}
+        return {
+            "type": "model",
+            "id": model,
+            "display_name": model,
+            "created_at": datetime.fromtimestamp(MODEL_CREATED).astimezone().isoformat(),
+            "lifecycle": "active",
+        }
+    description: dict[str, Any] = {
+        "id": model,
+        "object": "model",
+        "created": MODEL_CREATED,
+        "owned_by": "llm-mock",
+    }
     if provider == "mistral":
-        return {**described, "type": "base", "capabilities": {"completion_chat": True}}
-    return described
+        # Mistral's SDK chooses the class of a model by its type.
+        description |= {"type": "base", "capabilities": {"completion_chat": True}}
+    return description
 
 
-ENDPOINTS: tuple[tuple[str, re.Pattern[str], Callable[[WireRequest, str, Mock], WireResponse]], ...] = (
+Handler = Callable[[WireRequest, str, Mock], WireResponse]
+ENDPOINTS: tuple[tuple[str, re.Pattern[str], Handler], ...] = (
     ("POST", re.compile(r"/embeddings$"), answer_embeddings),
     ("POST", GEMINI_EMBEDDING_PATH, answer_gemini_embeddings),
-    ("POST", re.compile(r"(/messages/count_tokens|:countTokens|/responses/input_tokens)$"), answer_token_count),
+    ("POST", TOKEN_COUNT_PATH, answer_token_count),
+    # The traces of the OpenAI Agents SDK.
     ("POST", re.compile(r"/v1/traces/ingest$"), acknowledge),
+    # Sent by the SDK of Cerebras when a client is made.
     ("GET", re.compile(r"/v1/tcp_warming$"), acknowledge),
     ("GET", re.compile(r"/models(/.+)?$"), answer_models),
 )
-"""The method and the path of each."""
+"""The method, the path and the handler of each endpoint."""
 
 
 def answer_other_endpoint(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None:
-    """The response to such a request; None where it is another one.
+    """Return the response to a request for one of these endpoints; None for other requests.
 
     Raises:
         ConnectionFailure: the reply is that the connection fails.
     """
-    for method, path, function in ENDPOINTS:
-        if sent.method == method and path.search(sent.path):
-            try:
-                return add_request_id(function(sent, provider, mock), get_error_format(provider))
-            except Exception as error:
-                return exception_response(get_error_format(provider), error)
+    for method, path, handler in ENDPOINTS:
+        if sent.method != method or not path.search(sent.path):
+            continue
+        errors = get_error_format(provider)
+        try:
+            return add_request_id(handler(sent, provider, mock), errors)
+        except Exception as error:
+            return exception_response(errors, error)
     return None

@@ -1,4 +1,4 @@
-"""Takes in what a provider answers over HTTP while the client reads it, for a cassette."""
+"""Recording of a provider's HTTP response for a cassette, while the client reads it."""
 
 from __future__ import annotations
 
@@ -23,108 +23,143 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.http.request import HTTPRequest
     from llm_mock.boundaries.http.wire import WireRequest
 
-ENCODINGS = ("gzip", "deflate", "identity")
-"""The encodings of a body that can be read here."""
+SUPPORTED_ENCODINGS = ("gzip", "deflate", "identity")
+"""The content encodings that a recording can decode."""
+ZLIB_ENCODINGS = ("gzip", "x-gzip", "deflate")
 END_OF_EVENT = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 SDK_ERRORS = {
-    **{400: "BadRequestError", 401: "AuthenticationError", 403: "PermissionDeniedError", 404: "NotFoundError"},
-    **{409: "ConflictError", 422: "UnprocessableEntityError", 429: "RateLimitError"},
+    400: "BadRequestError",
+    401: "AuthenticationError",
+    403: "PermissionDeniedError",
+    404: "NotFoundError",
+    409: "ConflictError",
+    422: "UnprocessableEntityError",
+    429: "RateLimitError",
 }
-"""What OpenAI's and Anthropic's SDKs call their exceptions."""
+"""The exceptions of OpenAI's and Anthropic's SDKs, by the status."""
+RECORDED_SDKS = ("openai", "anthropic")
+"""The SDKs whose exceptions are recorded by name."""
 
 
 class WireRecording:
-    """One request that is sent for real, and its response.
+    """A request that is sent to the provider, and its response.
 
-    Whatever goes wrong in reading it, the client gets what the provider sent.
+    An error in the recording never reaches the client, which gets what the provider sent.
 
     Args:
-        call: is told what is answered.
-        request: what is asked.
-        sent: the same as HTTP has it.
+        call: the call, which takes the chunks and the metadata of the answer.
+        request: the parsed request.
+        sent: the HTTP request.
     """
 
     def __init__(self, call: PassthroughCall, request: HTTPRequest, sent: WireRequest) -> None:
-        self._call, self._request, self._sent = call, request, sent
+        self._call = call
+        self._request = request
+        self._sent = sent
         self._reader = create_reader(request.api)
-        self._texts = TextSlots(self._reader)
-        self._status, self._headers = 0, dict[str, str]()
-        self._streamed = self._ended = False
-        self._data, self._received = b"", 0
+        self._text_slots = TextSlots(self._reader)
+        self._status = 0
+        self._headers: dict[str, str] = {}
+        self._is_streamed = False
+        self._has_ended = False
+        self._data = b""
+        """The decoded body; of a stream, the part after its last event."""
+        self._received_bytes = 0
         self._events: list[Any] = []
         self._body: Any = None
-        self._calls = ToolCallCollector()
+        self._tool_calls = ToolCallCollector()
         self._problem: Exception | None = None
-        self._inflate: Any = None
+        """The reason why the answer cannot be recorded."""
+        self._decompressor: Any = None
         self.delay = Wait(0)
-        """Nothing is waited for before it is sent."""
+        """No time: transports read the delay of each response."""
         call.hide(sent.key, *sent.secrets())
 
     def header_overrides(self) -> dict[str, str]:
-        """The headers to send in place of the client's: it accepts no encoding that cannot be read here."""
-        accepted = [part.strip() for part in self._sent.headers.get("accept-encoding", "").split(",")]
-        kept = [part for part in accepted if part.partition(";")[0] in ENCODINGS]
-        return {} if accepted == kept else {"accept-encoding": ", ".join(kept) or "identity"}
+        """Return the headers to send in place of the client's.
+
+        The client must not accept an encoding that cannot be decoded here, such as Brotli.
+        """
+        header = self._sent.headers.get("accept-encoding", "")
+        accepted = [part.strip() for part in header.split(",")]
+        supported = []
+        for part in accepted:
+            encoding = part.partition(";")[0]
+            if encoding in SUPPORTED_ENCODINGS:
+                supported.append(part)
+        if accepted == supported:
+            return {}
+        return {"accept-encoding": ", ".join(supported) or "identity"}
 
     @contextmanager
-    def sending(self) -> Iterator[None]:
-        """Within it the request is sent; when that fails, so does the call."""
+    def guard_send(self) -> Iterator[None]:
+        """Record an error that is raised while the request is sent."""
         try:
             yield
+        # Cancellation too ends the call.
         except BaseException as error:
-            self._call.watch(self._outcome)
-            self._end(error)
+            self._call.watch(self._build_metadata)
+            self._finish(error)
             raise
 
     def begin(self, status: int, headers: Iterable[tuple[str, str]]) -> None:
-        """The response has come, without its body."""
-        self._status, self._headers = status, {name.lower(): value for name, value in headers}
-        self._streamed = status < 400 and self._headers.get("content-type", "").startswith("text/event-stream")
+        """Take in the status and the headers of the response."""
+        self._status = status
+        self._headers = {name.lower(): value for name, value in headers}
+        content_type = self._headers.get("content-type", "")
+        self._is_streamed = status < 400 and content_type.startswith("text/event-stream")
         encoding = self._headers.get("content-encoding", "identity").strip().lower()
-        if encoding in ("gzip", "x-gzip", "deflate"):
-            self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
+        if encoding in ZLIB_ENCODINGS:
+            # 32 lets zlib tell gzip from deflate by the header of the data.
+            self._decompressor = zlib.decompressobj(zlib.MAX_WBITS | 32)
         elif encoding != "identity":
-            self._problem = NotRecordable(f"it is encoded as {encoding}, which cannot be read here")
-        self._call.watch(self._outcome)
+            self._problem = NotRecordable(f"its encoding {encoding!r} is not supported")
+        self._call.watch(self._build_metadata)
 
     def take(self, data: bytes) -> None:
-        """A piece of the body came."""
-        self._received += len(data)
+        """Take in a chunk of the body."""
+        self._received_bytes += len(data)
         if self._problem is not None:
             return
         try:
-            self._data += self._inflate.decompress(data) if self._inflate else data
-            if self._streamed:
-                self._take_events()
+            self._data += self._decompressor.decompress(data) if self._decompressor else data
+            if self._is_streamed:
+                self._read_events()
         except Exception as problem:
             self._problem = problem
 
     def end(self, error: BaseException | None = None) -> None:
-        """The body is complete, or broke off."""
-        if self._ended:
+        """End the recording.
+
+        Args:
+            error: the error that broke off the body; None for a complete body.
+        """
+        if self._has_ended:
             return
         if error is None and self._problem is None:
             try:
-                error = self._at_the_end()
+                error = self._read_rest()
             except Exception as problem:
                 self._problem = problem
-        self._end(error)
+        self._finish(error)
 
     def close(self) -> None:
-        """The client reads no further, perhaps because there is no more."""
-        is_whole = self._reader.has_ended or self._headers.get("content-length") == str(self._received)
-        self.end(None if is_whole else GeneratorExit())
+        """End the recording of a body that the client reads no further."""
+        # Many clients stop at the final event, and never see the end of the body.
+        has_all_bytes = self._headers.get("content-length") == str(self._received_bytes)
+        is_complete = self._reader.has_ended or has_all_bytes
+        self.end(None if is_complete else GeneratorExit())
 
-    def pieces(self, body: Iterable[bytes]) -> Iterator[bytes]:
-        """The body as it comes, taken in."""
-        with self.reading():
-            for piece in body:
-                self.take(piece)
-                yield piece
+    def record_body(self, body: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield the chunks of a body, each of which is taken in."""
+        with self.guard_read():
+            for chunk in body:
+                self.take(chunk)
+                yield chunk
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Within it the body is read to its end, or as far as the client wants."""
+    def guard_read(self) -> Iterator[None]:
+        """End the recording after the body is read, as far as the client reads it."""
         try:
             yield
         except Exception as error:
@@ -135,62 +170,83 @@ class WireRecording:
             raise
         self.end()
 
-    def _end(self, error: BaseException | None) -> None:
-        self._ended = True
+    def _finish(self, error: BaseException | None) -> None:
+        self._has_ended = True
         self._call.end(error)
 
-    def _at_the_end(self) -> Exception | None:
-        """Read what is left; the error that the response is."""
-        if self._streamed:
+    def _read_rest(self) -> Exception | None:
+        """Read the rest of the body; return the error that the response stands for."""
+        if self._is_streamed:
+            # The last event may lack its empty line.
             self._data += b"\n\n"
-            self._take_events()
+            self._read_events()
             return None
         text = self._data.decode(errors="replace")
         if self._status >= 400:
             url = f"https://{self._sent.host}{self._sent.path}"
-            return ReceivedError(self._status, self._headers, text, url, self._sdk_error())
+            return ReceivedError(self._status, self._headers, text, url, self._sdk_error_name())
         self._body = parse_json_or_text(text)
-        self._take_texts(self._body)
+        self._extract_texts(self._body)
         return None
 
-    def _sdk_error(self) -> str | None:
+    def _sdk_error_name(self) -> str | None:
+        """Return the name of the exception that the SDK raises, as `openai:RateLimitError`."""
         client = (self._sent.client or "").lower()
-        sdk = next((sdk for sdk in ("openai", "anthropic") if f"{sdk}/python" in client), None)
-        otherwise = "InternalServerError" if self._status >= 500 else "APIStatusError"
-        return sdk and f"{sdk}:{SDK_ERRORS.get(self._status, otherwise)}"
+        default = "InternalServerError" if self._status >= 500 else "APIStatusError"
+        for sdk in RECORDED_SDKS:
+            if f"{sdk}/python" in client:
+                return f"{sdk}:{SDK_ERRORS.get(self._status, default)}"
+        return None
 
-    def _take_events(self) -> None:
+    def _read_events(self) -> None:
+        """Read the complete events of a stream, and keep the rest of the data."""
         *events, self._data = END_OF_EVENT.split(self._data)
         for event in events:
             lines = event.decode(errors="replace").splitlines()
             data = [line[5:].removeprefix(" ") for line in lines if line.startswith("data:")]
             if data:
                 body = parse_json_or_text("\n".join(data))
-                self._take_texts(body)
+                self._extract_texts(body)
                 self._events.append(body)
 
-    def _take_texts(self, body: Any) -> None:
+    def _extract_texts(self, body: Any) -> None:
+        # Stored before its texts are replaced by placeholders.
         if self._request.api == "responses":
             store_provider_response(self._request, body)
-        for piece in self._texts.extract(body):
-            self._call.take(piece)
-            if not isinstance(piece, str):
-                self._calls.add(piece)
+        for chunk in self._text_slots.extract(body):
+            self._call.take(chunk)
+            if not isinstance(chunk, str):
+                self._tool_calls.add(chunk)
 
-    def _outcome(self) -> AnswerMetadata:
+    def _build_metadata(self) -> AnswerMetadata:
+        """Return the metadata of the answer.
+
+        Raises:
+            NotRecordable: a part of the response could not be read.
+        """
         if self._problem is not None:
             raise NotRecordable(str(self._problem) or type(self._problem).__name__)
-        reader = self._reader
-        calls = [BrokenToolCall(call.name, call.arguments or "{}", call.id or None) for call in self._calls.finish()]
-        answered = self._status and self._status < 400
+        tool_calls = []
+        for call in self._tool_calls.finish():
+            # As text: a call whose JSON is broken is recorded as it came.
+            arguments = call.arguments or "{}"
+            tool_calls.append(BrokenToolCall(call.name, arguments, call.id or None))
+        model = self._reader.model
+        http = None
+        if self._status and self._status < 400:
+            http = {
+                "api": self._request.api,
+                "streamed": self._is_streamed,
+                "headers": self._headers,
+            }
         return AnswerMetadata(
-            tool_calls=calls,
+            tool_calls=tool_calls,
             attachments=(),
-            usage=reader.usage,
-            resolved_model=reader.model if reader.model != self._request.model_id else None,
-            raw=self._events if self._streamed else self._body,
+            usage=self._reader.usage,
+            resolved_model=None if model == self._request.model_id else model,
+            raw=self._events if self._is_streamed else self._body,
             sent=None,
             sent_before=None,
             attributes={},
-            http={"api": self._request.api, "streamed": self._streamed, "headers": self._headers} if answered else None,
+            http=http,
         )

@@ -1,4 +1,4 @@
-"""Reads cassettes of VCR, which hold requests and responses as HTTP has them."""
+"""Reading of VCR cassettes, which hold requests and responses of HTTP."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from llm_mock.errors import InvalidFile
 from llm_mock.support.yaml_files import parse, read
 
 MAX_BYTES = 1_000_000_000
-"""How many bytes a cassette may have."""
-GZIP = b"\x1f\x8b"
-EVENTS = (b"data:", b"event:", b":")
-"""How the body of a stream begins."""
+"""The size up to which a cassette is read."""
+GZIP_MAGIC = b"\x1f\x8b"
+EVENT_PREFIXES = (b"data:", b"event:", b":")
+"""The first bytes of an event stream; a colon starts a comment."""
 
 
 class Interaction(NamedTuple):
-    """One request and its response."""
+    """A request and its response."""
 
     line: int
-    """Where in the file it begins."""
+    """The line of the file where it starts."""
     sent: WireRequest
     port: int | None
     status: int
@@ -35,88 +35,131 @@ class Interaction(NamedTuple):
 
 
 def read_interactions(path: Path) -> list[Interaction]:
-    """What a cassette of VCR holds, in YAML or in JSON.
+    """Read a VCR cassette in YAML or JSON.
 
     Raises:
-        InvalidFile: it is none; the message names the line.
+        InvalidFile: the file is not a VCR cassette; the message names the line.
     """
     text = read(path, MAX_BYTES)
-    data, line_of = _from_json(path, text) if text.lstrip()[:1] == "{" else _from_yaml(path, text)
-    found = data.get("interactions") if isinstance(data, dict) else None
-    if not isinstance(found, list):
-        raise InvalidFile(f"{path}:1: is no cassette of VCR: it should hold a list `interactions`")
-    return [_interaction(path, line_of(position), item) for position, item in enumerate(found)]
+    # The YAML parser reads JSON too, but is far slower.
+    is_json = text.lstrip()[:1] == "{"
+    data, line_of = _parse_json(path, text) if is_json else _parse_yaml(path, text)
+    items = data.get("interactions") if isinstance(data, dict) else None
+    if not isinstance(items, list):
+        raise InvalidFile(f"{path}:1: a VCR cassette must have a list `interactions`")
+    interactions = []
+    for position, item in enumerate(items):
+        interactions.append(_parse_interaction(path, line_of(position), item))
+    return interactions
 
 
-def _from_yaml(path: Path, text: str) -> tuple[Any, Callable[[int], int]]:
+def _parse_yaml(path: Path, text: str) -> tuple[Any, Callable[[int], int]]:
     document = parse(path, text)
     return document.data, lambda position: document.line_of(["interactions", position])
 
 
-def _from_json(path: Path, text: str) -> tuple[Any, Callable[[int], int]]:
+def _parse_json(path: Path, text: str) -> tuple[Any, Callable[[int], int]]:
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
         raise InvalidFile(f"{path}:{error.lineno}: is not valid JSON: {error.msg}") from None
-    starts = [
-        text.count("\n", 0, found.start()) + 1 for found in re.finditer(r'^\s*"request": *\{', text, re.MULTILINE)
-    ]
-    return data, lambda position: starts[position] if position < len(starts) else 1
+    # The JSON parser keeps no lines; VCR indents its files, so that each request starts one.
+    lines = []
+    for match in re.finditer(r'^\s*"request": *\{', text, re.MULTILINE):
+        lines.append(text.count("\n", 0, match.start()) + 1)
+    return data, lambda position: lines[position] if position < len(lines) else 1
 
 
-def _interaction(path: Path, line: int, item: Any) -> Interaction:
+def _parse_interaction(path: Path, line: int, item: Any) -> Interaction:
     try:
-        asked, answered = item["request"], item["response"]
-        url = urlsplit(str(asked["uri"]))
-        port = url.port
-        status = answered["status"]
+        request = item["request"]
+        response = item["response"]
+        url = urlsplit(str(request["uri"]))
+        status = response["status"]
+        # VCR for Python has `{"code", "message"}`, other tools have the number.
         code = status["code"] if isinstance(status, Mapping) else status
-        headers = {name.lower(): ", ".join(values) for name, values in _headers(asked.get("headers"))}
-        sent = WireRequest(
-            str(asked["method"]).upper(), url.hostname or "", url.path, url.query, headers, _body(asked.get("body"))
+        body = _parse_body(response.get("body"))
+        return Interaction(
+            line=line,
+            sent=_parse_request(request),
+            port=url.port,
+            status=int(code),
+            headers=_matching_headers(_parse_headers(response.get("headers")), body),
+            body=body,
         )
-        body = _body(answered.get("body"))
-        received = [(name, value) for name, values in _headers(answered.get("headers")) for value in values]
-        return Interaction(line, sent, port, int(code), _true_of(received, body), body)
     except KeyError as error:
         problem = f"has no {error.args[0]}"
     except (AttributeError, TypeError, ValueError) as error:
-        problem = f"is not as VCR has it: {error}"
+        problem = f"is not in the format of VCR: {error}"
     raise InvalidFile(f"{path}:{line}: this interaction {problem}")
 
 
-def _headers(given: Any) -> list[tuple[str, list[str]]]:
-    """Headers by name, each of which VCR has once or in a list."""
-    items = given.items() if isinstance(given, Mapping) else ()
-    return [(str(name), [_text(v) for v in (value if isinstance(value, list) else [value])]) for name, value in items]
+def _parse_request(request: Any) -> WireRequest:
+    url = urlsplit(str(request["uri"]))
+    headers: dict[str, str] = {}
+    for name, value in _parse_headers(request.get("headers")):
+        lowered = name.lower()
+        headers[lowered] = f"{headers[lowered]}, {value}" if lowered in headers else value
+    return WireRequest(
+        method=str(request["method"]).upper(),
+        host=url.hostname or "",
+        path=url.path,
+        query=url.query,
+        headers=headers,
+        body=_parse_body(request.get("body")),
+    )
 
 
-def _text(value: Any) -> str:
+def _parse_headers(headers: Any) -> list[tuple[str, str]]:
+    """Return each value of the headers with its name; VCR has a single value or a list."""
+    parsed: list[tuple[str, str]] = []
+    if not isinstance(headers, Mapping):
+        return parsed
+    for name, value in headers.items():
+        values = value if isinstance(value, list) else [value]
+        parsed += [(str(name), _to_text(item)) for item in values]
+    return parsed
+
+
+def _to_text(value: Any) -> str:
+    # Latin-1 is the encoding of HTTP headers, and never fails.
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
 
-def _body(given: Any) -> bytes:
-    """A body as VCR has it: text, bytes, or an object that holds either, or base64."""
-    if isinstance(given, Mapping):
-        if "base64_string" in given:
+def _parse_body(body: Any) -> bytes:
+    """Return the bytes of a body, which is text, bytes, base64, or an object with one of them."""
+    if isinstance(body, Mapping):
+        if "base64_string" in body:
             try:
-                return base64.b64decode(given["base64_string"], validate=False)
+                return base64.b64decode(body["base64_string"], validate=False)
             except binascii.Error:
-                raise ValueError("its body is no base64") from None
-        given = given.get("string")
-    if given is None:
+                raise ValueError("its body is not valid base64") from None
+        body = body.get("string")
+    if body is None:
         return b""
-    if isinstance(given, (str, bytes)):
-        return given if isinstance(given, bytes) else given.encode(errors="surrogatepass")
-    raise ValueError(f"its body is neither text nor bytes, but {type(given).__name__}")
+    if isinstance(body, bytes):
+        return body
+    if isinstance(body, str):
+        # JSON can hold halves of surrogate pairs, which strict UTF-8 refuses.
+        return body.encode(errors="surrogatepass")
+    raise ValueError(f"its body must be text or bytes, got {type(body).__name__}")
 
 
-def _true_of(headers: list[tuple[str, str]], body: bytes) -> list[tuple[str, str]]:
-    """The headers that are true of a body: VCR may have decoded it, and a project may have left headers out."""
-    kept = [(name.lower(), value) for name, value in headers if name.lower() != "transfer-encoding"]
-    if not body.startswith(GZIP) and _is_text(body):
-        kept = [(name, value) for name, value in kept if name != "content-encoding"]
-    if not any(name == "content-type" for name, _ in kept) and body.lstrip().startswith(EVENTS):
+def _matching_headers(headers: list[tuple[str, str]], body: bytes) -> list[tuple[str, str]]:
+    """Return the headers that describe a body as the cassette has it.
+
+    VCR may have decoded the body, and a project may have filtered headers out.
+    """
+    is_decoded = not body.startswith(GZIP_MAGIC) and _is_text(body)
+    kept = []
+    has_content_type = False
+    for original_name, value in headers:
+        name = original_name.lower()
+        if name == "transfer-encoding" or (name == "content-encoding" and is_decoded):
+            continue
+        has_content_type = has_content_type or name == "content-type"
+        kept.append((name, value))
+    if not has_content_type and body.lstrip().startswith(EVENT_PREFIXES):
         kept.append(("content-type", "text/event-stream"))
     return kept
 

@@ -92,7 +92,7 @@ async def _connect(
         recording: Any = response or nullcontext()
         if response is not None:
             request.headers.update(response.header_overrides())
-            recording = response.sending()
+            recording = response.guard_send()
         with for_real(), recording:
             connection = await original(connector, request, *args, **kwargs)
         if response is not None:
@@ -167,7 +167,7 @@ class _Tap:
         try:
             response.begin()
         except (HTTPException, OSError) as error:  # it was closed before
-            with self._recording.sending():
+            with self._recording.guard_send():
                 raise error
         self._recording.begin(response.status, response.getheaders())
         try:

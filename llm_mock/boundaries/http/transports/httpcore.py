@@ -119,7 +119,7 @@ def _sending(request: Any, recording: Any) -> AbstractContextManager[None]:
         return nullcontext()
     accepted = {name.encode(): value.encode() for name, value in recording.header_overrides().items()}
     request.headers = [(name, accepted.get(name.lower(), value)) for name, value in request.headers]
-    sending: AbstractContextManager[None] = recording.sending()
+    sending: AbstractContextManager[None] = recording.guard_send()
     return sending
 
 
@@ -139,10 +139,10 @@ class _Recorded:
         self._stream, self._recording = stream, recording
 
     def __iter__(self) -> Iterator[bytes]:
-        yield from self._recording.pieces(self._stream)
+        yield from self._recording.record_body(self._stream)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        with self._recording.reading():
+        with self._recording.guard_read():
             async for piece in self._stream:
                 self._recording.take(piece)
                 yield piece

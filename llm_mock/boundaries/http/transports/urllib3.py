@@ -64,9 +64,9 @@ def _urlopen(
     if not isinstance(response, tuple):
         given = _recorded_headers(pool, headers, response)
         raw = {**kwargs, "preload_content": False, "decode_content": False}
-        with for_real(), response.sending():
+        with for_real(), response.guard_send():
             received = original(pool, method, url, _unread(body, content), given, retries, *args, **raw)
-        pieces = response.pieces(_raw_pieces(received))
+        pieces = response.record_body(_raw_pieces(received))
         return _response(urllib3, pool, method, url, _recorded(received, response, pieces), clock, kwargs)
     answered = _response(urllib3, pool, method, url, response, clock, kwargs)
     further = _next_try(urllib3, wanted, pool, method, url, answered)
@@ -115,10 +115,10 @@ async def _urlopen_async(
     if not isinstance(response, tuple):
         given = _recorded_headers(pool, headers, response)
         raw = {**kwargs, "preload_content": False, "decode_content": False, "multiplexed": False}
-        with for_real(), response.sending():
+        with for_real(), response.guard_send():
             received = await original(pool, method, url, content or None, given, retries, *args, **raw)
             read = [piece async for piece in received.stream(decode_content=False)]
-        response = _recorded(received, response, response.pieces(read))
+        response = _recorded(received, response, response.record_body(read))
         return _response(urllib3, pool, method, url, response, clock, {"preload_content": False, **kwargs})
     answered = _response(urllib3, pool, method, url, response, clock, {"preload_content": False, **kwargs})
     further = _next_try(urllib3, wanted, pool, method, url, answered)
