@@ -183,7 +183,7 @@ def test_a_bug_in_the_stream_ends_the_connection(mock_llm_responses: LLMMock, mo
         yield b"data: {}\n\n"
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("llm_mock.boundaries.http.client_clock.ClientClock.pieces", broken)
+    monkeypatch.setattr("llm_mock.boundaries.http.client_clock.ClientClock.read_body", broken)
 
     async def ask() -> None:
         async with aiohttp.ClientSession() as session, session.post(CHAT, json=STREAM) as response:
