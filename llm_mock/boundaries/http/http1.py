@@ -17,6 +17,7 @@ LONGEST_SIZE_LINE = 1024
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 TARGET = re.compile(r"[!-~]+")
 END = b"\r\n"
+BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})(?:;[^\x00-\x08\n-\x1f\x7f]*)?[ \t]*")
 CONTROL = re.compile(r"[\x00-\x08\n-\x1f\x7f]")
 """Characters that no header may have, a line feed without a carriage return included."""
@@ -88,6 +89,9 @@ class RequestReader:
         if end > LARGEST_HEAD or (end < 0 and len(self._buffer) > LARGEST_HEAD):
             raise WireError(431, f"The headers have more than {LARGEST_HEAD:,} bytes.")
         if end < 0:
+            # A client that ends its lines with LF alone would wait for ever for an answer.
+            if BARE_LINE_FEED.search(self._buffer):
+                raise WireError(400, "The headers have a line feed without a carriage return.")
             return None
         first, *lines = bytes(self._buffer[:end]).decode("latin-1").split("\r\n")
         del self._buffer[: end + 4]

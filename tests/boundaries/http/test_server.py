@@ -125,6 +125,7 @@ def test_a_body_that_cannot_be_read_is_a_400_in_the_providers_words(
         (b"GET / HTTP/1.1\r\n\r\n", 400),
         (b"GET / HTTP/1.1\r\nhost: localhost\r\nhost: localhost\r\n\r\n", 400),
         (b"GET / HTTP/1.1\r\nhost: localhost\r\nx: a\nb: c\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\nhost: localhost\n\n", 400),
         (b"GET / HTTP/1.1\r\nhost: localhost\r\nx: \x01\r\n\r\n", 400),
         (b"GET /nothing HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n", 404),
     ],
