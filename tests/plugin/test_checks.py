@@ -55,7 +55,7 @@ def test_an_unexpected_call_fails_the_test_though_the_application_went_on(pytest
 
 
 def test_what_the_application_swallowed_stands_whole_beside_another_failure(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nllm_mock_strict = true\nllm_mock_schema = error")
+    pytester.makeini("[pytest]\nllm_mock_strict = true\nllm_mock_schema_check = error")
     pytester.makepyfile(
         SWALLOWING.replace('"Hello")', '"Hello", schema={"type": "object", "required": ["a"]})')
         + """
@@ -163,7 +163,7 @@ def test_a_reply_that_breaks_the_schema_is_warned_of_where_it_was_asked_for(pyte
 
 
 def test_a_reply_that_breaks_the_schema_can_be_an_error(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nllm_mock_schema = error")
+    pytester.makeini("[pytest]\nllm_mock_schema_check = error")
     pytester.makepyfile(SCHEMA)
     result = pytester.runpytest()
     result.assert_outcomes(passed=4, failed=2)
@@ -177,7 +177,7 @@ def test_a_reply_that_breaks_the_schema_can_be_an_error(pytester: pytest.Pyteste
 
 
 def test_schemas_need_not_be_checked(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nllm_mock_schema = off")
+    pytester.makeini("[pytest]\nllm_mock_schema_check = off")
     pytester.makepyfile(SCHEMA)
     pytester.runpytest().assert_outcomes(passed=6, warnings=0)
 

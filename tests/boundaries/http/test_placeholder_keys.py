@@ -142,8 +142,12 @@ def test_without_the_mock_errors_are_the_sdks(pytester: pytest.Pytester, setting
     pytester.runpytest().assert_outcomes(passed=1)
 
 
-def test_aws_asks_models_without_credentials_and_nothing_else() -> None:
+def test_aws_asks_models_without_credentials_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     boto3 = pytest.importorskip("boto3")
+    # For other services botocore asks the metadata server of AWS's machines, with and without us.
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     session = boto3.Session(region_name="us-east-1")
     client = session.client("bedrock-runtime")
     assert client._request_signer._credentials.access_key == NO_KEY
@@ -224,9 +228,12 @@ def test_an_application_that_chooses_by_a_variable_sees_none(pytester: pytest.Py
         ("botocore.session.get_session().create_client('sqs')", "*AWS_DEFAULT_REGION is not set*"),
     ],
 )
-def test_a_failure_for_want_of_a_key_names_the_variable(pytester: pytest.Pytester, raises: str, shown: str) -> None:
+def test_a_failure_for_want_of_a_key_names_the_variable(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, raises: str, shown: str
+) -> None:
     if "botocore" in raises:
         pytest.importorskip("botocore.session")
+        monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     imports = "import botocore.session" if "botocore" in raises else ""
     pytester.makepyfile(
         f"""
