@@ -592,7 +592,7 @@ def test_an_exception_without_a_text_is_reported_as_it_is(pytester: pytest.Pytes
         [
             "E  *Broken: <exception str() failed>",
             "*- LLM calls -*",
-            "POST /v1/images/generations of api.openai.com was asked for*",
+            "POST /v1/images/generations of api.openai.com is not supported*",
         ]
     )
     result.stdout.no_fnmatch_line("*HookFailureWarning*")

@@ -96,7 +96,7 @@ def test_a_refusal_is_one_failure_that_says_where_the_call_was(project: pytest.P
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([told])
     output = result.stdout.str()
-    assert re.search(r"(The call:|Asked at) \S+\.py:\d+", output)
+    assert re.search(r"(The call:|Requested at) \S+\.py:\d+", output)
     assert "_base_client" not in output
 
 
