@@ -262,7 +262,7 @@ RAISED_OUT_OF_A_GROUP = """
 
     def test_a_long_chain():
         error = ValueError("0")
-        for number in range(3000):
+        for number in range(1_100):  # more than the recursion limit
             following = ValueError(str(number))
             following.__context__, error = error, following
         raise error
