@@ -87,7 +87,10 @@ def _refusal_in(error: Exception, item: pytest.Item) -> str | None:
     own = [frame for frame in frames if _is_of_project(frame[0], item)]
     if not own:
         return problem
-    place = f"{os.path.relpath(own[-1][0], item.config.rootpath)}:{own[-1][1]}"
+    from llm_mock.core.source_location import format_location
+
+    # As the problem itself names places, so that the same one is not named twice.
+    place = format_location(own[-1])
     return problem if place in problem else f"{problem}\nThe call: {place}"
 
 

@@ -205,7 +205,11 @@ def dollars(amount: Decimal | None) -> str:
 
 def shown_path(path: str | Path, folder: Path | None = None) -> str:
     """Return a path relative to a folder above it, by default the working directory."""
-    path, folder = Path(path), folder or Path.cwd()
+    path = Path(path)
+    try:
+        folder = folder or Path.cwd()
+    except OSError:  # a test may remove the working directory
+        return str(path)
     return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
 
 
