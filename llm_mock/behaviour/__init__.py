@@ -41,7 +41,9 @@ class ModelBehaviour:
 
         return failing(reply, reply.error, record)
 
-    def paced(self, reply: Reply, latency: Latency, record: CallRecord) -> tuple[Reply, list[float]]:
+    def paced(
+        self, reply: Reply, latency: Latency, record: CallRecord
+    ) -> tuple[Reply, list[float]]:
         """Return a reply split as its latency asks, and the seconds before each piece."""
         from llm_mock.behaviour import pacing
 

@@ -46,7 +46,9 @@ def _piece_sizes(reply: Reply) -> list[int]:
     return reasoning + chunks + [estimate_tokens(len(text)) for text in arguments]
 
 
-def _cut_at_timeout(reply: Reply, waits: list[float], timeout: float, call: CallRecord) -> list[float]:
+def _cut_at_timeout(
+    reply: Reply, waits: list[float], timeout: float, call: CallRecord
+) -> list[float]:
     """End a reply with a timeout after the chunks that come before it; return the waits so far."""
     ends = list(accumulate(waits))
     arrived = sum(end <= timeout for end in ends)

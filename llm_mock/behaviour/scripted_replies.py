@@ -37,9 +37,17 @@ class ScriptedReply(_Strict):
     tool_calls: tuple[ScriptedToolCall, ...] = ()
     reasoning: str | None = None
     finish_reason: Text | None = None
-    error: Literal["rate-limit", "overloaded", "context-overflow", "invalid-key", "timeout", "broken-stream"] | None = (
-        None
-    )
+    error: (
+        Literal[
+            "rate-limit",
+            "overloaded",
+            "context-overflow",
+            "invalid-key",
+            "timeout",
+            "broken-stream",
+        ]
+        | None
+    ) = None
     """The error that the provider answers with; after a text or chunks, the end of the stream."""
     prompt: str | None = None
     """A text that the prompt must contain."""
@@ -70,14 +78,19 @@ def reply_of(scripted: ScriptedReply) -> Reply:
     """
     names = ("text", "data", "chunks", "reasoning", "finish_reason")
     fields: dict[str, Any] = {name: getattr(scripted, name) for name in names}
-    fields["tool_calls"] = [ToolCall(call.name, dict(call.arguments)) for call in scripted.tool_calls]
+    fields["tool_calls"] = [
+        ToolCall(call.name, dict(call.arguments)) for call in scripted.tool_calls
+    ]
     empty = scripted.text is None and scripted.chunks is None and scripted.data is UNSET
     if scripted.error is None:
         if empty and not scripted.tool_calls:
             raise LLMMockError("says nothing. Give it text, data, chunks, tool_calls or error.")
         return Reply(**fields)
     if scripted.data is not UNSET or scripted.tool_calls:
-        raise LLMMockError("has an error, beside which only text or chunks make sense: they are streamed before it.")
+        raise LLMMockError(
+            "has an error, beside which only text or chunks make sense: "
+            "they are streamed before it."
+        )
     if not empty:
         fields["chunks"] = scripted.chunks or (scripted.text,)
         fields["error_after"] = len(fields["chunks"])
